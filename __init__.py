@@ -1,0 +1,1 @@
+"""split-rewrite: an ONNX graph rewriter and opset converter. Start at `split_rewrite.rewriter`."""

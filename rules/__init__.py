@@ -1,0 +1,1 @@
+"""One module per operator family. Importing this package registers every rule."""
