@@ -1,0 +1,113 @@
+"""After the rules: rename uses of forwarded values, and remove what the rules left without a use. Nothing else is removed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+
+from .graph import DEFAULT_DOMAINS, GraphLike, Model, all_graphs, subgraphs
+
+_HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
+"""Removing one of these would change what the others of the model draw."""
+
+
+def clean(model: Model) -> set[str]:
+    """Settle aliases and remove nodes and initializers that lost their last use to a rule. Returns the names that went."""
+    if model.aliases:
+        _rename_uses(model)
+    if not model.lost_uses:
+        return set()
+    removed = _remove_dead(model.proto, model.lost_uses)
+    if removed:
+        _forget_annotations(model.proto, removed)
+    return removed
+
+
+def _rename_uses(model: Model) -> None:
+    final = {name: model.main.resolve(name) for name in model.aliases}
+    for graph in all_graphs(model.proto):
+        for node in graph.node:
+            for index, name in enumerate(node.input):
+                if name in final:
+                    node.input[index] = final[name]
+        if isinstance(graph, GraphProto) and graph is not model.proto.graph:
+            for value in graph.output:
+                value.name = final.get(value.name, value.name)
+
+
+def _remove_dead(proto: ModelProto, candidates: set[str]) -> set[str]:
+    graphs = list(all_graphs(proto))
+    uses = Counter(name for graph in graphs for name in _used_names(graph))
+    unused = {name for name in candidates if not uses[name]}
+    removed: set[str] = set()
+    if not unused:
+        return removed
+    producers = {name: node for graph in graphs for node in graph.node for name in node.output if name}
+    dead: list[NodeProto] = []
+    while unused:
+        name = unused.pop()
+        node = producers.get(name)
+        removed.add(name)
+        if node is None or node in dead or not _is_removable(node, uses):
+            continue
+        dead.append(node)
+        removed.update(filter(None, node.output))
+        for lost in _all_inputs(node):
+            uses[lost] -= 1
+            if not uses[lost]:
+                unused.add(lost)
+    return _sweep(graphs, removed, {id(node) for node in dead})
+
+
+def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
+        return False
+    return not any(uses[name] for name in node.output)
+
+
+def _all_inputs(node: NodeProto) -> Iterator[str]:
+    """What the node reads, in its subgraphs too."""
+    yield from filter(None, node.input)
+    for _, graph in subgraphs(node):
+        yield from (value.name for value in graph.output)
+        for inner in graph.node:
+            yield from _all_inputs(inner)
+
+
+def _used_names(graph: GraphLike) -> Iterator[str]:
+    for node in graph.node:
+        yield from node.input
+    yield from graph.output if isinstance(graph, FunctionProto) else (value.name for value in graph.output)
+
+
+def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]:
+    """Delete the dead nodes and the unused initializers called `names`; returns what really went."""
+    gone: set[str] = set()
+    for graph in graphs:
+        kept = [node for node in graph.node if id(node) not in dead]
+        if len(kept) < len(graph.node):
+            gone.update(name for node in graph.node if id(node) in dead for name in node.output if name)
+            del graph.node[:]
+            graph.node.extend(kept)
+        if isinstance(graph, GraphProto):
+            inputs = {value.name for value in graph.input}
+            for index in reversed(range(len(graph.initializer))):
+                name = graph.initializer[index].name
+                if name in names and name not in inputs:
+                    del graph.initializer[index]
+                    gone.add(name)
+    return gone
+
+
+def _forget_annotations(proto: ModelProto, removed: set[str]) -> None:
+    for graph in all_graphs(proto):
+        infos = getattr(graph, "value_info", ())
+        for index in reversed(range(len(infos))):
+            if infos[index].name in removed:
+                del infos[index]
+        annotations = getattr(graph, "quantization_annotation", ())
+        for index in reversed(range(len(annotations))):
+            if annotations[index].tensor_name in removed:
+                del annotations[index]

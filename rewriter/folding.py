@@ -1,0 +1,233 @@
+"""Evaluate the small integer arithmetic by which exporters compute sizes, shapes and axes.
+
+Pure numpy, one line an operator. A node may be in the form of any opset (axes as attribute or as input), because the graph
+around it may be half converted. What is not listed, or would be large, is unknown: `evaluate` answers None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+MAX_ELEMENTS = 65_536
+"""Results above this many elements are not computed: they would cost more than they tell."""
+
+Values = list["np.ndarray | None"]
+Attributes = dict[str, Any]
+
+
+def evaluate(node: onnx.NodeProto, inputs: Values) -> list[np.ndarray] | None:
+    """The outputs of `node` for constant `inputs` (None where an input is absent), or None where that is not known."""
+    function = _FUNCTIONS.get(node.op_type)
+    if function is None or node.domain not in ("", "ai.onnx"):
+        return None
+    if any(attribute.ref_attr_name for attribute in node.attribute):
+        return None
+    if any(value is not None and value.size > MAX_ELEMENTS for value in inputs):
+        return None
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    try:
+        with np.errstate(all="raise"):
+            result = function(inputs, attributes)
+    except (ArithmeticError, ValueError, IndexError, TypeError, KeyError, AttributeError):
+        return None  # an invalid computation has no value; the checker names it
+    if any(value.size > MAX_ELEMENTS for value in result):
+        return None
+    return [np.asarray(value) for value in result]
+
+
+def _argument(inputs: Values, index: int, attributes: Attributes, name: str) -> list[int] | None:
+    """An operand that is an attribute in old opsets and an input in new ones."""
+    if name in attributes:
+        value = attributes[name]
+        return list(value) if isinstance(value, list | tuple) else [value]
+    if index < len(inputs) and (array := inputs[index]) is not None:
+        return [int(v) for v in array.reshape(-1)]
+    return None
+
+
+def _data(inputs: Values, index: int = 0) -> np.ndarray:
+    value = inputs[index]
+    if value is None:
+        raise ValueError("a required input is absent")
+    return value
+
+
+def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    source, to = _data(inputs), int(attributes["to"])
+    if to not in _CAST_TARGETS or source.dtype.kind not in "iub":
+        raise ValueError("only casts between integers are exact everywhere")
+    return [source.astype(_CAST_TARGETS[to])]
+
+
+def _elementwise(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes], list[np.ndarray]]:
+    def apply(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+        if attributes:
+            raise ValueError("legacy broadcast")
+        operands = [_data(inputs, index) for index in range(len(inputs))]
+        if any(operand.dtype != operands[0].dtype for operand in operands):
+            raise ValueError("operands of different types")
+        return [function(*operands)]
+
+    return apply
+
+
+def _divide(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    if left.dtype.kind in "iu":
+        if (right == 0).any() or (left < 0).any() or (right < 0).any():
+            raise ValueError("rounding of negative quotients differs between runtimes")
+        return left // right
+    return left / right
+
+
+def _gather(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    return [np.take(_data(inputs), _data(inputs, 1), axis=attributes.get("axis", 0))]
+
+
+def _slice(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data = _data(inputs)
+    starts = _argument(inputs, 1, attributes, "starts")
+    ends = _argument(inputs, 2, attributes, "ends")
+    if starts is None or ends is None:
+        raise ValueError("starts and ends are required")
+    axes = _argument(inputs, 3, attributes, "axes") or list(range(len(starts)))
+    steps = _argument(inputs, 4, {}, "steps") or [1] * len(starts)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 0:
+            raise ValueError("backward slices have their own end convention")
+        index: list[Any] = [slice(None)] * data.ndim
+        index[axis] = slice(start, end, step)
+        data = data[tuple(index)]
+    return [data]
+
+
+def _squeeze(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    axes = _argument(inputs, 1, attributes, "axes")
+    return [np.squeeze(_data(inputs), axis=None if axes is None else tuple(axes))]
+
+
+def _unsqueeze(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    axes = _argument(inputs, 1, attributes, "axes")
+    if axes is None:
+        raise ValueError("axes are required")
+    return [np.expand_dims(_data(inputs), tuple(axes))]
+
+
+def _reshape(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data, shape = _data(inputs), _argument(inputs, 1, attributes, "shape")
+    if shape is None:
+        raise ValueError("shape is required")
+    if not attributes.get("allowzero", 0):
+        shape = [data.shape[i] if size == 0 else size for i, size in enumerate(shape)]
+    return [data.reshape(shape)]
+
+
+def _constant_of_shape(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    shape = [int(v) for v in _data(inputs)]
+    if any(size < 0 for size in shape) or np.prod(shape, dtype=object) > MAX_ELEMENTS:
+        raise ValueError("too large")
+    value = onnx.numpy_helper.to_array(attributes["value"]) if "value" in attributes else np.zeros(1, np.float32)
+    return [np.full(shape, value.reshape(-1)[0], value.dtype)]
+
+
+def _range(inputs: Values, _attributes: Attributes) -> list[np.ndarray]:
+    start, limit, delta = (_data(inputs, index).reshape(()) for index in range(3))
+    if start.dtype.kind != "i" or abs(int(limit) - int(start)) > MAX_ELEMENTS * abs(int(delta)):
+        raise ValueError("too large, or not integers")
+    return [np.arange(int(start), int(limit), int(delta), dtype=start.dtype)]
+
+
+def _concat(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    return [np.concatenate([_data(inputs, index) for index in range(len(inputs))], axis=attributes["axis"])]
+
+
+def _expand(inputs: Values, _attributes: Attributes) -> list[np.ndarray]:
+    data, shape = _data(inputs), tuple(int(v) for v in _data(inputs, 1))
+    return [np.array(np.broadcast_to(data, np.broadcast_shapes(data.shape, shape)))]
+
+
+def _where(inputs: Values, _attributes: Attributes) -> list[np.ndarray]:
+    return [np.where(_data(inputs), _data(inputs, 1), _data(inputs, 2))]
+
+
+def _reduce(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes], list[np.ndarray]]:
+    def apply(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+        if attributes.get("noop_with_empty_axes", 0):
+            raise ValueError("rare, not worth a line")
+        axes = _argument(inputs, 1, attributes, "axes")
+        data, keepdims = _data(inputs), bool(attributes.get("keepdims", 1))
+        return [np.asarray(function(data, axis=tuple(axes) if axes else None, keepdims=keepdims)).astype(data.dtype)]
+
+    return apply
+
+
+_CAST_TARGETS = {
+    onnx.TensorProto.INT32: np.int32,
+    onnx.TensorProto.INT64: np.int64,
+    onnx.TensorProto.BOOL: np.bool_,
+}
+
+_FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
+    "Identity": lambda inputs, _: [_data(inputs)],
+    "Cast": _cast,
+    "Concat": _concat,
+    "Gather": _gather,
+    "Slice": _slice,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Reshape": _reshape,
+    "Transpose": lambda inputs, attributes: [np.transpose(_data(inputs), attributes.get("perm"))],
+    "ConstantOfShape": _constant_of_shape,
+    "Range": _range,
+    "Expand": _expand,
+    "Where": _where,
+    "Add": _elementwise(np.add),
+    "Sub": _elementwise(np.subtract),
+    "Mul": _elementwise(np.multiply),
+    "Div": _elementwise(_divide),
+    "Neg": _elementwise(np.negative),
+    "Abs": _elementwise(np.abs),
+    "Equal": _elementwise(np.equal),
+    "Less": _elementwise(np.less),
+    "Greater": _elementwise(np.greater),
+    "Not": _elementwise(np.logical_not),
+    "And": _elementwise(np.logical_and),
+    "Or": _elementwise(np.logical_or),
+    "Min": _elementwise(lambda *operands: np.minimum.reduce(np.broadcast_arrays(*operands))),
+    "Max": _elementwise(lambda *operands: np.maximum.reduce(np.broadcast_arrays(*operands))),
+    "ReduceSum": _reduce(np.sum),
+    "ReduceProd": _reduce(np.prod),
+    "ReduceMax": _reduce(np.max),
+    "ReduceMin": _reduce(np.min),
+}
+
+
+def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.ndarray]) -> np.ndarray | None:
+    """The value of a Constant node in any of its attribute forms; `array` reads a tensor. None for sparse or referenced ones.
+
+    Follows https://onnx.ai/onnx/operators/onnx__Constant.html.
+    """
+    if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
+        return None
+    attribute = node.attribute[0]
+    if attribute.name == "value":
+        return array(attribute.t)
+    convert = _CONSTANT_FORMS.get(attribute.name)
+    return None if convert is None else convert(attribute)
+
+
+_CONSTANT_FORMS: dict[str, Callable[[onnx.AttributeProto], np.ndarray]] = {
+    "value_int": lambda attribute: np.array(attribute.i, np.int64),
+    "value_ints": lambda attribute: np.array(attribute.ints, np.int64),
+    "value_float": lambda attribute: np.array(attribute.f, np.float32),
+    "value_floats": lambda attribute: np.array(attribute.floats, np.float32),
+    "value_string": lambda attribute: np.array(attribute.s.decode(), object),
+    "value_strings": lambda attribute: np.array([s.decode() for s in attribute.strings], object),
+}
+
+FOLDABLE = frozenset(_FUNCTIONS)
+"""Operators that `evaluate` knows."""

@@ -1,0 +1,763 @@
+"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
+
+Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+
+from . import folding, inference
+from .inference import Dimension, Shape
+from .rule import Left, Unconvertible
+from .storage import Skeleton
+
+GraphLike = GraphProto | onnx.FunctionProto
+DEFAULT_DOMAINS = ("", "ai.onnx")
+
+
+def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int | None:
+    """The version of the default domain among `imports`, or None where it is not imported."""
+    return next((entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS), None)
+
+
+def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The graphs in the attributes of `node`, each with the attribute's name."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.name, attribute.g
+        elif attribute.type == AttributeProto.GRAPHS:
+            yield from ((attribute.name, graph) for graph in attribute.graphs)
+
+
+def all_graphs(model: onnx.ModelProto) -> Iterator[GraphLike]:
+    """The main graph, the function bodies, and every subgraph of them to any depth."""
+    pending: list[GraphLike] = [*reversed(model.functions), model.graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        for node in graph.node:
+            if node.attribute:
+                pending.extend(inner for _, inner in subgraphs(node))
+
+
+class Model:
+    """The model under conversion, and what is shared by all its scopes: names, aliases, constants, inferred types."""
+
+    def __init__(self, skeleton: Skeleton, *, constants_as_initializers: bool) -> None:
+        self.skeleton = skeleton
+        self.proto = skeleton.proto
+        self.ir_version = self.proto.ir_version
+        self.constants_as_initializers = constants_as_initializers
+        self.lost_uses: set[str] = set()
+        """Names that lost a use: what produces them may be dead now."""
+        self.aliases: dict[str, str] = {}
+        """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self._original = skeleton.inferable()
+        self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
+        self.functions = [
+            Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
+            for body in self.proto.functions
+        ]
+
+    @cached_property
+    def _names(self) -> dict[str, int]:
+        """Every name in the model, with the number of places that define it."""
+        names: dict[str, int] = {}
+        for graph in all_graphs(self.proto):
+            for name in _defined_names(graph):
+                names[name] = names.get(name, 0) + 1
+            for node in graph.node:
+                names.setdefault(node.name, 0)
+        return names
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number behind it, such that nothing in the model has that name."""
+        name, number = wanted, 1
+        while name in self._names:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._names[name] = 1
+        return name
+
+    def is_unique(self, name: str) -> bool:
+        """Whether just one place in the model defines `name` (subgraphs and functions may shadow)."""
+        return self._names.get(name, 0) <= 1
+
+    @cached_property
+    def inferred(self) -> onnx.ModelProto | None:
+        """The original model with inferred types, at its own opset; None where shape inference fails on it."""
+        return inference.infer_model(self._original)
+
+    @cached_property
+    def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:
+        """Bodies of functions as graphs with inferred types, where all calls agree on the types of their inputs."""
+        return {} if self.inferred is None else inference.infer_functions(self.inferred)
+
+
+def _defined_names(graph: GraphLike) -> Iterator[str]:
+    if isinstance(graph, GraphProto):
+        yield from {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+        yield from (tensor.values.name for tensor in graph.sparse_initializer)
+    else:
+        yield from graph.input
+    for node in graph.node:
+        yield from filter(None, node.output)
+
+
+class Scope:
+    """One graph, subgraph or function body: where names are defined, looked up, and made.
+
+    `opset` is the opset in whose form its nodes are before the conversion; `where` its path for messages.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        graph: GraphLike,
+        parent: Scope | None,
+        where: str,
+        opset: int,
+        origin: tuple[int, int] | None = None,
+    ) -> None:
+        self.model = model
+        self.graph = graph
+        self.parent = parent
+        self.where = where
+        self.opset = opset
+        self._origin = origin
+        """Index of the node that holds this graph in the parent's original node list, and which of its graphs it is."""
+        self._made: dict[str, tuple[NodeProto, int]] = {}
+        self._made_types: dict[str, TypeProto] = {}
+        self._values: dict[str, np.ndarray | None] = {}
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    # -- who defines a name
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        if isinstance(self.graph, GraphProto):
+            return frozenset(value.name for value in self.graph.input)
+        return frozenset(self.graph.input)
+
+    @cached_property
+    def outputs(self) -> frozenset[str]:
+        if isinstance(self.graph, GraphProto):
+            return frozenset(value.name for value in self.graph.output)
+        return frozenset(self.graph.output)
+
+    @cached_property
+    def initializers(self) -> dict[str, TensorProto]:
+        if isinstance(self.graph, GraphProto):
+            return {tensor.name: tensor for tensor in self.graph.initializer}
+        return {}
+
+    @cached_property
+    def producers(self) -> dict[str, NodeProto]:
+        """The node that makes each value of this scope, kept up to date as rules add and remove nodes."""
+        return {name: node for node in self.graph.node for name in node.output if name}
+
+    def find(self, name: str) -> Scope | None:
+        """The scope, this one or an outer one, that defines `name`."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.inputs or name in scope.initializers or name in scope.producers:
+                return scope
+            if isinstance(scope.graph, GraphProto) and any(
+                tensor.values.name == name for tensor in scope.graph.sparse_initializer
+            ):
+                return scope
+            scope = scope.parent
+        return None
+
+    def producer(self, name: str) -> NodeProto | None:
+        """The node that makes `name`, in this scope or an outer one, seen through aliases."""
+        name = self.resolve(name)
+        scope = self.find(name)
+        return None if scope is None else scope.producers.get(name)
+
+    def resolve(self, name: str) -> str:
+        """The value that `name` stands for by now."""
+        while name in self.model.aliases:
+            name = self.model.aliases[name]
+        return name
+
+    # -- constants
+
+    def constant_tensor(self, name: str) -> TensorProto | None:
+        """The initializer called `name`, unless a caller of the model may override it."""
+        scope = self.find(self.resolve(name))
+        if scope is None:
+            return None
+        tensor = scope.initializers.get(self.resolve(name))
+        return None if tensor is None or scope._is_overridable(tensor.name) else tensor
+
+    def _is_overridable(self, name: str) -> bool:
+        """Before IR 4 every initializer of the main graph has to be an input as well, and is a constant all the same."""
+        return name in self.inputs and (self.parent is not None or self.model.ir_version >= 4)
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The value of `name` where it is the same in every run, else None. Cut and external payloads are read on demand.
+
+        Raises InvalidModelError when the data of a tensor is missing or does not fit its shape.
+        """
+        name = self.resolve(name)
+        scope = self.find(name)
+        if scope is None:
+            return None
+        if name not in scope._values:
+            scope._values[name] = None  # a cycle has no value
+            scope._values[name] = scope._evaluate(name)
+        return scope._values[name]
+
+    def _evaluate(self, name: str) -> np.ndarray | None:
+        if (tensor := self.initializers.get(name)) is not None:
+            return None if self._is_overridable(name) else self.model.skeleton.array(tensor)
+        node = self.producers.get(name)
+        if node is None or node.domain not in DEFAULT_DOMAINS:
+            return None
+        if node.op_type == "Constant":
+            return folding.constant_value(node, self.model.skeleton.array)
+        if node.op_type in ("Shape", "Size"):
+            return self._shape_value(node)
+        if node.op_type not in folding.FOLDABLE:
+            return None
+        inputs = [self.constant(value) if value else None for value in node.input]
+        if any(value is None and name for value, name in zip(inputs, node.input, strict=True)):
+            return None
+        results = folding.evaluate(node, inputs)
+        return None if results is None else results[list(node.output).index(name)]
+
+    def _shape_value(self, node: NodeProto) -> np.ndarray | None:
+        shape = self.shape(node.input[0])
+        if shape is None:
+            return None
+        if node.op_type == "Size":
+            return None if not all(isinstance(dim, int) for dim in shape) else np.array(np.prod(shape, dtype=np.int64))
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+        if any(attribute.ref_attr_name for attribute in attributes.values()):
+            return None
+        start = attributes["start"].i if "start" in attributes else 0
+        end = attributes["end"].i if "end" in attributes else len(shape)
+        part = shape[start:end]
+        return np.array(part, np.int64) if all(isinstance(dim, int) for dim in part) else None
+
+    def add_constant(self, array: np.ndarray, name: str) -> str | NodeProto:
+        """A constant that every node of this scope can use.
+
+        The name of an initializer (an equal one made before is used again), or, where initializers are not possible
+        (functions, IR 3), a new Constant node whose output it is.
+        """
+        array = np.asarray(array, order="C")
+        key = (array.dtype.name, array.shape, array.tobytes())
+        if array.dtype != object and key in self._constants:
+            return self._constants[key]
+        tensor = numpy_helper.from_array(array, self.model.fresh_name(name))
+        self._constants[key] = tensor.name
+        self._values[tensor.name] = array
+        if isinstance(self.graph, GraphProto) and self.model.constants_as_initializers:
+            self.graph.initializer.append(tensor)
+            self.initializers[tensor.name] = self.graph.initializer[-1]
+            return tensor.name
+        return helper.make_node("Constant", [], [tensor.name], name=tensor.name, value=tensor)
+
+    # -- types and shapes
+
+    def type(self, name: str) -> TypeProto | None:
+        """What is known about the type of `name`: declared, else inferred."""
+        name = self.resolve(name)
+        scope = self.find(name)
+        if scope is None:
+            return None
+        declared = scope._declared_types.get(name)
+        if declared is not None and inference.type_string(declared) is not None:
+            return declared
+        return scope._inferred_type(name)
+
+    @cached_property
+    def _declared_types(self) -> dict[str, TypeProto]:
+        if not isinstance(self.graph, GraphProto):
+            return {}
+        types = {tensor.name: _tensor_type(tensor) for tensor in self.graph.initializer}
+        for values in (self.graph.value_info, self.graph.output, self.graph.input):
+            types.update((value.name, value.type) for value in values if value.HasField("type"))
+        return types
+
+    @cached_property
+    def _inferred_types(self) -> dict[str, TypeProto]:
+        graph = self._inferred_graph
+        if graph is None:
+            return {}
+        return {
+            value.name: value.type
+            for values in (graph.value_info, graph.output, graph.input)
+            for value in values
+            if value.HasField("type")
+        }
+
+    @cached_property
+    def _inferred_graph(self) -> GraphProto | None:
+        """This scope's graph in the inferred copy of the original model."""
+        if isinstance(self.graph, onnx.FunctionProto):
+            overload = getattr(self.graph, "overload", "")
+            return self.model.inferred_functions.get((self.graph.domain, self.graph.name, overload))
+        if self.parent is None:
+            return None if self.model.inferred is None else self.model.inferred.graph
+        outer = self.parent._inferred_graph
+        if outer is None or self._origin is None:
+            return None
+        index, which = self._origin
+        return list(subgraphs(outer.node[index]))[which][1]
+
+    def _inferred_type(self, name: str) -> TypeProto | None:
+        if name in self._made:
+            return self._made_type(name)
+        if name in self._inferred_types:
+            return self._inferred_types[name]
+        return _tensor_type(self.initializers[name]) if name in self.initializers else None
+
+    def _made_type(self, name: str) -> TypeProto | None:
+        """The type of a value that a rule made, inferred from the node as it was made."""
+        if name not in self._made_types:
+            node, opset = self._made[name]
+            types = {value: known for value in node.input if value and (known := self.type(value)) is not None}
+            data = {
+                value: numpy_helper.from_array(array, value)
+                for value in node.input
+                if value in types and (array := self._small_constant(value)) is not None
+            }
+            if all(value in types for value in node.input if value):
+                self._made_types.update(inference.infer_node(node, opset, types, data, self.model.ir_version))
+        return self._made_types.get(name)
+
+    def _small_constant(self, name: str) -> np.ndarray | None:
+        kind = self.type(name)
+        shape = None if kind is None else inference.shape_of(kind)
+        if shape is None or len(shape) > 1:
+            return None
+        return self.constant(name)
+
+    def type_string(self, name: str) -> str | None:
+        """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown."""
+        proto = self.type(name)
+        return None if proto is None else inference.type_string(proto)
+
+    def elem_type(self, name: str) -> int | None:
+        """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
+        proto = self.type(name)
+        if proto is None or proto.WhichOneof("value") != "tensor_type":
+            return None
+        return proto.tensor_type.elem_type or None
+
+    def shape(self, name: str) -> Shape | None:
+        """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""
+        name = self.resolve(name)
+        scope = self.find(name)
+        if scope is None:
+            return None
+        declared = scope._declared_types.get(name)
+        shape = None if declared is None else inference.shape_of(declared)
+        if shape is not None and all(isinstance(dim, int) for dim in shape):
+            return shape
+        known = scope._inferred_type(name)
+        inferred = None if known is None else inference.shape_of(known)
+        return _merge(shape, inferred)
+
+    # -- bookkeeping for the engine
+
+    def register(self, node: NodeProto, opset: int) -> None:
+        """Make the outputs of a node that a rule wrote in the form of `opset` known in this scope."""
+        snapshot = NodeProto()
+        snapshot.CopyFrom(node)
+        for name in filter(None, node.output):
+            self.producers[name] = node
+            self._made[name] = (snapshot, opset)
+
+    def forget(self, node: NodeProto) -> None:
+        """The node is gone: its inputs lost a use."""
+        self.model.lost_uses.update(filter(None, node.input))
+        for name in node.output:
+            if self.producers.get(name) is node:
+                del self.producers[name]
+
+
+def _tensor_type(tensor: TensorProto) -> TypeProto:
+    return helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+
+
+def _merge(declared: Shape | None, inferred: Shape | None) -> Shape | None:
+    if declared is None or inferred is None or len(declared) != len(inferred):
+        return inferred if declared is None else declared
+    return tuple(a if isinstance(a, int) or (b is None) else b for a, b in zip(declared, inferred, strict=True))
+
+
+class Node:
+    """One node, in the form of `opset`, and all that a rule may ask of it and do to it.
+
+    Rules edit it in place, put nodes `before` or `after` it, let it `become` another operator, or `remove` it.
+    """
+
+    __slots__ = (
+        "added_after",
+        "added_before",
+        "body_opset",
+        "cautions",
+        "changed",
+        "opset",
+        "proto",
+        "removed",
+        "scope",
+        "source_index",
+        "written_for",
+    )
+
+    def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
+        self.proto = proto
+        self.scope = scope
+        self.opset = opset
+        self.source_index = source_index
+        """Position in the original node list; None for a node that a rule made."""
+        self.body_opset = opset
+        """The opset in whose form the nodes of its subgraphs are."""
+        self.written_for = opset
+        """The opset of the nodes that the rule at work makes; the engine sets it."""
+        self.added_before: list[Node] = []
+        self.added_after: list[Node] = []
+        self.cautions: list[str] = []
+        self.changed = False
+        self.removed = False
+
+    # -- what it is
+
+    @property
+    def op_type(self) -> str:
+        return self.proto.op_type
+
+    @property
+    def name(self) -> str:
+        """The name, or the first output's where the node has none."""
+        return self.proto.name or next(filter(None, self.proto.output), "")
+
+    @property
+    def inputs(self) -> list[str]:
+        return list(self.proto.input)
+
+    @property
+    def outputs(self) -> list[str]:
+        return list(self.proto.output)
+
+    def has_input(self, index: int) -> bool:
+        """Whether input `index` is there; the empty name counts as absent."""
+        return index < len(self.proto.input) and self.proto.input[index] != ""
+
+    def has_output(self, index: int) -> bool:
+        return index < len(self.proto.output) and self.proto.output[index] != ""
+
+    def input(self, index: int) -> str:
+        """The name of input `index`, or "" where it is absent."""
+        return self.proto.input[index] if index < len(self.proto.input) else ""
+
+    def output(self, index: int) -> str:
+        return self.proto.output[index] if index < len(self.proto.output) else ""
+
+    # -- attributes
+
+    def _attribute(self, name: str) -> AttributeProto | None:
+        return next((attribute for attribute in self.proto.attribute if attribute.name == name), None)
+
+    def has_attr(self, name: str) -> bool:
+        return self._attribute(name) is not None
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """The attribute's Python value (strings decoded), or `default`. Raises Unconvertible when a function's caller sets it."""
+        attribute = self._attribute(name)
+        return default if attribute is None else _attribute_value(attribute)
+
+    def set_attr(self, name: str, value: Any) -> None:
+        new = helper.make_attribute(name, value)
+        old = self._attribute(name)
+        if old is None:
+            self.proto.attribute.append(new)
+        else:
+            old.CopyFrom(new)
+        self.changed = True
+
+    def pop_attr(self, name: str, default: Any = None) -> Any:
+        """Remove the attribute and return its value, or `default` where there is none."""
+        for index, attribute in enumerate(self.proto.attribute):
+            if attribute.name == name:
+                value = _attribute_value(attribute)
+                del self.proto.attribute[index]
+                self.changed = True
+                return value
+        return default
+
+    # -- inputs and outputs
+
+    def set_input(self, index: int, name: str) -> None:
+        """Let input `index` be `name`; inputs between are absent."""
+        self.proto.input.extend([""] * (index + 1 - len(self.proto.input)))
+        self._lose(self.proto.input[index])
+        self.proto.input[index] = name
+        self.changed = True
+
+    def add_input(self, name: str) -> None:
+        self.proto.input.append(name)
+        self.changed = True
+
+    def drop_input(self, index: int) -> None:
+        """Make input `index` absent; absent inputs at the end go."""
+        if index >= len(self.proto.input):
+            return
+        self._lose(self.proto.input[index])
+        self.proto.input[index] = ""
+        while self.proto.input and self.proto.input[-1] == "":
+            del self.proto.input[-1]
+        self.changed = True
+
+    def _lose(self, name: str) -> None:
+        if name:
+            self.scope.model.lost_uses.add(name)
+
+    def set_output(self, index: int, name: str) -> None:
+        self.proto.output.extend([""] * (index + 1 - len(self.proto.output)))
+        self.proto.output[index] = name
+        if name:
+            self.scope.producers[name] = self.proto
+        self.changed = True
+
+    def detach_output(self, index: int, what: str) -> str:
+        """Give output `index` a fresh name, so that a node put `after` can make the old one. Returns the fresh name.
+
+        The caller knows that the value has the same type as before or says so by the node that it adds.
+        """
+        fresh = self.fresh_name(what)
+        self.proto.output[index] = fresh
+        self.scope.register(self.proto, self.opset)
+        self.changed = True
+        return fresh
+
+    def drop_output(self, index: int) -> None:
+        """Make output `index` absent; absent outputs at the end go."""
+        self.proto.output[index] = ""
+        while self.proto.output and self.proto.output[-1] == "":
+            del self.proto.output[-1]
+        self.changed = True
+
+    # -- what is known
+
+    def constant(self, index: int) -> np.ndarray | None:
+        """The value of input `index` where it is the same in every run; None where it is not, or the input is absent."""
+        return self.scope.constant(self.input(index)) if self.has_input(index) else None
+
+    def const_input(self, index: int, what: str) -> np.ndarray:
+        """As `constant`, but raises Unconvertible naming the input `what` where it is only known at run time."""
+        value = self.constant(index)
+        if value is None:
+            name = self.input(index)
+            why = "may be overridden by the caller" if self._is_overridable(name) else "is computed at run time"
+            raise Unconvertible(f"{what} '{name}' {why}, and the older form needs a constant", _CONSTANT_HINT)
+        return value
+
+    def _is_overridable(self, name: str) -> bool:
+        scope = self.scope.find(name)
+        return scope is not None and name in scope.initializers
+
+    def elem_type(self, index: int = 0) -> int | None:
+        return self.scope.elem_type(self.input(index)) if self.has_input(index) else None
+
+    def output_elem_type(self, index: int = 0) -> int | None:
+        return self.scope.elem_type(self.output(index)) if self.has_output(index) else None
+
+    def need_elem_type(self, index: int = 0) -> int:
+        """The element type of input `index`. Raises Unconvertible where it is unknown."""
+        number = self.elem_type(index)
+        if number is None:
+            raise Unconvertible(f"the type of '{self.input(index)}' is unknown", "declare it in value_info")
+        return number
+
+    def shape(self, index: int = 0) -> Shape | None:
+        return self.scope.shape(self.input(index)) if self.has_input(index) else None
+
+    def output_shape(self, index: int = 0) -> Shape | None:
+        return self.scope.shape(self.output(index)) if self.has_output(index) else None
+
+    def rank(self, index: int = 0) -> int | None:
+        shape = self.shape(index)
+        return None if shape is None else len(shape)
+
+    def need_rank(self, index: int = 0) -> int:
+        """The rank of input `index`. Raises Unconvertible where it is unknown."""
+        rank = self.rank(index)
+        if rank is None:
+            raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
+        return rank
+
+    def need_shape(self, index: int = 0) -> tuple[int, ...]:
+        """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
+        shape = self.shape(index)
+        if shape is None:
+            self.need_rank(index)
+        known = tuple(dim for dim in shape or () if isinstance(dim, int))
+        if shape is None or len(known) != len(shape):
+            raise Unconvertible(f"the shape {_show(shape)} of '{self.input(index)}' is not fully known", self.shape_hint())
+        return known
+
+    def dimension(self, axis: int, index: int = 0) -> Dimension:
+        """Dimension `axis` (may be negative) of input `index`; None where it is unknown."""
+        shape = self.shape(index)
+        return None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+
+    def need_dimension(self, axis: int, index: int = 0) -> int:
+        """As `dimension`. Raises Unconvertible where it is no number."""
+        dim = self.dimension(axis, index)
+        if not isinstance(dim, int):
+            label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
+            raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint())
+        return dim
+
+    def shape_hint(self) -> str:
+        """How to make shapes known."""
+        scope = self.scope
+        while scope.parent is not None:
+            scope = scope.parent
+        if not isinstance(scope.graph, GraphProto):
+            return "inline the function, or give every call the same shapes"
+        for value in scope.graph.input:
+            if value.name not in scope.initializers and value.type.WhichOneof("value") == "tensor_type":
+                dims = inference.shape_of(value.type)
+                shown = "…" if dims is None else ",".join(str(d) if isinstance(d, int) else "N" for d in dims)
+                return f"fix it with --overwrite-input-shape {value.name}:{shown}"
+        return "declare the shape in value_info"
+
+    # -- making things
+
+    def fresh_name(self, what: str) -> str:
+        """`<first output>_<what>`, unique in the whole model."""
+        first = next(filter(None, self.proto.output), self.proto.name or self.proto.op_type)
+        return self.scope.model.fresh_name(f"{first}_{what}")
+
+    def add_constant(self, value: Any, dtype: Any, what: str) -> str:
+        """A constant tensor of `dtype` (anything numpy takes); returns its name."""
+        first = next(filter(None, self.proto.output), self.proto.op_type)
+        made = self.scope.add_constant(np.array(value, dtype), f"{first}_{what}")
+        if isinstance(made, str):
+            return made
+        self._queue(made, self.added_before)
+        return made.output[0]
+
+    def before(
+        self, op_type: str, inputs: Sequence[str], *, what: str = "", outputs: Sequence[str] | int = 1, **attributes: Any
+    ) -> str:
+        """Put a node before this one; returns its first output.
+
+        `outputs` names its outputs, or counts them (they get fresh names); attributes that are None are left out.
+        """
+        return self._make(op_type, inputs, what, outputs, attributes, self.added_before)[0]
+
+    def before_many(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, *, what: str = "", **attributes: Any
+    ) -> list[str]:
+        """As `before`, and returns all outputs."""
+        return self._make(op_type, inputs, what, outputs, attributes, self.added_before)
+
+    def after(
+        self, op_type: str, inputs: Sequence[str], *, what: str = "", outputs: Sequence[str] | int = 1, **attributes: Any
+    ) -> str:
+        """Put a node after this one, behind those already there; returns its first output."""
+        return self._make(op_type, inputs, what, outputs, attributes, self.added_after)[0]
+
+    def _make(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        what: str,
+        outputs: Sequence[str] | int,
+        attributes: dict[str, Any],
+        where: list[Node],
+    ) -> list[str]:
+        label = what or op_type.lower()
+        names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
+        given = {key: value for key, value in attributes.items() if value is not None}
+        node_name = self.scope.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
+        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where)
+        return names
+
+    def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
+        """Put a ready-made node, written for `opset`, before this one; its output names must be fresh or this node's."""
+        self._queue(proto, self.added_before, opset)
+
+    def _queue(self, proto: NodeProto, where: list[Node], opset: int | None = None) -> None:
+        opset = opset or self.written_for
+        self.scope.register(proto, opset)
+        where.append(Node(proto, self.scope, opset))
+        self.changed = True
+
+    def become(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> None:
+        """Be another operator with the same outputs, name and documentation; attributes that are None are left out."""
+        for name in self.proto.input:
+            self._lose(name)
+        self.proto.op_type = op_type
+        del self.proto.input[:]
+        self.proto.input.extend(inputs)
+        del self.proto.attribute[:]
+        for key, value in attributes.items():
+            if value is not None:
+                self.proto.attribute.append(helper.make_attribute(key, value))
+        self.opset = self.written_for
+        self.changed = True
+
+    def remove(self) -> None:
+        """Drop this node; nodes put before or after it make its outputs, or nothing reads them."""
+        self.scope.forget(self.proto)
+        self.removed = self.changed = True
+
+    def forward(self, index: int, value: str) -> None:
+        """Let everything that reads output `index` read `value` instead. The output's name stays where it is an interface."""
+        name, value = self.output(index), self.scope.resolve(value)
+        if not name or name == value:
+            return
+        if name in self.scope.outputs or not self.scope.model.is_unique(name) or not self.scope.model.is_unique(value):
+            self.proto.output[index] = ""
+            self.after("Identity", [value], outputs=[name])
+            return
+        self.scope.model.aliases[name] = value
+        self.scope.model.lost_uses.add(name)
+        self.changed = True
+
+    # -- saying things
+
+    def leave(self, reason: str) -> None:
+        """A simplification ends here, and the report says why."""
+        raise Left(reason)
+
+    def caution(self, message: str) -> None:
+        """A warning in the report, an error with --strict."""
+        self.cautions.append(message)
+
+
+_CONSTANT_HINT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
+
+
+def _show(shape: Shape | None) -> str:
+    return "?" if shape is None else "(" + ", ".join("?" if dim is None else str(dim) for dim in shape) + ")"
+
+
+def _attribute_value(attribute: AttributeProto) -> Any:
+    if attribute.ref_attr_name:
+        raise Unconvertible(
+            f"attribute {attribute.name} is a parameter of the function ('{attribute.ref_attr_name}')",
+            "inline the function before converting",
+        )
+    value = helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode()
+    if attribute.type == AttributeProto.STRINGS:
+        return [item.decode() for item in value]
+    return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value

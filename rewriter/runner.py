@@ -1,0 +1,342 @@
+"""The child side of a comparison: load one model at a time, run it, answer with its outputs or with a failure.
+
+The process speaks pickle on the pipes it was started with. Whatever native code prints goes nowhere, and whatever it does to
+this process happens to nobody else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import pickle
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, Protocol
+
+import numpy as np
+import onnx
+
+from .unreliable import known_defects, random_operator
+
+Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
+
+# Element types that numpy does not have, as ml_dtypes calls them.
+ML_DTYPES = {
+    "BFLOAT16": "bfloat16",
+    "FLOAT8E4M3FN": "float8_e4m3fn",
+    "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
+    "FLOAT8E5M2": "float8_e5m2",
+    "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
+    "FLOAT8E8M0": "float8_e8m0fnu",
+    "FLOAT4E2M1": "float4_e2m1fn",
+    "INT4": "int4",
+    "UINT4": "uint4",
+    "INT2": "int2",
+    "UINT2": "uint2",
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a model did not run.
+
+    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs, or the
+    run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met.
+    """
+
+    kind: Kind
+    message: str
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """One run. Values are arrays, lists (sequences), dicts (maps) or None (an empty optional); `runtime` is "name version"."""
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    runtime: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """The interface of a model: serialized ValueInfoProtos of what must be fed and of what may be, names of outputs.
+
+    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model.
+    """
+
+    required: tuple[bytes, ...]
+    overridable: tuple[bytes, ...]
+    outputs: tuple[str, ...]
+    random: str
+    defects: dict[str, str]
+
+
+@dataclass(frozen=True)
+class DescribeRequest:
+    path: str
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """`session` stands for one loading of `path`: the model stays loaded until another session is asked for."""
+
+    session: int
+    path: str
+    runtime: str
+    inputs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ForgetRequest:
+    """Drop the loaded model."""
+
+
+class _Loaded(Protocol):
+    def run(self, inputs: dict[str, Any]) -> Outputs: ...
+
+
+class Rejected(Exception):
+    """A failure that has been classified already."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def numpy_dtype(elem_type: int) -> np.dtype:
+    """The numpy dtype (of ml_dtypes where numpy has none) of a TensorProto.DataType; strings are objects."""
+    name = onnx.TensorProto.DataType.Name(elem_type)
+    if name not in ML_DTYPES:
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    import ml_dtypes  # comes with onnxscript; needed for these types alone
+
+    return np.dtype(getattr(ml_dtypes, ML_DTYPES[name]))
+
+
+def describe(path: str) -> Description:
+    """Read the interface of the model at `path`; external data stays where it is."""
+    model = onnx.load(path, load_external_data=False)
+    given = {tensor.name for tensor in model.graph.initializer}
+    given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    inputs = model.graph.input
+    return Description(
+        required=tuple(value.SerializeToString() for value in inputs if value.name not in given),
+        overridable=tuple(value.SerializeToString() for value in inputs if value.name in given),
+        outputs=tuple(value.name for value in model.graph.output),
+        random=random_operator(model),
+        defects=known_defects(model),
+    )
+
+
+class _OnnxRuntime:
+    """A session that computes node by node as the file says: no optimization, one thread, so that results can be exact."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            import onnxruntime
+        except Exception as error:
+            raise Rejected(Failure("unsupported", f"onnxruntime cannot be imported: {_one_line(error)}")) from error
+        self._onnxruntime = onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise Rejected(_onnxruntime_failure(error, "invalid")) from error
+        values = [*self._session.get_inputs(), *self._session.get_outputs()]
+        self._by_bits = any(value.type[7:-1] in _BY_BITS for value in values)
+
+    def run(self, inputs: dict[str, Any]) -> Outputs:
+        try:
+            values = self._run_by_bits(inputs) if self._by_bits else self._session.run(None, inputs)
+        except Exception as error:
+            raise Rejected(_onnxruntime_failure(error, "runtime")) from error
+        names = tuple(output.name for output in self._session.get_outputs())
+        return Outputs(names, tuple(values), f"onnxruntime {self._onnxruntime.__version__}")
+
+    def _run_by_bits(self, inputs: dict[str, Any]) -> list[Any]:
+        """numpy cannot carry bfloat16 and float8 into onnxruntime; their bit patterns can."""
+        values = {value.name: self._to_ort_value(inputs[value.name], value.type) for value in self._session.get_inputs()}
+        return [self._from_ort_value(value) for value in self._session.run_with_ort_values(None, values)]
+
+    def _to_ort_value(self, array: Any, declared: str) -> Any:
+        if not isinstance(array, np.ndarray):
+            raise Rejected(Failure("unsupported", f"{declared} cannot be fed beside bfloat16 or float8"))
+        make = self._onnxruntime.OrtValue
+        if declared[7:-1] not in _BY_BITS:
+            return make.ortvalue_from_numpy(array)
+        elem_type = onnx.TensorProto.DataType.Value(declared[7:-1].upper())
+        bits = np.ascontiguousarray(array).view(f"u{array.itemsize}")
+        return make.ortvalue_from_numpy_with_onnx_type(bits, elem_type)
+
+    def _from_ort_value(self, value: Any) -> Any:
+        if not value.is_tensor() or value.data_type()[7:-1] not in _BY_BITS:
+            return value.numpy()
+        dtype = numpy_dtype(value.element_type())
+        data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
+        return np.frombuffer(data, dtype).reshape(value.shape())
+
+
+_BY_BITS = frozenset({"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"})
+_LACKS = re.compile(
+    r"NOT_IMPLEMENTED|is not a registered function/op|under development and support|Unsupported model IR version"
+    r"|not (?:yet |currently )?(?:registered or )?(?:implemented|supported)|unsupported|only supports?\b"
+    r"|can't be converted to MLDataType|No corresponding Numpy type",
+    re.IGNORECASE,
+)
+_NO_OPERATOR = re.compile(r"No Op registered for (\w+) with domain_version of (\d+)")
+_OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|out of memory", re.IGNORECASE)
+# Source positions and C++ signatures in front of what went wrong.
+_NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ .*?\) (?=[A-Z])|Load model from \S+ failed:")
+
+
+def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
+    """Tell what onnxruntime lacks from what it finds wrong; `otherwise` is the kind of the latter."""
+    if isinstance(error, Rejected):
+        return error.failure
+    text = str(error)
+    message = _one_line(_NOISE.sub("", text))
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+        return Failure("memory", message)
+    if unknown := _NO_OPERATOR.search(text):
+        name, version = unknown.groups()
+        known = onnx.defs.has(name, max_inclusive_version=int(version))
+        return Failure("unsupported" if known else "invalid", message)
+    return Failure("unsupported" if _LACKS.search(text) else otherwise, message)
+
+
+class _Reference:
+    """onnx.reference, with a Split that refuses what the specification forbids instead of cutting what it can."""
+
+    def __init__(self, path: str) -> None:
+        from onnx.reference import ReferenceEvaluator
+
+        try:
+            self._evaluator = ReferenceEvaluator(path, new_ops=[_strict_split()])
+        except MemoryError as error:
+            raise Rejected(Failure("memory", _one_line(error))) from error
+        except Exception as error:
+            raise Rejected(Failure("unsupported", _one_line(error))) from error
+
+    def run(self, inputs: dict[str, Any]) -> Outputs:
+        try:
+            values = self._evaluator.run(None, inputs)
+        except MemoryError as error:
+            raise Rejected(Failure("memory", _one_line(error))) from error
+        except NotImplementedError as error:
+            raise Rejected(Failure("unsupported", _one_line(error))) from error
+        except Exception as error:
+            raise Rejected(Failure("runtime", _one_line(error))) from error
+        values = [_as_array(value) for value in values]  # type: ignore[union-attr]
+        return Outputs(tuple(self._evaluator.output_names), tuple(values), f"onnx.reference {onnx.__version__}")
+
+
+def _as_array(value: Any) -> Any:
+    """Some operators of onnx.reference answer with numpy scalars."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def _strict_split() -> Any:
+    from onnx.reference.op_run import OpRun
+
+    class Split(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__Split.html, every version from 2."""
+
+        op_domain = ""
+
+        def _run(self, x: np.ndarray, split: Any = None, axis: int = 0, num_outputs: int | None = None) -> Any:
+            dim, count = x.shape[axis], len(self.onnx_node.output)
+            sizes = _even_sizes(dim, count, num_outputs) if split is None else [int(size) for size in split]
+            if len(sizes) != count or min(sizes) < 0 or sum(sizes) != dim:
+                raise ValueError(f"Split cannot cut a dimension of {dim} into {count} parts of {sizes}")
+            return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
+
+    return Split
+
+
+def _even_sizes(dim: int, count: int, num_outputs: int | None) -> list[int]:
+    """Equal parts, the last one smaller where `num_outputs` allows it."""
+    if num_outputs is None:
+        return [dim // count] * count
+    size = -(-dim // num_outputs)
+    return [size] * (num_outputs - 1) + [dim - size * (num_outputs - 1)]
+
+
+_RUNTIMES = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
+
+
+def _one_line(error: object) -> str:
+    """The first line of a message that says something, of at most 300 characters."""
+    text = str(error) or type(error).__name__
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
+    return line if len(line) <= 300 else f"{line[:299]}…"
+
+
+class _Server:
+    """Holds at most one loaded model, so that memory is what one model takes."""
+
+    def __init__(self) -> None:
+        self._session = -1
+        self._loaded: _Loaded | None = None
+
+    def answer(self, request: object) -> Outputs | Description | Failure | None:
+        try:
+            if isinstance(request, DescribeRequest):
+                return describe(request.path)
+            if isinstance(request, RunRequest):
+                return self._run(request)
+            return self._forget()
+        except Rejected as rejected:
+            return rejected.failure
+        except MemoryError:
+            return Failure("memory", "out of memory")
+        except Exception as error:
+            return Failure("invalid", _one_line(error))
+
+    def _run(self, request: RunRequest) -> Outputs:
+        if self._loaded is None or self._session != request.session:
+            self._forget()
+            self._loaded = _RUNTIMES[request.runtime](request.path)
+            self._session = request.session
+        return self._loaded.run(request.inputs)
+
+    def _forget(self) -> None:
+        self._loaded = None
+
+
+def serve(memory_bytes: int) -> None:
+    """Answer requests from standard input on standard output until the input ends."""
+    _limit(memory_bytes)
+    requests, answers = _private_pipes()
+    server = _Server()
+    while True:
+        try:
+            request = pickle.load(requests)
+        except EOFError:
+            return
+        pickle.dump(server.answer(request), answers, protocol=5)
+        answers.flush()
+
+
+def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Take the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt them."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
+    return requests, answers
+
+
+def _limit(memory_bytes: int) -> None:
+    """No core files, and an allocation error before the machine starts to swap."""
+    try:
+        import resource  # POSIX only
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))

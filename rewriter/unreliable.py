@@ -1,0 +1,105 @@
+"""Nodes whose numbers prove nothing: random ones, and those that a runtime is known to compute wrongly or to die of.
+
+A comparison that ran into one of these would call a right result wrong, or a wrong one equal. Each row was seen on the
+runtime named; a row goes when the oldest supported release of that runtime no longer shows the defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import onnx
+
+_RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+)
+
+
+def _has_unnamed_output(node: onnx.NodeProto, _opset: int) -> bool:
+    return "" in node.output
+
+
+def _ignored_keepdims(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 1 and node.input[1] != "" and _attribute(node, "keepdims", 1) == 0
+
+
+def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
+    return lambda _node, declared: declared < opset
+
+
+def _flattens(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 13 and _attribute(node, "axis", 1) != -1
+
+
+def _broadcasts_from_axis(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 7 and any(attribute.name == "axis" for attribute in node.attribute)
+
+
+_Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
+_ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
+_LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
+_DEFECTS: dict[str, dict[str, _Defect]] = {
+    "onnxruntime": {
+        "Split": (_has_unnamed_output, "crashes on a Split with an unnamed output"),
+        "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
+        "RoiAlign": _ROI_ALIGN,
+    },
+    "onnx.reference": {
+        **dict.fromkeys(
+            ("Softmax", "LogSoftmax", "Hardmax"), (_flattens, "does not flatten the input of {op} below opset 13")
+        ),
+        **dict.fromkeys(_LEGACY_BROADCAST, (_broadcasts_from_axis, "ignores the axis of {op} below opset 7")),
+        "PRelu": (_below(7), "broadcasts the slope of PRelu below opset 7 to the last axis"),
+        "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
+        "RoiAlign": _ROI_ALIGN,
+    },
+}
+
+
+def random_operator(model: onnx.ModelProto) -> str:
+    """The first node that draws random numbers, as "RandomNormal 'noise'"; "" when there is none.
+
+    A seed does not help: the operators define no generator. Dropout is not listed, as it is random only in training mode,
+    which may depend on an input.
+    """
+    return next((_title(node) for node, _ in _default_domain_nodes(model) if node.op_type in _RANDOM), "")
+
+
+def known_defects(model: onnx.ModelProto) -> dict[str, str]:
+    """runtime ("onnxruntime", "onnx.reference") → why it cannot be believed on this model; only runtimes with a reason."""
+    found: dict[str, str] = {}
+    for node, opset in _default_domain_nodes(model):
+        for runtime, by_operator in _DEFECTS.items():
+            if runtime in found or node.op_type not in by_operator:
+                continue
+            applies, text = by_operator[node.op_type]
+            if applies(node, opset):
+                found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
+    return found
+
+
+def _default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
+    """Every node of the default domain with the opset it is written in, in subgraphs and functions too."""
+    bodies = [(model.graph.node, _opset(model))]
+    bodies += [(function.node, _opset(function)) for function in model.functions]
+    while bodies:
+        nodes, opset = bodies.pop()
+        for node in nodes:
+            if node.domain in ("", "ai.onnx"):
+                yield node, opset
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    bodies.append((attribute.g.node, opset))
+                bodies += [(graph.node, opset) for graph in attribute.graphs]
+
+
+def _opset(owner: onnx.ModelProto | onnx.FunctionProto) -> int:
+    return next((entry.version for entry in owner.opset_import if entry.domain in ("", "ai.onnx")), 1)
+
+
+def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
+
+
+def _title(node: onnx.NodeProto) -> str:
+    return f"{node.op_type} '{node.name or next((name for name in node.output if name), '')}'"
