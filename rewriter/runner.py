@@ -1,17 +1,17 @@
 """The child side of a comparison: load one model at a time, run it, answer with its outputs or with a failure.
 
-The process speaks pickle on the pipes it was started with. Whatever native code prints goes nowhere, and whatever it does to
-this process happens to nobody else.
+The process speaks pickle on the pipes it was started with. Whatever native code prints goes nowhere, and whatever it
+does to this process happens to nobody else.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import os
 import pickle
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol
 
@@ -42,8 +42,8 @@ ML_DTYPES = {
 class Failure:
     """Why a model did not run.
 
-    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs, or the
-    run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met.
+    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the
+    inputs, or the run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met.
     """
 
     kind: Kind
@@ -52,7 +52,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outputs:
-    """One run. Values are arrays, lists (sequences), dicts (maps) or None (an empty optional); `runtime` is "name version"."""
+    """One run. Values are arrays, lists (sequences), dicts (maps) or None (an empty optional).
+
+    `runtime` is "name version".
+    """
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
@@ -97,7 +100,7 @@ class _Loaded(Protocol):
     def run(self, inputs: dict[str, Any]) -> Outputs: ...
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """A failure that has been classified already."""
 
     def __init__(self, failure: Failure) -> None:
@@ -131,13 +134,15 @@ def describe(path: str) -> Description:
 
 
 class _OnnxRuntime:
-    """A session that computes node by node as the file says: no optimization, one thread, so that results can be exact."""
+    """A session that computes node by node as the file says, in one thread, so that results can be compared exactly."""
 
     def __init__(self, path: str) -> None:
         try:
             import onnxruntime
         except Exception as error:
-            raise Rejected(Failure("unsupported", f"onnxruntime cannot be imported: {_one_line(error)}")) from error
+            raise RejectedError(
+                Failure("unsupported", f"onnxruntime cannot be imported: {_one_line(error)}")
+            ) from error
         self._onnxruntime = onnxruntime
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -146,7 +151,7 @@ class _OnnxRuntime:
         try:
             self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise Rejected(_onnxruntime_failure(error, "invalid")) from error
+            raise RejectedError(_onnxruntime_failure(error, "invalid")) from error
         values = [*self._session.get_inputs(), *self._session.get_outputs()]
         self._by_bits = any(value.type[7:-1] in _BY_BITS for value in values)
 
@@ -154,18 +159,19 @@ class _OnnxRuntime:
         try:
             values = self._run_by_bits(inputs) if self._by_bits else self._session.run(None, inputs)
         except Exception as error:
-            raise Rejected(_onnxruntime_failure(error, "runtime")) from error
+            raise RejectedError(_onnxruntime_failure(error, "runtime")) from error
         names = tuple(output.name for output in self._session.get_outputs())
         return Outputs(names, tuple(values), f"onnxruntime {self._onnxruntime.__version__}")
 
     def _run_by_bits(self, inputs: dict[str, Any]) -> list[Any]:
         """numpy cannot carry bfloat16 and float8 into onnxruntime; their bit patterns can."""
-        values = {value.name: self._to_ort_value(inputs[value.name], value.type) for value in self._session.get_inputs()}
+        types = {value.name: value.type for value in self._session.get_inputs()}
+        values = {name: self._to_ort_value(value, types[name]) for name, value in inputs.items()}
         return [self._from_ort_value(value) for value in self._session.run_with_ort_values(None, values)]
 
     def _to_ort_value(self, array: Any, declared: str) -> Any:
         if not isinstance(array, np.ndarray):
-            raise Rejected(Failure("unsupported", f"{declared} cannot be fed beside bfloat16 or float8"))
+            raise RejectedError(Failure("unsupported", f"{declared} cannot be fed beside bfloat16 or float8"))
         make = self._onnxruntime.OrtValue
         if declared[7:-1] not in _BY_BITS:
             return make.ortvalue_from_numpy(array)
@@ -188,25 +194,33 @@ _LACKS = re.compile(
     r"|can't be converted to MLDataType|No corresponding Numpy type",
     re.IGNORECASE,
 )
-_NO_OPERATOR = re.compile(r"No Op registered for (\w+) with domain_version of (\d+)")
+_NO_OPERATOR = re.compile(r'\(".*?", (\w+), "(.*?)", .* No Op registered for \w+ with domain_version of (\d+)')
 _OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|out of memory", re.IGNORECASE)
 # Source positions and C++ signatures in front of what went wrong.
-_NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ .*?\) (?=[A-Z])|Load model from \S+ failed:")
+_NOISE = re.compile(
+    r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ .*?\) (?=[A-Z])|Load model from .*? failed:\s*"
+)
 
 
 def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
     """Tell what onnxruntime lacks from what it finds wrong; `otherwise` is the kind of the latter."""
-    if isinstance(error, Rejected):
+    if isinstance(error, RejectedError):
         return error.failure
     text = str(error)
     message = _one_line(_NOISE.sub("", text))
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
         return Failure("memory", message)
     if unknown := _NO_OPERATOR.search(text):
-        name, version = unknown.groups()
-        known = onnx.defs.has(name, max_inclusive_version=int(version))
-        return Failure("unsupported" if known else "invalid", message)
+        name, domain, version = unknown.groups()
+        return Failure("unsupported" if _exists(name, domain, int(version)) else "invalid", message)
     return Failure("unsupported" if _LACKS.search(text) else otherwise, message)
+
+
+def _exists(operator: str, domain: str, opset: int) -> bool:
+    """Whether ONNX has the operator at that opset, so that only this onnxruntime does not."""
+    if not onnx.defs.has(operator, max_inclusive_version=opset, domain=domain):
+        return False
+    return not onnx.defs.get_schema(operator, opset, domain).deprecated
 
 
 class _Reference:
@@ -218,21 +232,21 @@ class _Reference:
         try:
             self._evaluator = ReferenceEvaluator(path, new_ops=[_strict_split()])
         except MemoryError as error:
-            raise Rejected(Failure("memory", _one_line(error))) from error
+            raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
-            raise Rejected(Failure("unsupported", _one_line(error))) from error
+            raise RejectedError(Failure("unsupported", _one_line(error))) from error
 
     def run(self, inputs: dict[str, Any]) -> Outputs:
         try:
             values = self._evaluator.run(None, inputs)
         except MemoryError as error:
-            raise Rejected(Failure("memory", _one_line(error))) from error
+            raise RejectedError(Failure("memory", _one_line(error))) from error
         except NotImplementedError as error:
-            raise Rejected(Failure("unsupported", _one_line(error))) from error
+            raise RejectedError(Failure("unsupported", _one_line(error))) from error
         except Exception as error:
-            raise Rejected(Failure("runtime", _one_line(error))) from error
-        values = [_as_array(value) for value in values]  # type: ignore[union-attr]
-        return Outputs(tuple(self._evaluator.output_names), tuple(values), f"onnx.reference {onnx.__version__}")
+            raise RejectedError(Failure("runtime", _one_line(error))) from error
+        names = tuple(str(name) for name in self._evaluator.output_names)
+        return Outputs(names, tuple(map(_as_array, values)), f"onnx.reference {onnx.__version__}")
 
 
 def _as_array(value: Any) -> Any:
@@ -250,23 +264,22 @@ def _strict_split() -> Any:
 
         def _run(self, x: np.ndarray, split: Any = None, axis: int = 0, num_outputs: int | None = None) -> Any:
             dim, count = x.shape[axis], len(self.onnx_node.output)
-            sizes = _even_sizes(dim, count, num_outputs) if split is None else [int(size) for size in split]
-            if len(sizes) != count or min(sizes) < 0 or sum(sizes) != dim:
-                raise ValueError(f"Split cannot cut a dimension of {dim} into {count} parts of {sizes}")
-            return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
+            sizes = _even_sizes(dim, num_outputs or count, num_outputs is not None) if split is None else list(split)
+            if min(sizes) < 0 or sum(sizes) != dim or len(sizes) < count or (split is not None and len(sizes) > count):
+                raise ValueError(f"Split cannot cut a dimension of {dim} into {count} outputs of sizes {sizes}")
+            return tuple(np.split(x, np.cumsum(sizes)[:-1], axis)[:count])
 
     return Split
 
 
-def _even_sizes(dim: int, count: int, num_outputs: int | None) -> list[int]:
-    """Equal parts, the last one smaller where `num_outputs` allows it."""
-    if num_outputs is None:
+def _even_sizes(dim: int, count: int, last_may_differ: bool) -> list[int]:
+    if not last_may_differ:
         return [dim // count] * count
-    size = -(-dim // num_outputs)
-    return [size] * (num_outputs - 1) + [dim - size * (num_outputs - 1)]
+    size = -(-dim // count)
+    return [size] * (count - 1) + [dim - size * (count - 1)]
 
 
-_RUNTIMES = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
+_RUNTIMES: dict[str, Callable[[str], _Loaded]] = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
 
 
 def _one_line(error: object) -> str:
@@ -290,7 +303,7 @@ class _Server:
             if isinstance(request, RunRequest):
                 return self._run(request)
             return self._forget()
-        except Rejected as rejected:
+        except RejectedError as rejected:
             return rejected.failure
         except MemoryError:
             return Failure("memory", "out of memory")
@@ -298,11 +311,12 @@ class _Server:
             return Failure("invalid", _one_line(error))
 
     def _run(self, request: RunRequest) -> Outputs:
-        if self._loaded is None or self._session != request.session:
-            self._forget()
-            self._loaded = _RUNTIMES[request.runtime](request.path)
+        loaded = self._loaded if self._session == request.session else None
+        if loaded is None:
+            self._forget()  # before the next one takes memory
+            self._loaded = loaded = _RUNTIMES[request.runtime](request.path)
             self._session = request.session
-        return self._loaded.run(request.inputs)
+        return loaded.run(request.inputs)
 
     def _forget(self) -> None:
         self._loaded = None

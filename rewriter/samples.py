@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ Shape = tuple[Dim, ...] | None
 Integers = Literal["small", "binary", "ones", "zeros"]
 
 
-class CannotSample(Exception):
+class SampleError(Exception):
     """No inputs can be made for this model; `str()` is the reason."""
 
 
@@ -44,7 +44,8 @@ class Samples:
 class Choice:
     """One way to fill what the models leave open.
 
-    `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" 0 to 3, "binary" 0 or 1.
+    `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3,
+    "binary" 0 or 1. `rank`: of inputs of unknown rank.
     """
 
     size: int | None = None
@@ -105,7 +106,7 @@ class InputSpace:
         return [Choice(sizes[s], integers[i], ranks[r]) for s, i, r in grid[:_MAX_CHOICES]]
 
     def make(self, choice: Choice) -> dict[str, Any]:
-        """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: CannotSample."""
+        """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
         random = np.random.default_rng(self._samples.seed)
         sizes = self._sizes(choice)
         inputs: dict[str, Any] = dict(self._samples.data)
@@ -115,10 +116,12 @@ class InputSpace:
                 inputs[value.name] = _as_declared(inputs[value.name], value.type)
                 continue
             shape = self._shapes[value.name]
-            dims = (4,) * choice.rank if shape is None else tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape)
+            if shape is None:
+                shape = (4,) * choice.rank
+            dims = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape)
             room -= math.prod(dims) * 8
             if room < 0:
-                raise CannotSample(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
+                raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
             inputs[value.name] = _Filler(random, choice.integers).fill(value.type, dims)
         return inputs
 
@@ -126,7 +129,7 @@ class InputSpace:
         for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._samples.data)):
             for name in given:
                 if name not in self._types:
-                    raise SplitRewriteError(f"{option} {name}: the model has no such input; its inputs are {self.summary}")
+                    raise SplitRewriteError(f"{option} {name}: no such input; the inputs are {self.summary}")
 
     def _apply_given(self, name: str) -> None:
         """Take a given shape, or that of given data, and let it decide the symbolic dimensions that it names."""
@@ -138,8 +141,7 @@ class InputSpace:
             given = array.shape
         assert given is not None
         shape = self._shapes[name]
-        fits = shape is None or (len(shape) == len(given) and all(_fits(d, g) for d, g in zip(shape, given, strict=True)))
-        if not fits or min(given, default=0) < 0:
+        if not _fits(shape, given):
             raise SplitRewriteError(
                 f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}"
             )
@@ -151,7 +153,7 @@ class InputSpace:
     def _open_shape(self, name: str, declared: onnx.TypeProto) -> Shape:
         """The declared shape, where a dimension without a name is named after its place."""
         shape = _shape(declared)
-        return shape and tuple(dim or f"{name}[{axis}]" if isinstance(dim, str) else dim for axis, dim in enumerate(shape))
+        return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
 
     def _is_open(self, name: str) -> bool:
         if name in self._samples.data:
@@ -187,7 +189,7 @@ class _Filler:
             return self.fill(declared.optional_type.elem_type, dims)
         if kind == "map_type":
             return self._map(declared.map_type)
-        raise CannotSample(f"inputs of type {_type_text(declared)} cannot be made")
+        raise SampleError(f"inputs of type {_type_text(declared)} cannot be made")
 
     def _tensor(self, elem_type: int, dims: tuple[int, ...]) -> np.ndarray:
         name = onnx.TensorProto.DataType.Name(elem_type)
@@ -218,6 +220,11 @@ class _Filler:
     def _map(self, declared: onnx.TypeProto.Map) -> dict[Any, Any]:
         keys = _WORDS[1:4] if declared.key_type == onnx.TensorProto.STRING else range(3)
         return {key: self.fill(declared.value_type, ()).item() for key in keys}
+
+
+def input_types(serialized: Sequence[bytes]) -> list[str]:
+    """Name and type of each input of a Description, without its shape: "x float32"."""
+    return [f"{value.name} {_type_text(value.type, with_shape=False)}" for value in _values(serialized)]
 
 
 def _values(serialized: Sequence[bytes]) -> list[onnx.ValueInfoProto]:
@@ -260,15 +267,17 @@ def _holds_integers(declared: onnx.TypeProto) -> bool:
     return "INT" in name or name == "STRING"
 
 
-def _fits(dim: Dim, size: int) -> bool:
-    return isinstance(dim, str) or dim == size
+def _fits(shape: Shape, given: Sequence[int]) -> bool:
+    if min(given, default=0) < 0 or (shape is not None and len(shape) != len(given)):
+        return False
+    return all(isinstance(dim, str) or dim == size for dim, size in zip(shape or (), given, strict=False))
 
 
 def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None:
     if declared.WhichOneof("value") != "tensor_type":
-        raise SplitRewriteError(f"--input-data {name}: a file holds one tensor, the model declares {_type_text(declared)}")
+        raise SplitRewriteError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
     dtype = numpy_dtype(declared.tensor_type.elem_type)
-    if dtype == object and array.dtype.kind in "OUST":
+    if dtype.hasobject and array.dtype.kind in "OUST":
         return
     if array.dtype != dtype and array.dtype != np.dtype(f"V{dtype.itemsize}"):
         raise SplitRewriteError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
@@ -277,25 +286,27 @@ def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None
 def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:
     """.npy files keep strings as fixed-width text, and bfloat16 as raw bytes."""
     dtype = numpy_dtype(declared.tensor_type.elem_type)
-    if dtype == object:
+    if dtype.hasobject:
         return array.astype(str).astype(object)
     return array.view(dtype) if array.dtype.kind == "V" else array
 
 
-def _type_text(declared: onnx.TypeProto) -> str:
+def _type_text(declared: onnx.TypeProto, with_shape: bool = True) -> str:
     """ "float32[batch,3]", "seq(float32[?])", "optional(…)", "map"."""
     kind = declared.WhichOneof("value")
     if kind == "sequence_type":
-        return f"seq({_type_text(declared.sequence_type.elem_type)})"
+        return f"seq({_type_text(declared.sequence_type.elem_type, with_shape)})"
     if kind == "optional_type":
-        return f"optional({_type_text(declared.optional_type.elem_type)})"
+        return f"optional({_type_text(declared.optional_type.elem_type, with_shape)})"
     if kind != "tensor_type":
         return (kind or "no type").removesuffix("_type")
     name = onnx.TensorProto.DataType.Name(declared.tensor_type.elem_type)
     dtype = ML_DTYPES.get(name) or ("string" if name == "STRING" else numpy_dtype(declared.tensor_type.elem_type).name)
+    if not with_shape:
+        return dtype
     shape = _shape(declared)
-    return f"{dtype} of unknown rank" if shape is None else f"{dtype}{_list(dim if dim != '' else '?' for dim in shape)}"
+    return f"{dtype} of unknown rank" if shape is None else dtype + _list(["?" if dim == "" else dim for dim in shape])
 
 
-def _list(dims: Iterator[Any] | Sequence[Any]) -> str:
+def _list(dims: Sequence[Any]) -> str:
     return f"[{','.join(map(str, dims))}]"

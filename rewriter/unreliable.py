@@ -15,8 +15,8 @@ _RANDOM = frozenset(
 )
 
 
-def _has_unnamed_output(node: onnx.NodeProto, _opset: int) -> bool:
-    return "" in node.output
+def _has_odd_outputs(node: onnx.NodeProto, _opset: int) -> bool:
+    return "" in node.output or _attribute(node, "num_outputs", len(node.output)) != len(node.output)
 
 
 def _ignored_keepdims(node: onnx.NodeProto, _opset: int) -> bool:
@@ -40,7 +40,7 @@ _ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixe
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 _DEFECTS: dict[str, dict[str, _Defect]] = {
     "onnxruntime": {
-        "Split": (_has_unnamed_output, "crashes on a Split with an unnamed output"),
+        "Split": (_has_odd_outputs, "crashes on or miscounts the outputs of a Split that are not all named"),
         "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
         "RoiAlign": _ROI_ALIGN,
     },
@@ -59,14 +59,14 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 def random_operator(model: onnx.ModelProto) -> str:
     """The first node that draws random numbers, as "RandomNormal 'noise'"; "" when there is none.
 
-    A seed does not help: the operators define no generator. Dropout is not listed, as it is random only in training mode,
-    which may depend on an input.
+    A seed does not help: the operators define no generator. Dropout is not listed, as it is random only in training
+    mode, which may depend on an input.
     """
     return next((_title(node) for node, _ in _default_domain_nodes(model) if node.op_type in _RANDOM), "")
 
 
 def known_defects(model: onnx.ModelProto) -> dict[str, str]:
-    """runtime ("onnxruntime", "onnx.reference") → why it cannot be believed on this model; only runtimes with a reason."""
+    """runtime ("onnxruntime", "onnx.reference") → why it cannot be believed on this model, where there is a reason."""
     found: dict[str, str] = {}
     for node, opset in _default_domain_nodes(model):
         for runtime, by_operator in _DEFECTS.items():

@@ -27,7 +27,8 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.runn
 class Worker:
     """Runs models in a child process, started by the first request. Any number of threads may use it.
 
-    A request that crashes the child, or takes longer than it may, is answered by a `Failure`; the next one gets a new child.
+    A request that crashes the child, or takes longer than it may, is answered by a `Failure`; the next gets a new
+    child.
     """
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
@@ -64,21 +65,26 @@ class Worker:
     def _ask(self, request: object, seconds: float) -> object:
         with self._lock:
             process = self._running()
-            expired = threading.Event()
-            timer = threading.Timer(seconds, lambda: (expired.set(), process.kill()))
+            deadline = time.monotonic() + seconds
+            timer = threading.Timer(seconds, process.kill)
             timer.start()
             try:
                 return _exchange(process, request)
             except (EOFError, OSError, pickle.UnpicklingError):
                 self._stop()
-                if expired.is_set():
-                    return Failure("timeout", f"no answer within {self.time_limit:g} s")
+                if time.monotonic() >= deadline:
+                    return Failure("timeout", f"not finished within {self.time_limit:g} s")
                 return Failure("crashed", _death(process.returncode))
             except BaseException:
                 self._stop()  # half a message is on its way
                 raise
             finally:
                 timer.cancel()
+
+    def _forget(self) -> None:
+        """Let the child free the model it holds."""
+        if self._process is not None:
+            self._ask(ForgetRequest(), self.time_limit)
 
     def _running(self) -> subprocess.Popen[bytes]:
         """The child of this very process: one that a fork took along belongs to the other side."""
@@ -123,7 +129,7 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._worker._ask(ForgetRequest(), self._worker.time_limit)
+        self._worker._forget()
 
 
 def _exchange(process: subprocess.Popen[bytes], request: object) -> object:

@@ -1,0 +1,280 @@
+"""Run the original and the result on the same inputs and judge whether they compute the same.
+
+"equal" and "different" are said only of what was run. A runtime that lacks a kernel, runs out of time or is known to
+compute an operator wrongly proves nothing: the next one is asked, and when none can tell, the answer is "not
+compared" and why.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.util
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from .errors import SplitRewriteError
+from .runner import Description, Failure, Outputs
+from .samples import Choice, InputSpace, SampleError, Samples, input_types
+from .values import OutputComparison, compare_values
+from .worker import Session, Worker
+
+Runtime = Literal["auto", "onnxruntime", "reference"]
+_ENGINES: dict[str, tuple[str, ...]] = {
+    "auto": ("onnxruntime", "onnx.reference"),
+    "onnxruntime": ("onnxruntime",),
+    "reference": ("onnx.reference",),
+}
+# Two choices of the open dimensions: an even and an odd one tell sizes from rules for sizes.
+_SAMPLES = 2
+# After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
+_CRASHES = 3
+_FAILURES_AFTER_SUCCESS = 6
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What comparing two models showed.
+
+    `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
+    when the runtime of first choice could not be used.
+    """
+
+    status: Literal["equal", "different", "not compared"]
+    runtime: str = ""
+    reason: str = ""
+    outputs: tuple[OutputComparison, ...] = ()
+    rtol: float = 0.0
+    atol: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class _Inconclusive:
+    """A runtime could not tell; `final` when another one could not do better."""
+
+    reason: str
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class _Run:
+    inputs: dict[str, Any]
+    outputs: Outputs
+
+
+@dataclass(frozen=True)
+class _Tolerance:
+    rtol: float
+    atol: float
+
+
+def compare(
+    original: Path,
+    result: Path,
+    *,
+    runtime: Runtime = "auto",
+    samples: Samples | None = None,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    worker: Worker | None = None,
+) -> Comparison:
+    """Compare the outputs of two model files on the same seeded inputs, in a child process.
+
+    Models with open dimensions are run at two choices of them. Outputs must agree in name, order, dtype and shape,
+    and in every element: |result - original| <= atol + rtol * |original|, NaN where NaN is, -0.0 equal to 0.0.
+    `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
+    is used or nothing is.
+
+    Raises: SplitRewriteError when `samples` does not fit the model, or the named runtime is not installed.
+    """
+    samples = samples or Samples()
+    installed = _installed(runtime)
+    judge = _Judge(original, result, samples, _Tolerance(rtol, atol), worker or _shared_worker())
+    return replace(judge.verdict(installed), rtol=rtol, atol=atol, seed=samples.seed)
+
+
+@functools.cache
+def _shared_worker() -> Worker:
+    worker = Worker()
+    atexit.register(worker.close)
+    return worker
+
+
+def _installed(runtime: Runtime) -> list[str]:
+    engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
+    if not engines:
+        raise SplitRewriteError(f"--runtime {runtime}: {runtime} is not installed; pip install {runtime}")
+    return engines
+
+
+class _Judge:
+    def __init__(self, original: Path, result: Path, samples: Samples, tolerance: _Tolerance, worker: Worker) -> None:
+        self._original = original
+        self._result = result
+        self._samples = samples
+        self._tolerance = tolerance
+        self._worker = worker
+
+    def verdict(self, engines: list[str]) -> Comparison:
+        before = self._worker.describe(self._original)
+        if isinstance(before, Failure):
+            return Comparison("not compared", reason=f"the original cannot be read: {before.message}")
+        after = self._worker.describe(self._result)
+        if isinstance(after, Failure):
+            return Comparison("different", reason=f"the result cannot be read: {after.message}")
+        space = InputSpace(before, after, self._samples)
+        if mismatch := _interface_mismatch(before, after):
+            return Comparison("different", reason=mismatch)
+        if node := before.random or after.random:
+            return Comparison("not compared", reason=f"{node} draws random numbers")
+        reasons: list[str] = []
+        for engine in engines:
+            answer = self._ask(engine, space, before, after)
+            if isinstance(answer, Comparison):
+                return replace(answer, reason="; ".join(filter(None, [*reasons, answer.reason])))
+            reasons.append(answer.reason)
+            if answer.final:
+                break
+        return Comparison("not compared", reason="; ".join(reasons))
+
+    def _ask(
+        self, engine: str, space: InputSpace, before: Description, after: Description
+    ) -> Comparison | _Inconclusive:
+        for which, description in (("original", before), ("result", after)):
+            if defect := description.defects.get(engine):
+                return _Inconclusive(f"{engine} {defect} of the {which}")
+        with self._worker.open(self._original, engine) as session:
+            runs = _run_original(session, engine, space)
+        if isinstance(runs, _Inconclusive):
+            return runs
+        with self._worker.open(self._result, engine) as session:
+            results = _run_result(session, engine, runs)
+        if not isinstance(results, list):
+            return results
+        return self._judge(engine, runs, results)
+
+    def _judge(self, engine: str, runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
+        outputs = _compare_outputs(runs, results, self._tolerance)
+        runtime = runs[0].outputs.runtime
+        first = next((output for output in outputs if not output.equal), None)
+        if first is None:
+            return Comparison("equal", runtime, outputs=outputs)
+        if not self._repeats(engine, runs):
+            return _Inconclusive("the original gives other outputs each time it is run", final=True)
+        reason = f"output '{first.name}' differs: {first.note}"
+        if engine != "onnxruntime":
+            reason += f" (by {runtime} alone)"
+        return Comparison("different", runtime, reason, outputs)
+
+    def _repeats(self, engine: str, runs: list[_Run]) -> bool:
+        """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""
+        with self._worker.open(self._original, engine) as session:
+            again = [session.run(run.inputs) for run in runs]
+        outputs = [answer for answer in again if isinstance(answer, Outputs)]
+        return len(outputs) == len(runs) and all(o.equal for o in _compare_outputs(runs, outputs, _Tolerance(0, 0)))
+
+
+def _interface_mismatch(before: Description, after: Description) -> str:
+    """Why the models cannot be fed the same inputs, or do not have the same outputs; "" when they can and have."""
+    wanted, got = input_types(before.required), input_types(after.required)
+    if wanted != got:
+        return f"the inputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
+    lost = set(input_types(before.overridable)) - set(input_types(after.overridable))
+    if lost:
+        return f"the result has lost the inputs with defaults {', '.join(sorted(lost))}"
+    if before.outputs != after.outputs:
+        got, wanted = list(after.outputs), list(before.outputs)
+        return f"the outputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
+    return ""
+
+
+def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run] | _Inconclusive:
+    """Try choices of inputs until enough of them run."""
+    runs: dict[tuple[int | None, int], _Run] = {}
+    failures: list[Failure] = []
+    patience = sys.maxsize
+    for choice in space.choices():
+        if (choice.size, choice.rank) in runs:
+            continue
+        answer = _try(session, space, choice)
+        if isinstance(answer, Failure):
+            failures.append(answer)
+            if _is_hopeless(failures) or len(failures) >= patience:
+                break
+            continue
+        runs[choice.size, choice.rank] = answer
+        if len(runs) == _SAMPLES or not space.has_open_sizes:
+            break
+        patience = len(failures) + _FAILURES_AFTER_SUCCESS
+    return list(runs.values()) or _why_original_failed(engine, space, failures)
+
+
+def _try(session: Session, space: InputSpace, choice: Choice) -> _Run | Failure:
+    try:
+        inputs = space.make(choice)
+    except SampleError as error:
+        return Failure("runtime", str(error))
+    answer = session.run(inputs)
+    return _Run(inputs, answer) if isinstance(answer, Outputs) else answer
+
+
+def _is_hopeless(failures: list[Failure]) -> bool:
+    """Whether other inputs would not help either."""
+    crashes = sum(failure.kind == "crashed" for failure in failures)
+    return crashes == _CRASHES or failures[-1].kind in ("unsupported", "invalid", "timeout", "memory")
+
+
+def _why_original_failed(engine: str, space: InputSpace, failures: list[Failure]) -> _Inconclusive:
+    first, last = failures[0], failures[-1]
+    if last.kind in ("timeout", "memory"):
+        return _Inconclusive(f"{engine} on the original: {_explain(last)}", final=True)
+    if first.kind != "runtime":
+        return _Inconclusive(f"{engine} cannot run the original: {_explain(first)}")
+    tried = "the given inputs" if space.is_given else f"{len(failures)} choices of inputs"
+    hint = f"give others by --test-input-shape or --input-data, the inputs are {space.summary}"
+    return _Inconclusive(f"{engine} cannot run the original on {tried}: {first.message} … {hint}")
+
+
+def _run_result(session: Session, engine: str, runs: list[_Run]) -> list[Outputs] | Comparison | _Inconclusive:
+    """Run the result on what the original ran on; a failure is a difference, unless it shows what the runtime lacks."""
+    results: list[Outputs] = []
+    for run in runs:
+        answer = session.run(run.inputs)
+        if isinstance(answer, Outputs):
+            results.append(answer)
+            continue
+        reason = f"{engine} runs the original but not the result: {_explain(answer)}"
+        if answer.kind in ("timeout", "memory"):
+            return _Inconclusive(reason, final=True)
+        if answer.kind == "unsupported" or engine == "onnx.reference":
+            return _Inconclusive(reason)
+        return Comparison("different", run.outputs.runtime, reason)
+    return results
+
+
+def _explain(failure: Failure) -> str:
+    what = {"crashed": "it crashed, ", "memory": "out of memory, "}
+    return what.get(failure.kind, "") + failure.message
+
+
+def _compare_outputs(runs: list[_Run], results: list[Outputs], tolerance: _Tolerance) -> tuple[OutputComparison, ...]:
+    """Each output, at its worst over the samples."""
+    worst: dict[str, OutputComparison] = {}
+    for run, result in zip(runs, results, strict=True):
+        for name, expected, got in zip(run.outputs.names, run.outputs.values, result.values, strict=True):
+            now = compare_values(name, expected, got, tolerance.rtol, tolerance.atol)
+            worst[name] = _worse(worst[name], now) if name in worst else now
+    return tuple(worst.values())
+
+
+def _worse(first: OutputComparison, second: OutputComparison) -> OutputComparison:
+    return replace(
+        first,
+        max_abs=max(first.max_abs, second.max_abs),
+        max_rel=max(first.max_rel, second.max_rel),
+        equal=first.equal and second.equal,
+        note=first.note or second.note,
+    )

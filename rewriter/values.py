@@ -1,0 +1,169 @@
+"""Compare two values of one graph output: tensors of any dtype, sequences, maps, optionals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """One graph output, over all samples.
+
+    `shape` and `dtype` are the original's in the first sample; a sequence has the dtype "seq(…)" and the shape
+    (length,), a map "map" and (length,). `max_abs`, `max_rel`: the largest difference, absolute and relative to the
+    original's element; infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal
+    strings, shapes, types), or one differs from an original 0. `note` says where the first difference is; it is empty
+    when there is none.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    max_abs: float
+    max_rel: float
+    equal: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Difference:
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    note: str = ""
+
+
+_SAME = _Difference()
+
+
+def compare_values(name: str, expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0) -> OutputComparison:
+    """Compare what the original gave, `expected`, with what the result gave, `got`.
+
+    Values are arrays, lists (sequences), dicts (maps) or None (an empty optional). Floats and complex numbers agree
+    when |got - expected| <= atol + rtol * |expected|, or both are NaN, or both the same infinity; others when they
+    are equal.
+    """
+    differences = list(_differences("", expected, got, rtol, atol))
+    notes = [difference.note for difference in differences if difference.note]
+    return OutputComparison(
+        name,
+        _dtype(expected),
+        _shape(expected),
+        max((difference.max_abs for difference in differences), default=0.0),
+        max((difference.max_rel for difference in differences), default=0.0),
+        not notes,
+        notes[0] if notes else "",
+    )
+
+
+def _differences(where: str, expected: Any, got: Any, rtol: float, atol: float) -> Iterator[_Difference]:
+    """Walk both values side by side, down to the arrays; `where` leads to the element, as "[1]['key']"."""
+    prefix = f"{where}: " if where else ""
+    if _kind(expected) != _kind(got):
+        yield _unlike(prefix, _kind(expected), _kind(got))
+    elif isinstance(expected, dict):
+        if expected.keys() != got.keys():
+            yield _unlike(prefix, f"keys {sorted(expected)}", f"keys {sorted(got)}")
+            return
+        for key, value in expected.items():
+            yield from _differences(f"{where}[{key!r}]", value, got[key], rtol, atol)
+    elif isinstance(expected, list | tuple):
+        if len(expected) != len(got):
+            yield _unlike(prefix, f"{len(expected)} elements", f"{len(got)} elements")
+            return
+        for index, (value, other) in enumerate(zip(expected, got, strict=True)):
+            yield from _differences(f"{where}[{index}]", value, other, rtol, atol)
+    elif expected is not None:
+        yield _array_difference(where, np.asarray(expected), np.asarray(got), rtol, atol)
+
+
+def _array_difference(where: str, expected: np.ndarray, got: np.ndarray, rtol: float, atol: float) -> _Difference:
+    prefix = f"{where}: " if where else ""
+    if _array_dtype(expected) != _array_dtype(got):
+        return _unlike(prefix, _array_dtype(expected), _array_dtype(got))
+    if expected.shape != got.shape:
+        return _unlike(prefix, f"shape {list(expected.shape)}", f"shape {list(got.shape)}")
+    if expected.size == 0:
+        return _SAME
+    if expected.dtype.kind in "OUS":
+        wrong = np.asarray(expected != got)
+        return _Difference(math.inf, math.inf, _first(where, wrong, expected, got)) if np.any(wrong) else _SAME
+    distance, size = _distance(expected, got), np.abs(_wide(expected))
+    allowed = 0.0 if expected.dtype.kind in "biu" else np.where(np.isfinite(size), atol + rtol * size, 0.0)
+    wrong = distance > allowed
+    note = _first(where, wrong, expected, got) if np.any(wrong) else ""
+    return _Difference(float(distance.max()), _relative(distance, size), note)
+
+
+def _distance(expected: np.ndarray, got: np.ndarray) -> np.ndarray:
+    """|got - expected|, element by element: exact for integers, infinite where one side only is NaN or infinite."""
+    if expected.dtype.kind in "biu":
+        high, low = np.maximum(expected, got), np.minimum(expected, got)
+        return (high.astype(np.uint64) - low.astype(np.uint64)).astype(float)  # right modulo 2**64 for signed ones too
+    a, b = _wide(expected), _wide(got)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(b - a)
+    return np.where(same, 0.0, np.where(np.isfinite(distance), distance, np.inf))
+
+
+def _relative(distance: np.ndarray, size: np.ndarray) -> float:
+    """The largest distance / |expected|; an infinite distance counts as infinite, whatever it is relative to."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratio = np.where(distance == 0, 0.0, np.where(np.isinf(distance), np.inf, distance / size))
+    return float(ratio.max())
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    """As float64 or complex128, which hold every narrower float, those of ml_dtypes and its integers too."""
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _first(where: str, wrong: np.ndarray, expected: np.ndarray, got: np.ndarray) -> str:
+    """The first of the wrong elements, and how many there are."""
+    place = tuple(int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+    count = int(np.count_nonzero(wrong))
+    more = f" ({count} of {wrong.size} elements differ)" if wrong.size > 1 else ""
+    at = f" at {where}{list(place) if place else ''}" if where or place else ""
+    return f"{_text(got[place])} instead of {_text(expected[place])}{at}{more}"
+
+
+def _text(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _unlike(prefix: str, expected: str, got: str) -> _Difference:
+    return _Difference(math.inf, math.inf, f"{prefix}{got} instead of {expected}")
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "an empty optional"
+    if isinstance(value, dict):
+        return "a map"
+    return "a sequence" if isinstance(value, list | tuple) else "a tensor"
+
+
+def _array_dtype(array: np.ndarray) -> str:
+    return "string" if array.dtype.kind in "OUS" else array.dtype.name
+
+
+def _dtype(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, dict):
+        return "map"
+    if isinstance(value, list | tuple):
+        return f"seq({_dtype(value[0]) if value else ''})"
+    return _array_dtype(np.asarray(value))
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return (len(value),) if isinstance(value, dict | list | tuple) else np.asarray(value).shape
