@@ -14,7 +14,7 @@ from onnx import NodeProto
 
 from . import cleanup, expansion, transitions, widening
 from .errors import Blocker
-from .graph import Model, Node, Scope, all_graphs, subgraphs
+from .graph import Model, Node, Scope, all_graphs
 from .rule import Left, Registry, Rule, Unconvertible
 from .transitions import Transition
 
@@ -36,6 +36,10 @@ class Remark:
 
     def __str__(self) -> str:
         return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
+
+    def as_blocker(self) -> Blocker:
+        """What --strict makes of a caution."""
+        return Blocker(self.op_type, self.node, self.where, "", self.message, "without --strict this is a warning")
 
 
 @dataclass
@@ -116,11 +120,8 @@ class Engine:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
-        for which, (attribute, graph) in enumerate(subgraphs(node.proto)):
-            outer = "" if node.scope.where == "main graph" else f"{node.scope.where} > "
-            where = f"{outer}{node.op_type} '{node.name}' {attribute}"
-            origin = None if node.source_index is None else (node.source_index, which)
-            self._convert(Scope(self._model, graph, node.scope, where, node.body_opset, origin), target)
+        for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
+            self._convert(scope, target)
 
     # -- nodes
 
@@ -193,8 +194,8 @@ class Engine:
         if rule is not None:
             self._require_selected(rule)
             self._apply(rule, node)
-        if node.removed or node.op_type != step.op_type:
-            return
+        if node.removed or node.op_type != step.op_type or node.opset not in (opset, step.opset_after):
+            return  # gone, or on another chain now
         node.opset = opset
         self._gate(node, step)
         node.opset = step.opset_after

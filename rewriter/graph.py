@@ -16,7 +16,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 from . import folding, inference
 from .inference import Dimension, Shape
 from .rule import Left, Unconvertible
-from .storage import Skeleton
+from .skeleton import Skeleton
 
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -59,7 +59,7 @@ class Model:
         """Names that lost a use: what produces them may be dead now."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
-        self._original = skeleton.inferable()
+        self.original = skeleton.checkable()
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.functions = [
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
@@ -93,7 +93,7 @@ class Model:
     @cached_property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return inference.infer_model(self._original)
+        return inference.infer_model(self.original)
 
     @cached_property
     def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:
@@ -137,6 +137,14 @@ class Scope:
         self._made_types: dict[str, TypeProto] = {}
         self._values: dict[str, np.ndarray | None] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
+        """A scope for each subgraph of `node`, number `index` in the original node list (None: a rule made it)."""
+        outer = "" if self.parent is None and isinstance(self.graph, GraphProto) else f"{self.where} > "
+        label = node.name or next(filter(None, node.output), "")
+        for which, (attribute, graph) in enumerate(subgraphs(node)):
+            where = f"{outer}{node.op_type} '{label}' {attribute}"
+            yield Scope(self.model, graph, self, where, opset, None if index is None else (index, which))
 
     # -- who defines a name
 
@@ -269,6 +277,11 @@ class Scope:
 
     # -- types and shapes
 
+    def declared_type(self, name: str) -> TypeProto | None:
+        """The type that the model states for `name`, without any inference."""
+        scope = self.find(name)
+        return None if scope is None else scope._declared_types.get(name)
+
     def type(self, name: str) -> TypeProto | None:
         """What is known about the type of `name`: declared, else inferred."""
         name = self.resolve(name)
@@ -316,10 +329,10 @@ class Scope:
         return list(subgraphs(outer.node[index]))[which][1]
 
     def _inferred_type(self, name: str) -> TypeProto | None:
-        if name in self._made:
-            return self._made_type(name)
         if name in self._inferred_types:
             return self._inferred_types[name]
+        if name in self._made:
+            return self._made_type(name)
         return _tensor_type(self.initializers[name]) if name in self.initializers else None
 
     def _made_type(self, name: str) -> TypeProto | None:
@@ -699,8 +712,11 @@ class Node:
         where.append(Node(proto, self.scope, opset))
         self.changed = True
 
-    def become(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> None:
-        """Be another operator with the same outputs, name and documentation; attributes that are None are left out."""
+    def become(self, op_type: str, inputs: Sequence[str], *, opset: int | None = None, **attributes: Any) -> None:
+        """Be another operator, in the form of `opset`, with the same outputs, name and documentation.
+
+        Without `opset`, the form is the one that the rule is written for; attributes that are None are left out.
+        """
         for name in self.proto.input:
             self._lose(name)
         self.proto.op_type = op_type
@@ -710,7 +726,7 @@ class Node:
         for key, value in attributes.items():
             if value is not None:
                 self.proto.attribute.append(helper.make_attribute(key, value))
-        self.opset = self.written_for
+        self.opset = opset or self.written_for
         self.changed = True
 
     def remove(self) -> None:

@@ -1,0 +1,177 @@
+"""Is the model valid? onnx.checker with full_check, in a child process, and the Split mistakes that it lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import TensorProto
+
+from . import inference
+from .errors import CheckError, InvalidModelError
+from .graph import Model, Node, Scope
+from .isolate import Crashed, run_isolated
+from .transitions import newest_opset, schema_at
+
+FULL_CHECK_OF_INPUT_UP_TO = 20_000
+"""Nodes. A bigger input gets the structural check first, and shape inference only if the result does not pass."""
+
+
+def check_opset(opset: int, target: int | None) -> None:
+    """Raises InvalidModelError where the installed onnx does not know one of the two opsets."""
+    newest = newest_opset()
+    for version, what in ((opset, "the model's opset"), (target, "the target opset")):
+        if version is not None and not 1 <= version <= newest:
+            raise InvalidModelError(
+                f"{what} {version} is unknown: onnx {onnx.__version__} knows 1 to {newest}"
+                + (" (a newer onnx may know it)" if version > newest else "")
+            )
+
+
+def check_input(model: Model) -> None:
+    """Raises InvalidModelError, naming the node, where the input is not a valid model of the opset that it declares."""
+    for scope in (model.main, *model.functions):
+        _check_scope(scope)
+    full = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
+    failure = checker_failure(model.original, full=full)
+    if failure:
+        raise InvalidModelError(f"the input is not a valid model: {failure}")
+
+
+def check_result(serialized: bytes, original: bytes) -> None:
+    """Raises CheckError where the result fails the full check; InvalidModelError where the original does as well."""
+    failure = checker_failure(serialized, full=True)
+    if not failure:
+        return
+    of_input = checker_failure(original, full=True)
+    if of_input:
+        raise InvalidModelError(f"the input is not a valid model: {of_input}")
+    raise CheckError(f"the result failed onnx.checker: {failure} (the model was not written; please report this)")
+
+
+def checker_failure(serialized: bytes, *, full: bool) -> str:
+    """What onnx.checker says against the model, on one line; "" where it passes."""
+    try:
+        run_isolated(_check, serialized, full)
+    except Crashed as crash:
+        return f"onnx's checker died on it ({crash})"
+    except Exception as error:
+        return " ".join(str(error).split()) or type(error).__name__
+    return ""
+
+
+def _check(serialized: bytes, full: bool) -> None:
+    onnx.checker.check_model(serialized, full_check=full)
+
+
+def _check_scope(scope: Scope) -> None:
+    if not scope.opset:
+        return
+    for index, proto in enumerate(scope.graph.node):
+        op_type = proto.op_type
+        if op_type in _CHECKS and not proto.domain:
+            node = Node(proto, scope, scope.opset, index)
+            for problem in _CHECKS[op_type](node):
+                raise InvalidModelError(f"{op_type} '{node.name}' ({scope.where}) is invalid: {problem}")
+        if proto.attribute:
+            for child in scope.children(proto, index, scope.opset):
+                _check_scope(child)
+
+
+def _split_problems(node: Node) -> Iterator[str]:
+    """Mistakes of a Split that the checker accepts, of which one makes it abort, and all of which runtimes take differently."""
+    schema = schema_at("Split", node.opset)
+    since = 0 if schema is None else schema.since_version
+    if any(attribute.ref_attr_name for attribute in node.proto.attribute):
+        return
+    if since >= 18:
+        yield from _count_problems(node)
+    if since >= 13:
+        yield from _input_type_problems(node, {TensorProto.INT64})
+    sizes = node.constant(1)
+    if node.has_attr("split"):
+        yield from _size_problems([float(size) for size in node.attr("split")], node)
+    if node.has_attr("split") and sizes is not None:
+        yield "it has both the attribute and the input split"
+    if sizes is not None and since >= 13 and sizes.ndim != 1:
+        yield f"split must be 1-D and has rank {sizes.ndim}"
+    if sizes is not None:
+        yield from _size_problems([float(size) for size in sizes.reshape(-1)], node)
+    if since == 1:
+        yield from _old_split_problems(node, None if sizes is None else [float(size) for size in sizes.reshape(-1)])
+
+
+def _count_problems(node: Node) -> Iterator[str]:
+    count = node.attr("num_outputs")
+    if node.has_input(1) == (count is not None):
+        yield "it has both split and num_outputs" if count is not None else "it has neither split nor num_outputs"
+        return
+    if count is None:
+        return
+    if count < 1:
+        yield f"num_outputs is {count}"
+        return
+    if len(node.outputs) > count:
+        yield f"it has {len(node.outputs)} outputs and num_outputs is {count}"
+        return
+    dimension = node.dimension(node.attr("axis", 0))
+    if isinstance(dimension, int) and dimension < -(-dimension // count) * (count - 1):
+        size = -(-dimension // count)
+        yield f"a dimension of {dimension} cannot make {count} parts: parts of {size} leave nothing for the last"
+
+
+def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
+    if any(size < 0 for size in sizes):
+        yield f"split has negative sizes: {_shown(sizes)}"
+    if len(sizes) != len(node.outputs):
+        yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
+
+
+def _old_split_problems(node: Node, sizes: list[float] | None) -> Iterator[str]:
+    """Split-1 has no shape inference, so nobody else looks at its sizes."""
+    if not node.has_attr("axis") or (dimension := node.dimension(node.attr("axis"))) is None:
+        return
+    sizes = [float(size) for size in node.attr("split")] if node.has_attr("split") else sizes
+    if not isinstance(dimension, int):
+        return
+    if sizes is not None and sum(sizes) != dimension:
+        yield f"the sizes {_shown(sizes)} do not add up to the dimension {dimension}"
+    if sizes is None and not node.has_input(1) and dimension % len(node.outputs):
+        yield f"a dimension of {dimension} does not divide into {len(node.outputs)} equal parts"
+
+
+def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
+    declared = node.scope.declared_type(node.input(1)) if node.has_input(1) else None
+    if declared is None or declared.WhichOneof("value") != "tensor_type":
+        return
+    number = declared.tensor_type.elem_type
+    if number and number not in allowed:
+        names = " or ".join(sorted(inference.elem_type_name(kind) for kind in allowed))
+        yield f"split must be {names} and is {inference.elem_type_name(number)}"
+    shape = inference.shape_of(declared)
+    if shape is not None and len(shape) != 1 and node.op_type == "Split":
+        yield f"split must be 1-D and has rank {len(shape)}"
+
+
+def _sequence_problems(node: Node) -> Iterator[str]:
+    """What shape inference misses behind a symbolic dimension, and one thing that kills onnxruntime."""
+    yield from _input_type_problems(node, {TensorProto.INT64, TensorProto.INT32})
+    sizes = node.constant(1)
+    if sizes is None:
+        return
+    if sizes.ndim == 0 and sizes <= 0:
+        yield f"a scalar split must be positive and is {sizes}"
+    if sizes.ndim > 1:
+        yield f"split must be a scalar or 1-D and has rank {sizes.ndim}"
+    if sizes.ndim == 1 and not sizes.size:
+        yield "split is empty"
+    if sizes.ndim == 1 and (sizes < 0).any():
+        yield f"split has negative sizes: {_shown(sizes.tolist())}"
+
+
+def _shown(sizes: list[float]) -> str:
+    text = ", ".join(f"{size:g}" for size in sizes[:8])
+    return f"[{text}, …]" if len(sizes) > 8 else f"[{text}]"
+
+
+_CHECKS = {"Split": _split_problems, "SplitToSequence": _sequence_problems}

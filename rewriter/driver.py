@@ -1,0 +1,264 @@
+"""The way of a model from input to output: read, check, convert, stamp, check again, compare, write."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import onnx
+
+from .. import rules as _rules  # noqa: F401 - importing the rules registers them
+from . import check, compare, versions
+from .engine import Engine, Outcome, Selection
+from .errors import CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+from .graph import DEFAULT_DOMAINS, Model, all_graphs, default_opset
+from .report import Report
+from .rule import registry
+from .samples import Samples
+from .skeleton import Skeleton
+from .storage import read, stage
+from .transitions import newest_opset
+
+Comparing = Literal["auto", "required", "off"]
+RTOL, ATOL = 1e-4, 1e-5
+"""Tolerances where a rule that is not exact to the last bit was applied; all else compares exactly."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller may ask for. `target_opset` None keeps the model's own opset."""
+
+    target_opset: int | None = None
+    ir_version: int | None = None
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    strict: bool = False
+    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    compare: Comparing = "off"
+    runtime: compare.Runtime = "auto"
+    samples: Samples = field(default_factory=Samples)
+    rtol: float | None = None
+    atol: float | None = None
+    external_data: str = "auto"
+
+
+@dataclass(frozen=True)
+class ConversionResult:
+    """`model`, the converted model in memory, and `report`, what was done."""
+
+    model: onnx.ModelProto
+    report: Report
+
+
+def convert_version(
+    model: onnx.ModelProto | str | os.PathLike[str],
+    target_opset: int | None,
+    *,
+    compare: Comparing = "off",
+    options: Options | None = None,
+) -> ConversionResult:
+    """Convert `model` (a ModelProto, which is not changed, or a file) to `target_opset` of the default domain.
+
+    Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset.
+    `options` holds everything else; `target_opset` and `compare` win over it.
+
+    Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError.
+    """
+    options = _with(options, target_opset=target_opset, compare=compare)
+    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
+    report = _convert(skeleton, options)
+    result = skeleton.materialize()
+    if options.compare != "off":
+        with tempfile.TemporaryDirectory() as folder:
+            original = Path(folder, "original.onnx") if isinstance(model, onnx.ModelProto) else Path(model)
+            if isinstance(model, onnx.ModelProto):
+                onnx.save(model, original)
+            with stage(skeleton, Path(folder, "result.onnx")) as staged:
+                report.comparison = _compare(original, staged.path, report, options)
+    return ConversionResult(result, report)
+
+
+def simplify(
+    model: onnx.ModelProto | str | os.PathLike[str], *, compare: Comparing = "off", options: Options | None = None
+) -> ConversionResult:
+    """As `convert_version` at the model's own opset: dissolve sequences and fold constant Splits, nothing else."""
+    return convert_version(model, None, compare=compare, options=options)
+
+
+def convert_file(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    target_opset: int | None,
+    *,
+    compare: Comparing = "auto",
+    options: Options | None = None,
+) -> Report:
+    """Convert the file `source` into the file `destination`, which may be the same; it appears only after all checks passed.
+
+    Raises: as `convert_version`; nothing is written then.
+    """
+    options = _with(options, target_opset=target_opset, compare=compare)
+    skeleton = read(source)
+    report = _convert(skeleton, options)
+    with stage(skeleton, Path(destination), external_data=options.external_data) as staged:
+        if options.compare != "off":
+            report.comparison = _compare(Path(source), staged.path, report, options)
+        staged.commit()
+    return report
+
+
+def round_trip(
+    model: onnx.ModelProto | str | os.PathLike[str], target_opset: int, *, options: Options | None = None
+) -> ConversionResult:
+    """Convert `model` to `target_opset` and back to the opset that it has.
+
+    The way back must mean the same as the model; it need not be the same graph. Raises: as `convert_version`, either way.
+    """
+    there = convert_version(model, target_opset, options=options)
+    return convert_version(there.model, there.report.source_opset, options=options)
+
+
+def _with(options: Options | None, **changes: object) -> Options:
+    return Options(**{**(options or Options()).__dict__, **changes})  # type: ignore[arg-type]
+
+
+def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def _convert(skeleton: Skeleton, options: Options) -> Report:
+    """Convert the skeleton in place. Raises when anything is in the way."""
+    proto = skeleton.proto
+    _require_rules((*options.only, *options.skip))
+    source = _source_opset(proto)
+    target = source if options.target_opset is None else options.target_opset
+    if source is not None:
+        check.check_opset(source, target)
+    before = _count_operators(proto)
+    source_ir = proto.ir_version
+    overwrite_input_shapes(proto, options.overwrite_input_shapes)
+    model = Model(skeleton, constants_as_initializers=_may_add_initializers(proto, source, target))
+    check.check_input(model)
+    outcome = Engine(model, target, registry, Selection(options.only, options.skip)).run()
+    _refuse(outcome, options.strict)
+    if source is not None and target is not None:
+        _stamp(proto, source, target, options.ir_version)
+    result = skeleton.checkable()
+    if result != model.original:
+        check.check_result(result, model.original)
+    return Report(
+        source_opset=source,
+        target_opset=target,
+        source_ir_version=source_ir,
+        ir_version=proto.ir_version,
+        operators_before=before,
+        operators_after=_count_operators(proto),
+        applied=outcome.applied,
+        inexact=outcome.inexact,
+        remarks=outcome.remarks,
+        checked=f"onnx.checker {onnx.__version__}, full check",
+    )
+
+
+def _source_opset(proto: onnx.ModelProto) -> int | None:
+    """The opset that the model declares. Raises InvalidModelError where it declares two."""
+    declared = {entry.version for entry in proto.opset_import if entry.domain in DEFAULT_DOMAINS}
+    if len(declared) > 1:
+        raise InvalidModelError(f"the model imports the default domain twice, as opset {' and '.join(map(str, sorted(declared)))}")
+    return default_opset(proto.opset_import)
+
+
+def _require_rules(names: Iterable[str]) -> None:
+    known = {rule.name for rule in registry}
+    modules = {name.partition(".")[0] for name in known}
+    for name in names:
+        if name not in known and name not in modules:
+            raise SplitRewriteError(f"there is no rule '{name}': --list-rules shows all")
+
+
+def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: int | None) -> bool:
+    """Initializers that are no inputs came with IR 4: not below it, nor in a model that will be stamped lower."""
+    if source is None or target is None or target >= source:
+        return proto.ir_version >= 4
+    return proto.ir_version >= 4 and versions.ir_version_of(target) >= 4
+
+
+def _refuse(outcome: Outcome, strict: bool) -> None:
+    if outcome.blockers:
+        raise UnconvertibleError(outcome.blockers)
+    cautions = [remark for remark in outcome.remarks if remark.kind == "caution"]
+    if strict and cautions:
+        raise UnconvertibleError([remark.as_blocker() for remark in cautions])
+
+
+def _stamp(proto: onnx.ModelProto, source: int, target: int, ir_version: int | None) -> None:
+    versions.stamp(proto, target)
+    try:
+        proto.ir_version = versions.chosen_ir_version(proto, source, target, ir_version)
+    except ValueError as error:
+        raise SplitRewriteError(str(error)) from None
+
+
+def _count_operators(proto: onnx.ModelProto) -> Counter[str]:
+    return Counter(
+        f"{node.domain}::{node.op_type}" if node.domain else node.op_type for graph in all_graphs(proto) for node in graph.node
+    )
+
+
+def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Fix the shapes of graph inputs, name to dimensions; only unknown dimensions may change.
+
+    Raises SplitRewriteError where a name is no input, or its rank or a known dimension differs.
+    """
+    inputs = {value.name: value for value in proto.graph.input}
+    for name, dims in shapes.items():
+        if name not in inputs:
+            raise SplitRewriteError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {', '.join(inputs)}")
+        _overwrite(inputs[name], dims)
+
+
+def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int]) -> None:
+    if value.type.WhichOneof("value") != "tensor_type":
+        raise SplitRewriteError(f"--overwrite-input-shape: input '{value.name}' is no tensor")
+    shape = value.type.tensor_type.shape
+    declared = list(shape.dim) if value.type.tensor_type.HasField("shape") else None
+    if declared is not None and len(declared) != len(dims):
+        raise SplitRewriteError(
+            f"--overwrite-input-shape: input '{value.name}' has rank {len(declared)}, and {len(dims)} dimensions were given"
+        )
+    for index, size in enumerate(dims):
+        if size < 0:
+            raise SplitRewriteError(f"--overwrite-input-shape: {size} is no dimension of input '{value.name}'")
+        if declared is not None and declared[index].HasField("dim_value") and declared[index].dim_value != size:
+            raise SplitRewriteError(
+                f"--overwrite-input-shape: dimension {index} of input '{value.name}' is {declared[index].dim_value}, not {size}"
+            )
+    del shape.dim[:]
+    shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in dims)
+
+
+def _compare(original: Path, result: Path, report: Report, options: Options) -> compare.Comparison:
+    """Raises CompareError where the two differ, or could not be compared and had to be."""
+    exact = not report.inexact
+    rtol = options.rtol if options.rtol is not None else 0.0 if exact else RTOL
+    atol = options.atol if options.atol is not None else 0.0 if exact else ATOL
+    comparison = compare.compare(
+        original, result, runtime=options.runtime, samples=options.samples, rtol=rtol, atol=atol
+    )
+    if comparison.status == "different":
+        raise CompareError(f"the result computes something else ({comparison.runtime}): {comparison.reason}")
+    if comparison.status == "not compared" and options.compare == "required":
+        raise CompareError(f"the result could not be compared: {comparison.reason}")
+    return comparison
+
+
+def latest_opset() -> int:
+    """What `--target-opset latest` means."""
+    return newest_opset()

@@ -1,0 +1,156 @@
+"""Split: piece sizes are an attribute until 12, an input from 13; 18 adds num_outputs and wants one of the two.
+
+https://onnx.ai/onnx/operators/onnx__Split.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import add_rank
+
+
+def equal_sizes(dimension: int, parts: int) -> list[int]:
+    """The sizes that num_outputs=`parts` means: all of ceil(dimension / parts), the last of what is left.
+
+    The last is negative where the parts before it are more than the dimension holds: such a Split is invalid.
+    """
+    size = -(-dimension // parts)
+    return [size] * (parts - 1) + [dimension - size * (parts - 1)]
+
+
+def explicit_sizes(node: Node) -> list[int] | None:
+    """The sizes that a Split of any opset states as a constant, attribute or input; None where it states none or at run time."""
+    if node.has_attr("split"):
+        return [int(size) for size in node.attr("split")]
+    value = node.constant(1)
+    return None if value is None else [int(size) for size in value.reshape(-1)]
+
+
+def name_outputs(node: Node) -> None:
+    """Give empty outputs a name. They are legal and count as parts, but onnxruntime dies of them."""
+    for index, name in enumerate(node.outputs):
+        if not name:
+            node.set_output(index, node.fresh_name(f"part{index}"))
+
+
+@upgrade("Split", 2)
+def sizes_from_float_input(node: Node) -> None:
+    """The float input of opset 1 becomes the attribute (an int64 input where it is only known at run time)."""
+    if not node.has_attr("axis"):
+        _infer_missing_axis(node)
+    if not node.has_input(1):
+        return
+    sizes = node.constant(1)
+    if sizes is None:
+        cast = node.before("Cast", [node.input(1)], what="sizes", to=TensorProto.INT64)
+        node.become("Split", [node.input(0), cast], opset=13, axis=node.attr("axis"))
+        return
+    if (sizes != np.floor(sizes)).any():
+        raise Unconvertible(f"the split sizes {sizes.tolist()} are no whole numbers")
+    node.set_attr("split", [int(size) for size in sizes.reshape(-1)])
+    node.drop_input(1)
+
+
+def _infer_missing_axis(node: Node) -> None:
+    if node.rank() != 1:
+        raise Unconvertible("axis is not given, and opset 1 has no default for it", "set the attribute axis in the model")
+    node.set_attr("axis", 0)
+
+
+@upgrade("Split", 13)
+def sizes_to_input(node: Node) -> None:
+    """The attribute split becomes an input."""
+    sizes = node.pop_attr("split")
+    if sizes is not None:
+        node.set_input(1, node.add_constant(sizes, np.int64, "split"))
+
+
+@upgrade("Split", 18)
+def count_equal_parts(node: Node) -> None:
+    """A Split without sizes says how many parts it makes; parts of an empty dimension are spelled out, as onnxruntime wants."""
+    if node.has_input(1):
+        return
+    parts = len(node.outputs)
+    if node.dimension(node.attr("axis", 0)) == 0:
+        node.set_input(1, node.add_constant([0] * parts, np.int64, "split"))
+        return
+    node.drop_input(1)
+    node.set_attr("num_outputs", parts)
+
+
+@downgrade("Split", 18)
+def spell_out_parts(node: Node) -> None:
+    """num_outputs goes where the parts are equal, else becomes sizes: constant ones if the dimension is known, else computed."""
+    parts = node.pop_attr("num_outputs")
+    if parts is None:
+        return
+    for index in range(len(node.outputs), parts):
+        node.set_output(index, node.fresh_name(f"part{index}"))
+    name_outputs(node)
+    axis = node.attr("axis", 0)
+    dimension = node.dimension(axis)
+    if parts == 1 or (isinstance(dimension, int) and dimension % parts == 0):
+        return
+    if isinstance(dimension, int):
+        sizes = node.add_constant(equal_sizes(dimension, parts), np.int64, "split")
+    else:
+        sizes = _sizes_at_run_time(node, axis, parts)
+    node.set_input(1, sizes)
+
+
+def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
+    """`equal_sizes` of the dimension that the data turns out to have."""
+    shape = node.before("Shape", [node.input(0)], what="shape")
+    dimension = node.before("Gather", [shape, node.add_constant([axis], np.int64, "axis")], what="dim", axis=0)
+    rounded_up = node.before("Add", [dimension, node.add_constant([parts - 1], np.int64, "round_up")], what="rounded_up")
+    size = node.before("Div", [rounded_up, node.add_constant([parts], np.int64, "parts")], what="size")
+    before_last = node.before("Mul", [size, node.add_constant([parts - 1], np.int64, "before_last")], what="used")
+    last = node.before("Sub", [dimension, before_last], what="last")
+    return node.before("Concat", [size] * (parts - 1) + [last], what="split", axis=0)
+
+
+@downgrade("Split", 13)
+def sizes_to_attribute(node: Node) -> None:
+    """Constant sizes become the attribute; sizes that are only known at run time turn the Split into Slices."""
+    name_outputs(node)
+    if not node.has_input(1):
+        node.drop_input(1)
+        return
+    sizes = explicit_sizes(node)
+    if sizes is None:
+        _slice_at_run_time(node)
+        return
+    node.drop_input(1)
+    node.set_attr("split", sizes)
+
+
+def _slice_at_run_time(node: Node) -> None:
+    """One Slice a part, from the end of the one before; written for opset 12, possible down to 10."""
+    data, sizes = node.input(0), node.input(1)
+    axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
+    first = node.add_constant([0], np.int64, "zero")
+    start = node.add_constant([0], np.int64, "zero")
+    for index, output in enumerate(node.outputs):
+        bounds = [node.add_constant([bound], np.int64, f"bound{bound}") for bound in (index, index + 1)]
+        size = node.before("Slice", [sizes, *bounds, first], what=f"size{index}")
+        end = node.before("Add", [start, size], what=f"end{index}")
+        node.before("Slice", [data, start, end, axes], outputs=[output])
+        start = end
+    node.remove()
+
+
+@downgrade("Split", 11)
+def axis_from_the_front(node: Node) -> None:
+    """Before 11 an axis counts from the front."""
+    add_rank(node, "axis")
+
+
+@downgrade("Split", 2)
+def write_out_axis(node: Node) -> None:
+    """Opset 1 has no default axis."""
+    if not node.has_attr("axis"):
+        node.set_attr("axis", 0)
