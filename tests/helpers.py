@@ -1,0 +1,55 @@
+"""What the tests share: models from text, runs in a child process, and the refusals of a conversion."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import parser
+from split_rewrite.rewriter import UnconvertibleError, convert_version
+from split_rewrite.rewriter.runner import Outputs
+from split_rewrite.rewriter.worker import Worker
+
+
+def model(text: str, opset: int = 18, ir_version: int = 8) -> onnx.ModelProto:
+    """`text` is a whole model, or just its graph: then `opset` and `ir_version` are put before it."""
+    if not text.lstrip().startswith("<"):
+        text = f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{text}'
+    return parser.parse_model(text)
+
+
+@cache
+def _worker() -> Worker:
+    return Worker()
+
+
+def run(proto: onnx.ModelProto, inputs: dict[str, Any], runtime: str = "onnxruntime") -> list[Any]:
+    """The outputs of `proto`, computed in a child process. Fails the test where the runtime cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        onnx.save(proto, path)
+        answer = _worker().run(path, inputs, runtime)
+    assert isinstance(answer, Outputs), f"{runtime}: {answer}"
+    return list(answer.values)
+
+
+def refusal(proto: onnx.ModelProto, target: int) -> str:
+    """The blockers of converting `proto` to `target`, one a line. Fails the test where it converts."""
+    try:
+        convert_version(proto, target)
+    except UnconvertibleError as error:
+        return str(error)
+    raise AssertionError(f"converted to opset {target}, and should have been refused")
+
+
+def assert_same(proto: onnx.ModelProto, target: int, inputs: dict[str, Any], rtol: float = 0.0, atol: float = 0.0) -> onnx.ModelProto:
+    """Convert `proto` to `target`, run both, and compare the outputs; returns the result. Exact by default."""
+    result = convert_version(proto, target).model
+    for expected, got in zip(run(proto, inputs), run(result, inputs), strict=True):
+        assert np.asarray(expected).dtype == np.asarray(got).dtype
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol, equal_nan=True)
+    return result
