@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from .errors import SplitRewriteError
 from .runner import Description, Failure, Outputs
-from .samples import Choice, InputSpace, SampleError, Samples, input_types
+from .samples import InputSpace, SampleError, Samples, input_types
 from .values import OutputComparison, compare_values
 from .worker import Session, Worker
 
@@ -53,10 +53,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Inconclusive:
-    """A runtime could not tell; `final` when another one could not do better."""
+    """A runtime could not tell; `final` when another one could not do better, `hint` what the user can do."""
 
     reason: str
     final: bool = False
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,16 @@ class _Judge:
         if node := before.random or after.random:
             return Comparison("not compared", reason=f"{node} draws random numbers")
         reasons: list[str] = []
+        hint = ""
         for engine in engines:
             answer = self._ask(engine, space, before, after)
             if isinstance(answer, Comparison):
                 return replace(answer, reason="; ".join(filter(None, [*reasons, answer.reason])))
             reasons.append(answer.reason)
+            hint = hint or answer.hint
             if answer.final:
                 break
-        return Comparison("not compared", reason="; ".join(reasons))
+        return Comparison("not compared", reason="; ".join(reasons) + (f" … hint: {hint}" if hint else ""))
 
     def _ask(
         self, engine: str, space: InputSpace, before: Description, after: Description
@@ -199,26 +202,22 @@ def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run
     for choice in space.choices():
         if (choice.size, choice.rank) in runs:
             continue
-        answer = _try(session, space, choice)
+        try:
+            inputs = space.make(choice)
+        except SampleError as error:
+            failure = _Inconclusive(str(error), final=True, hint=_hint(space))
+            return list(runs.values()) or failure
+        answer = session.run(inputs)
         if isinstance(answer, Failure):
             failures.append(answer)
             if _is_hopeless(failures) or len(failures) >= patience:
                 break
             continue
-        runs[choice.size, choice.rank] = answer
+        runs[choice.size, choice.rank] = _Run(inputs, answer)
         if len(runs) == _SAMPLES or not space.has_open_sizes:
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
     return list(runs.values()) or _why_original_failed(engine, space, failures)
-
-
-def _try(session: Session, space: InputSpace, choice: Choice) -> _Run | Failure:
-    try:
-        inputs = space.make(choice)
-    except SampleError as error:
-        return Failure("runtime", str(error))
-    answer = session.run(inputs)
-    return _Run(inputs, answer) if isinstance(answer, Outputs) else answer
 
 
 def _is_hopeless(failures: list[Failure]) -> bool:
@@ -233,9 +232,12 @@ def _why_original_failed(engine: str, space: InputSpace, failures: list[Failure]
         return _Inconclusive(f"{engine} on the original: {_explain(last)}", final=True)
     if first.kind != "runtime":
         return _Inconclusive(f"{engine} cannot run the original: {_explain(first)}")
-    tried = "the given inputs" if space.is_given else f"{len(failures)} choices of inputs"
-    hint = f"give others by --test-input-shape or --input-data, the inputs are {space.summary}"
-    return _Inconclusive(f"{engine} cannot run the original on {tried}: {first.message} … {hint}")
+    tried = "the given inputs" if space.is_given else f"any inputs tried ({len(failures)})"
+    return _Inconclusive(f"{engine} cannot run the original on {tried}: {first.message}", hint=_hint(space))
+
+
+def _hint(space: InputSpace) -> str:
+    return f"give other inputs by --test-input-shape or --input-data; they are {space.summary}"
 
 
 def _run_result(session: Session, engine: str, runs: list[_Run]) -> list[Outputs] | Comparison | _Inconclusive:
@@ -249,7 +251,7 @@ def _run_result(session: Session, engine: str, runs: list[_Run]) -> list[Outputs
         reason = f"{engine} runs the original but not the result: {_explain(answer)}"
         if answer.kind in ("timeout", "memory"):
             return _Inconclusive(reason, final=True)
-        if answer.kind == "unsupported" or engine == "onnx.reference":
+        if answer.kind == "unsupported" or not answer.certain:
             return _Inconclusive(reason)
         return Comparison("different", run.outputs.runtime, reason)
     return results

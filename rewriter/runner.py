@@ -42,12 +42,14 @@ ML_DTYPES = {
 class Failure:
     """Why a model did not run.
 
-    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the
-    inputs, or the run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met.
+    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs,
+    or the run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met. `certain` is False
+    where the runtime may just be incomplete.
     """
 
     kind: Kind
     message: str
+    certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -196,9 +198,11 @@ _LACKS = re.compile(
 )
 _NO_OPERATOR = re.compile(r'\(".*?", (\w+), "(.*?)", .* No Op registered for \w+ with domain_version of (\d+)')
 _OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|out of memory", re.IGNORECASE)
-# Source positions and C++ signatures in front of what went wrong.
+# What stands in front of what went wrong: status codes, paths, source positions, C++ signatures, failed assertions.
 _NOISE = re.compile(
-    r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ .*?\) (?=[A-Z])|Load model from .*? failed:\s*"
+    r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed:\s*|Non-zero status code returned while running "
+    r"|/onnxruntime_src/\S+ [^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? (?:.* was false\. )?"
+    r"|Name:'' |Status Message: |This is an invalid model\. |ONNX Runtime only \*guarantees\*.*?versions\. "
 )
 
 
@@ -244,7 +248,8 @@ class _Reference:
         except NotImplementedError as error:
             raise RejectedError(Failure("unsupported", _one_line(error))) from error
         except Exception as error:
-            raise RejectedError(Failure("runtime", _one_line(error))) from error
+            certain = isinstance(error, SplitSizesError)
+            raise RejectedError(Failure("runtime", _one_line(error), certain)) from error
         names = tuple(str(name) for name in self._evaluator.output_names)
         return Outputs(names, tuple(map(_as_array, values)), f"onnx.reference {onnx.__version__}")
 
@@ -254,27 +259,38 @@ def _as_array(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
+class SplitSizesError(Exception):
+    """Sizes that the specification of Split forbids."""
+
+
 def _strict_split() -> Any:
     from onnx.reference.op_run import OpRun
 
     class Split(OpRun):
-        """https://onnx.ai/onnx/operators/onnx__Split.html, every version from 2."""
+        """https://onnx.ai/onnx/operators/onnx__Split.html, every version."""
 
         op_domain = ""
 
         def _run(self, x: np.ndarray, split: Any = None, axis: int = 0, num_outputs: int | None = None) -> Any:
             dim, count = x.shape[axis], len(self.onnx_node.output)
-            sizes = _even_sizes(dim, num_outputs or count, num_outputs is not None) if split is None else list(split)
-            if min(sizes) < 0 or sum(sizes) != dim or len(sizes) < count or (split is not None and len(sizes) > count):
-                raise ValueError(f"Split cannot cut a dimension of {dim} into {count} outputs of sizes {sizes}")
+            if split is not None:
+                sizes = [int(size) for size in split]  # Split 1 has them as floats
+                count_fits = len(sizes) == count
+            else:
+                sizes = _even_sizes(dim, count) if num_outputs is None else _uneven_sizes(dim, num_outputs)
+                count_fits = len(sizes) >= count  # the last outputs may be left out
+            if not count_fits or min(sizes) < 0 or sum(sizes) != dim:
+                raise SplitSizesError(f"Split cannot cut a dimension of {dim} into {count} outputs of sizes {sizes}")
             return tuple(np.split(x, np.cumsum(sizes)[:-1], axis)[:count])
 
     return Split
 
 
-def _even_sizes(dim: int, count: int, last_may_differ: bool) -> list[int]:
-    if not last_may_differ:
-        return [dim // count] * count
+def _even_sizes(dim: int, count: int) -> list[int]:
+    return [dim // count] * count
+
+
+def _uneven_sizes(dim: int, count: int) -> list[int]:
     size = -(-dim // count)
     return [size] * (count - 1) + [dim - size * (count - 1)]
 
@@ -283,10 +299,10 @@ _RUNTIMES: dict[str, Callable[[str], _Loaded]] = {"onnxruntime": _OnnxRuntime, "
 
 
 def _one_line(error: object) -> str:
-    """The first line of a message that says something, of at most 300 characters."""
+    """The first line of a message that says something, of at most 240 characters."""
     text = str(error) or type(error).__name__
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
-    return line if len(line) <= 300 else f"{line[:299]}…"
+    return line if len(line) <= 240 else f"{line[:239]}…"
 
 
 class _Server:

@@ -93,7 +93,7 @@ def _array_difference(where: str, expected: np.ndarray, got: np.ndarray, rtol: f
         wrong = np.asarray(expected != got)
         return _Difference(math.inf, math.inf, _first(where, wrong, expected, got)) if np.any(wrong) else _SAME
     distance, size = _distance(expected, got), np.abs(_wide(expected))
-    allowed = 0.0 if expected.dtype.kind in "biu" else np.where(np.isfinite(size), atol + rtol * size, 0.0)
+    allowed = 0.0 if expected.dtype.kind in "biu" else atol + rtol * np.where(np.isfinite(size), size, 0.0)
     wrong = distance > allowed
     note = _first(where, wrong, expected, got) if np.any(wrong) else ""
     return _Difference(float(distance.max()), _relative(distance, size), note)

@@ -1,0 +1,71 @@
+"""What counts as equal, and how differences are measured; expected numbers are worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from split_rewrite.rewriter.values import compare_values
+
+NAN, INF = math.nan, math.inf
+VALUES = {
+    "minus zero": ([0.0], [-0.0], "float32", True, 0.0),
+    "NaN in the same place": ([1.0, NAN], [1.0, NAN], "float32", True, 0.0),
+    "NaN in another place": ([NAN, 1.0], [1.0, NAN], "float32", False, INF),
+    "same infinity": ([INF, -INF], [INF, -INF], "float64", True, 0.0),
+    "other infinity": ([INF], [-INF], "float64", False, INF),
+    "infinity and a number": ([1.0], [INF], "float64", False, INF),
+    "one ulp": ([1.0], [np.nextafter(1.0, 2.0)], "float64", False, 2.0**-52),
+    "bfloat16": ([1.0], [1.0078125], "bfloat16", False, 0.0078125),
+    "int4": ([-8], [7], "int4", False, 15.0),
+    "int64 beyond float64": ([2**62], [2**62 + 1], "int64", False, 1.0),
+    "int64 ends": ([-(2**63)], [2**63 - 1], "int64", False, 2.0**64),
+    "uint8 downward": ([3], [1], "uint8", False, 2.0),
+    "bool": ([True, False], [True, True], "bool", False, 1.0),
+    "complex NaN": ([complex(NAN, 0)], [complex(NAN, 0)], "complex64", True, 0.0),
+    "complex": ([1 + 1j], [1 - 1j], "complex64", False, 2.0),
+    "strings": (["a"], ["b"], "object", False, INF),
+    "empty": ([], [], "float32", True, 0.0),
+}
+
+
+@pytest.mark.parametrize("expected, got, dtype, equal, max_abs", VALUES.values(), ids=VALUES.keys())
+def test_values(expected: Any, got: Any, dtype: str, equal: bool, max_abs: float) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype) if hasattr(ml_dtypes, dtype) else dtype)
+    found = compare_values("y", np.array(expected, kind), np.array(got, kind))
+    assert (found.equal, found.max_abs, not found.note) == (equal, max_abs, equal)
+
+
+def test_tolerance_is_relative_to_the_original_and_never_hides_nan_or_infinity() -> None:
+    assert compare_values("y", np.array([100.0]), np.array([101.0]), rtol=0.01).equal
+    assert not compare_values("y", np.array([100.0]), np.array([101.1]), rtol=0.01).equal
+    assert compare_values("y", np.array([0.0]), np.array([0.5]), atol=0.5).equal
+    for got in (NAN, INF):
+        assert not compare_values("y", np.array([1.0]), np.array([got]), rtol=1e9, atol=1e9).equal
+    assert not compare_values("y", np.array([INF]), np.array([1.0]), rtol=1.0).equal
+    assert not compare_values("y", np.array([5]), np.array([6]), rtol=1.0).equal  # integers are exact
+
+
+def test_relative_difference() -> None:
+    found = compare_values("y", np.array([2.0, -4.0, 0.0]), np.array([3.0, -5.0, 0.0]))
+    assert (found.max_abs, found.max_rel) == (1.0, 0.5)
+    assert compare_values("y", np.array([0.0]), np.array([1e-30])).max_rel == INF
+
+
+@pytest.mark.parametrize(
+    "expected, got, note",
+    [
+        (None, np.ones(1), "a tensor instead of an empty optional"),
+        ([np.ones(1)], np.ones(1), "a tensor instead of a sequence"),
+        ([np.ones(1)], [np.ones((1, 1))], "[0]: shape [1, 1] instead of shape [1]"),
+        ({"a": 1.0}, {"a": 2.0}, "2.0 instead of 1.0 at ['a']"),
+    ],
+    ids=["optional", "sequence", "shape in a sequence", "map"],
+)
+def test_unlike_values(expected: Any, got: Any, note: str) -> None:
+    found = compare_values("y", expected, got)
+    assert (found.equal, found.note) == (False, note)
+    assert compare_values("y", expected, expected).equal
