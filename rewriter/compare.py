@@ -13,7 +13,7 @@ import importlib.util
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .errors import SplitRewriteError
 from .runner import Description, Failure, Outputs
@@ -51,8 +51,7 @@ class Comparison:
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class _Inconclusive:
+class _Inconclusive(NamedTuple):
     """A runtime could not tell; `final` when another one could not do better, `hint` what the user can do."""
 
     reason: str
@@ -60,14 +59,12 @@ class _Inconclusive:
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     inputs: dict[str, Any]
     outputs: Outputs
 
 
-@dataclass(frozen=True)
-class _Tolerance:
+class _Tolerance(NamedTuple):
     rtol: float
     atol: float
 
@@ -143,9 +140,7 @@ class _Judge:
                 break
         return Comparison("not compared", reason="; ".join(reasons) + (f" … hint: {hint}" if hint else ""))
 
-    def _ask(
-        self, engine: str, space: InputSpace, before: Description, after: Description
-    ) -> Comparison | _Inconclusive:
+    def _ask(self, engine: str, space: InputSpace, before: Description, after: Description) -> Comparison | _Inconclusive:
         for which, description in (("original", before), ("result", after)):
             if defect := description.defects.get(engine):
                 return _Inconclusive(f"{engine} {defect} of the {which}")

@@ -12,8 +12,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 import numpy as np
 import onnx
@@ -38,8 +37,7 @@ ML_DTYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """Why a model did not run.
 
     `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs,
@@ -52,8 +50,7 @@ class Failure:
     certain: bool = True
 
 
-@dataclass(frozen=True)
-class Outputs:
+class Outputs(NamedTuple):
     """One run. Values are arrays, lists (sequences), dicts (maps) or None (an empty optional).
 
     `runtime` is "name version".
@@ -64,8 +61,7 @@ class Outputs:
     runtime: str
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(NamedTuple):
     """The interface of a model: serialized ValueInfoProtos of what must be fed and of what may be, names of outputs.
 
     `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model.
@@ -78,13 +74,11 @@ class Description:
     defects: dict[str, str]
 
 
-@dataclass(frozen=True)
-class DescribeRequest:
+class DescribeRequest(NamedTuple):
     path: str
 
 
-@dataclass(frozen=True)
-class RunRequest:
+class RunRequest(NamedTuple):
     """`session` stands for one loading of `path`: the model stays loaded until another session is asked for."""
 
     session: int
@@ -93,8 +87,7 @@ class RunRequest:
     inputs: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class ForgetRequest:
+class ForgetRequest(NamedTuple):
     """Drop the loaded model."""
 
 
@@ -142,9 +135,7 @@ class _OnnxRuntime:
         try:
             import onnxruntime
         except Exception as error:
-            raise RejectedError(
-                Failure("unsupported", f"onnxruntime cannot be imported: {_one_line(error)}")
-            ) from error
+            raise RejectedError(Failure("unsupported", f"onnxruntime cannot be imported: {_one_line(error)}")) from error
         self._onnxruntime = onnxruntime
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -190,16 +181,16 @@ class _OnnxRuntime:
 
 
 _BY_BITS = frozenset({"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"})
-_LACKS = re.compile(
-    r"NOT_IMPLEMENTED|is not a registered function/op|under development and support|Unsupported model IR version"
+# Patterns are compiled when a failure has to be read: never in the parent, which starts faster for it.
+_LACKS = (
+    r"(?i)NOT_IMPLEMENTED|is not a registered function/op|under development and support|Unsupported model IR version"
     r"|not (?:yet |currently )?(?:registered or )?(?:implemented|supported)|unsupported|only supports?\b"
-    r"|can't be converted to MLDataType|No corresponding Numpy type",
-    re.IGNORECASE,
+    r"|can't be converted to MLDataType|No corresponding Numpy type"
 )
-_NO_OPERATOR = re.compile(r'\(".*?", (\w+), "(.*?)", .* No Op registered for \w+ with domain_version of (\d+)')
-_OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|out of memory", re.IGNORECASE)
+_NO_OPERATOR = r'\(".*?", (\w+), "(.*?)", .* No Op registered for \w+ with domain_version of (\d+)'
+_OUT_OF_MEMORY = r"(?i)Failed to allocate memory|bad_alloc|out of memory"
 # What stands in front of what went wrong: status codes, paths, source positions, C++ signatures, failed assertions.
-_NOISE = re.compile(
+_NOISE = (
     r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed:\s*|Non-zero status code returned while running "
     r"|/onnxruntime_src/\S+ [^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? (?:.* was false\. )?"
     r"|Name:'' |Status Message: |This is an invalid model\. |ONNX Runtime only \*guarantees\*.*?versions\. "
@@ -211,13 +202,13 @@ def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
     if isinstance(error, RejectedError):
         return error.failure
     text = str(error)
-    message = _one_line(_NOISE.sub("", text))
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+    message = _one_line(re.sub(_NOISE, "", text))
+    if isinstance(error, MemoryError) or re.search(_OUT_OF_MEMORY, text):
         return Failure("memory", message)
-    if unknown := _NO_OPERATOR.search(text):
+    if unknown := re.search(_NO_OPERATOR, text):
         name, domain, version = unknown.groups()
         return Failure("unsupported" if _exists(name, domain, int(version)) else "invalid", message)
-    return Failure("unsupported" if _LACKS.search(text) else otherwise, message)
+    return Failure("unsupported" if re.search(_LACKS, text) else otherwise, message)
 
 
 def _exists(operator: str, domain: str, opset: int) -> bool:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import onnx
@@ -40,8 +40,7 @@ class Samples:
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """One way to fill what the models leave open.
 
     `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3,
@@ -142,9 +141,7 @@ class InputSpace:
         assert given is not None
         shape = self._shapes[name]
         if not _fits(shape, given):
-            raise SplitRewriteError(
-                f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}"
-            )
+            raise SplitRewriteError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
         for dim, size in zip(shape or (), given, strict=False):
             if isinstance(dim, str):
                 self._bound.setdefault(dim, int(size))

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 
 import onnx
 
-_RANDOM = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
-)
+_RANDOM = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"})
 
 
 def _has_odd_outputs(node: onnx.NodeProto, _opset: int) -> bool:
@@ -45,9 +43,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "RoiAlign": _ROI_ALIGN,
     },
     "onnx.reference": {
-        **dict.fromkeys(
-            ("Softmax", "LogSoftmax", "Hardmax"), (_flattens, "does not flatten the input of {op} below opset 13")
-        ),
+        **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), (_flattens, "does not flatten the input of {op} below opset 13")),
         **dict.fromkeys(_LEGACY_BROADCAST, (_broadcasts_from_axis, "ignores the axis of {op} below opset 7")),
         "PRelu": (_below(7), "broadcasts the slope of PRelu below opset 7 to the last axis"),
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ class OutputComparison:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class _Difference:
+class _Difference(NamedTuple):
     max_abs: float = 0.0
     max_rel: float = 0.0
     note: str = ""
