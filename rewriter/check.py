@@ -9,9 +9,9 @@ from onnx import TensorProto
 
 from . import inference
 from .errors import CheckError, InvalidModelError
-from .graph import Model, Node, Scope
+from .graph import GRAPH_HOLDERS, Model, Node, Scope
 from .isolate import Crashed, run_isolated
-from .transitions import newest_opset, schema_at
+from .transitions import newest_opset
 
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
 """Nodes. A bigger input gets the structural check first, and shape inference only if the result does not pass."""
@@ -67,38 +67,47 @@ def _check(serialized: bytes, full: bool) -> None:
 def _check_scope(scope: Scope) -> None:
     if not scope.opset:
         return
+    sound: set[tuple[str, int]] = set()
     for index, proto in enumerate(scope.graph.node):
         op_type = proto.op_type
         if op_type in _CHECKS and not proto.domain:
-            node = Node(proto, scope, scope.opset, index)
-            for problem in _CHECKS[op_type](node):
-                raise InvalidModelError(f"{op_type} '{node.name}' ({scope.where}) is invalid: {problem}")
-        if proto.attribute:
+            _check_node(Node(proto, scope, scope.opset, index), sound)
+        elif op_type in GRAPH_HOLDERS or proto.domain:
             for child in scope.children(proto, index, scope.opset):
                 _check_scope(child)
 
 
+def _check_node(node: Node, sound: set[tuple[str, int]]) -> None:
+    """`sound` remembers which sizes fit how many parts: large models use the same ones thousands of times."""
+    sizes = (node.input(1), len(node.proto.output))
+    if sizes in sound and not node.has_attr("num_outputs"):
+        return
+    for problem in _CHECKS[node.op_type](node):
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
+    if sizes[0] and node.op_type == "Split" and node.opset >= 13:
+        sound.add(sizes)
+
+
 def _split_problems(node: Node) -> Iterator[str]:
     """Mistakes of a Split that the checker accepts, of which one makes it abort, and all of which runtimes take differently."""
-    schema = schema_at("Split", node.opset)
-    since = 0 if schema is None else schema.since_version
     if any(attribute.ref_attr_name for attribute in node.proto.attribute):
         return
-    if since >= 18:
+    if node.opset >= 18:
         yield from _count_problems(node)
-    if since >= 13:
+    if node.opset >= 13 and node.has_input(1):
         yield from _input_type_problems(node, {TensorProto.INT64})
-    sizes = node.constant(1)
-    if node.has_attr("split"):
-        yield from _size_problems([float(size) for size in node.attr("split")], node)
-    if node.has_attr("split") and sizes is not None:
+    stated = node.attr("split")
+    value = node.constant(1)
+    sizes = None if value is None else [float(size) for size in value.reshape(-1)]
+    if stated is not None and sizes is not None:
         yield "it has both the attribute and the input split"
-    if sizes is not None and since >= 13 and sizes.ndim != 1:
-        yield f"split must be 1-D and has rank {sizes.ndim}"
+    if value is not None and node.opset >= 13 and value.ndim != 1:
+        yield f"split must be 1-D and has rank {value.ndim}"
+    sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
-        yield from _size_problems([float(size) for size in sizes.reshape(-1)], node)
-    if since == 1:
-        yield from _old_split_problems(node, None if sizes is None else [float(size) for size in sizes.reshape(-1)])
+        yield from _size_problems(sizes, node)
+    if node.opset < 2:
+        yield from _old_split_problems(node, sizes)
 
 
 def _count_problems(node: Node) -> Iterator[str]:
@@ -129,9 +138,7 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
 
 def _old_split_problems(node: Node, sizes: list[float] | None) -> Iterator[str]:
     """Split-1 has no shape inference, so nobody else looks at its sizes."""
-    if not node.has_attr("axis") or (dimension := node.dimension(node.attr("axis"))) is None:
-        return
-    sizes = [float(size) for size in node.attr("split")] if node.has_attr("split") else sizes
+    dimension = node.dimension(node.attr("axis")) if node.has_attr("axis") else None
     if not isinstance(dimension, int):
         return
     if sizes is not None and sum(sizes) != dimension:

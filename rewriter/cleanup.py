@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import FunctionProto, GraphProto, NodeProto
 
 from .graph import DEFAULT_DOMAINS, GraphLike, Model, all_graphs, subgraphs
 
@@ -15,19 +15,22 @@ _HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "
 
 def clean(model: Model) -> set[str]:
     """Settle aliases and remove nodes and initializers that lost their last use to a rule. Returns the names that went."""
-    if model.aliases:
-        _rename_uses(model)
-    if not model.lost_uses:
+    if not model.aliases and not model.lost_uses:
         return set()
-    removed = _remove_dead(model.proto, model.lost_uses)
-    if removed:
-        _forget_annotations(model.proto, removed)
+    graphs = all_graphs(model.proto)
+    if model.aliases:
+        _rename_uses(model, graphs)
+    unused = model.lost_uses - {name for graph in graphs for name in _used_names(graph) if name in model.lost_uses}
+    if not unused:
+        return set()
+    removed = _remove_dead(graphs, unused)
+    _forget_annotations(graphs, removed)
     return removed
 
 
-def _rename_uses(model: Model) -> None:
+def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
     final = {name: model.main.resolve(name) for name in model.aliases}
-    for graph in all_graphs(model.proto):
+    for graph in graphs:
         for node in graph.node:
             for index, name in enumerate(node.input):
                 if name in final:
@@ -37,28 +40,28 @@ def _rename_uses(model: Model) -> None:
                 value.name = final.get(value.name, value.name)
 
 
-def _remove_dead(proto: ModelProto, candidates: set[str]) -> set[str]:
-    graphs = list(all_graphs(proto))
+def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
+    """Remove what makes the `unused` names, and then what made only that. Returns the names that are gone."""
+    stored = {tensor.name for graph in graphs if isinstance(graph, GraphProto) for tensor in graph.initializer}
+    if unused <= stored:
+        return _sweep(graphs, unused, set())
     uses = Counter(name for graph in graphs for name in _used_names(graph))
-    unused = {name for name in candidates if not uses[name]}
-    removed: set[str] = set()
-    if not unused:
-        return removed
     producers = {name: node for graph in graphs for node in graph.node for name in node.output if name}
-    dead: list[NodeProto] = []
+    names: set[str] = set()
+    dead: dict[int, NodeProto] = {}
     while unused:
         name = unused.pop()
+        names.add(name)
         node = producers.get(name)
-        removed.add(name)
-        if node is None or node in dead or not _is_removable(node, uses):
+        if node is None or id(node) in dead or not _is_removable(node, uses):
             continue
-        dead.append(node)
-        removed.update(filter(None, node.output))
+        dead[id(node)] = node
+        names.update(filter(None, node.output))
         for lost in _all_inputs(node):
             uses[lost] -= 1
             if not uses[lost]:
                 unused.add(lost)
-    return _sweep(graphs, removed, {id(node) for node in dead})
+    return _sweep(graphs, names, set(dead))
 
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
@@ -86,7 +89,7 @@ def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]
     """Delete the dead nodes and the unused initializers called `names`; returns what really went."""
     gone: set[str] = set()
     for graph in graphs:
-        kept = [node for node in graph.node if id(node) not in dead]
+        kept = [node for node in graph.node if id(node) not in dead] if dead else graph.node
         if len(kept) < len(graph.node):
             gone.update(name for node in graph.node if id(node) in dead for name in node.output if name)
             del graph.node[:]
@@ -101,8 +104,8 @@ def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]
     return gone
 
 
-def _forget_annotations(proto: ModelProto, removed: set[str]) -> None:
-    for graph in all_graphs(proto):
+def _forget_annotations(graphs: list[GraphLike], removed: set[str]) -> None:
+    for graph in graphs:
         infos = getattr(graph, "value_info", ())
         for index in reversed(range(len(infos))):
             if infos[index].name in removed:

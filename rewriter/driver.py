@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from .. import rules as _rules  # noqa: F401 - importing the rules registers the
 from . import check, compare, versions
 from .engine import Engine, Outcome, Selection
 from .errors import CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
-from .graph import DEFAULT_DOMAINS, Model, all_graphs, default_opset
+from .graph import DEFAULT_DOMAINS, Model, Survey, default_opset
 from .report import Report
 from .rule import registry
 from .samples import Samples
@@ -141,7 +140,6 @@ def _convert(skeleton: Skeleton, options: Options) -> Report:
     target = source if options.target_opset is None else options.target_opset
     if source is not None:
         check.check_opset(source, target)
-    before = _count_operators(proto)
     source_ir = proto.ir_version
     overwrite_input_shapes(proto, options.overwrite_input_shapes)
     model = Model(skeleton, constants_as_initializers=_may_add_initializers(proto, source, target))
@@ -158,8 +156,8 @@ def _convert(skeleton: Skeleton, options: Options) -> Report:
         target_opset=target,
         source_ir_version=source_ir,
         ir_version=proto.ir_version,
-        operators_before=before,
-        operators_after=_count_operators(proto),
+        operators_before=model.survey.operators,
+        operators_after=Survey(proto).operators,
         applied=outcome.applied,
         inexact=outcome.inexact,
         remarks=outcome.remarks,
@@ -204,12 +202,6 @@ def _stamp(proto: onnx.ModelProto, source: int, target: int, ir_version: int | N
         proto.ir_version = versions.chosen_ir_version(proto, source, target, ir_version)
     except ValueError as error:
         raise SplitRewriteError(str(error)) from None
-
-
-def _count_operators(proto: onnx.ModelProto) -> Counter[str]:
-    return Counter(
-        f"{node.domain}::{node.op_type}" if node.domain else node.op_type for graph in all_graphs(proto) for node in graph.node
-    )
 
 
 def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:

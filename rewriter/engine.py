@@ -14,14 +14,12 @@ from onnx import NodeProto
 
 from . import cleanup, expansion, transitions, widening
 from .errors import Blocker
-from .graph import Model, Node, Scope, all_graphs
+from .graph import GRAPH_HOLDERS, Model, Node, Scope
 from .rule import Left, Registry, Rule, Unconvertible
 from .transitions import Transition
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
-
-GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
 
 @dataclass(frozen=True)
@@ -69,13 +67,50 @@ class Selection:
         return (not self.only or bool(names & self.only)) and not names & self.skip
 
 
-@dataclass(frozen=True)
-class _Route:
-    """What may happen to the nodes of one operator in the form of one opset."""
+class _Step:
+    """One version step of an operator in this model, with everything that is the same for all its nodes looked up once."""
 
-    simplifications: tuple[Rule, ...]
-    steps: tuple[Transition, ...]
-    """The steps to the target that are not free for this model; up to the last of them."""
+    __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
+
+    def __init__(self, transition: Transition, registry: Registry, types: frozenset[str] | None) -> None:
+        self.transition = transition
+        self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
+        self.delta = None if transition.older is None else transition.delta
+        self.refusal = self._refusal()
+        self.gates_form = self.delta is not None and self.delta.touches_every_node
+        self.gates_types = self.delta is not None and not self.delta.fits(types)
+
+    def _refusal(self) -> Unconvertible | None:
+        """Why no node can take this step."""
+        step = self.transition
+        if step.older is None:
+            return None
+        if step.review is None:
+            return Unconvertible(
+                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that nobody has reviewed yet",
+                "update split-rewrite, or choose a target on this side of it",
+            )
+        if self.rule is None and step.review in ("H", "V", "N"):
+            return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
+        if self.rule is None and step.delta.target.deprecated:
+            return Unconvertible(f"{step.op_type} is deprecated in opset {step.opset_after}")
+        return None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every node takes this step as it is."""
+        birth = self.delta is None
+        return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
+
+
+class _Route:
+    """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
+
+    __slots__ = ("simplifications", "steps")
+
+    def __init__(self, simplifications: tuple[Rule, ...], steps: tuple[_Step, ...]) -> None:
+        self.simplifications = simplifications
+        self.steps = steps
 
 
 class Engine:
@@ -86,8 +121,8 @@ class Engine:
         self._target = target
         self._registry = registry
         self._selection = selection
-        self._types = transitions.possible_types(model.proto, all_graphs(model.proto))
-        self._routes: dict[tuple[str, int, int], _Route | None] = {}
+        self._types = transitions.possible_types(model.proto, model.survey.graphs)
+        self._routes: dict[tuple[str, int, int, bool], _Route | None] = {}
         self._blocked: list[tuple[NodeProto, Blocker]] = []
         self.outcome = Outcome()
 
@@ -111,7 +146,7 @@ class Engine:
                 if proto.attribute:
                     self._descend(Node(proto, scope, scope.opset, index), target)
                 continue
-            if self._route(proto.op_type, scope.opset, target) is None:
+            if self._route(proto.op_type, scope.opset, target, False) is None:
                 continue
             nodes = self._work(Node(proto, scope, scope.opset, index), target)
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -128,17 +163,16 @@ class Engine:
     def _work(self, first: Node, target: int) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
         finished: list[NodeProto] = []
-        settled: set[int] = set()
         pending = [first]
         while pending:
             node = pending.pop()
-            if id(node) in settled:
+            if node.settled:
                 if node.op_type in GRAPH_HOLDERS:
                     self._descend(node, target)
                 finished.append(node.proto)
                 continue
             self._walk(node, target)
-            settled.add(id(node))
+            node.settled = True
             made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
             pending.extend(reversed(made))
             if len(finished) + len(pending) > MAX_EXPANSIONS:
@@ -148,10 +182,11 @@ class Engine:
     def _walk(self, node: Node, target: int) -> None:
         """Take one node as far as its rules go."""
         tried: set[str] = set()
-        step: Transition | None = None
+        made = node.source_index is None
+        step: _Step | None = None
         try:
             while not node.removed:
-                route = self._route(node.op_type, node.opset, target)
+                route = self._route(node.op_type, node.opset, target, made)
                 if route is None:
                     return
                 if self._simplify(node, route, tried):
@@ -177,47 +212,43 @@ class Engine:
                 self._remark("left", node, str(reason))
         return False
 
-    def _take(self, node: Node, step: Transition) -> None:
+    def _take(self, node: Node, step: _Step) -> None:
         """One version step: the rule if there is one, then the gates that the schemas imply."""
-        if step.older is None:
-            self._decompose(node, step)
+        transition = step.transition
+        if transition.older is None:
+            self._decompose(node, transition)
             return
-        rule = self._registry.transition(step.op_type, step.newer, step.up)
-        if step.review is None:
-            raise Unconvertible(
-                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that nobody has reviewed yet",
-                "update split-rewrite, or choose a target on this side of it",
-            )
-        if rule is None and step.review in ("H", "V", "N"):
-            raise Unconvertible(f"there is no rule for this step of {step.op_type} yet")
+        if step.refusal is not None:
+            raise step.refusal
         opset = node.opset
-        if rule is not None:
-            self._require_selected(rule)
-            self._apply(rule, node)
-        if node.removed or node.op_type != step.op_type or node.opset not in (opset, step.opset_after):
-            return  # gone, or on another chain now
-        node.opset = opset
+        if step.rule is not None:
+            self._require_selected(step.rule)
+            self._apply(step.rule, node)
+            if node.removed or node.op_type != transition.op_type or node.opset not in (opset, transition.opset_after):
+                return  # gone, or on another chain now
+            node.opset = opset
         self._gate(node, step)
-        node.opset = step.opset_after
+        node.opset = transition.opset_after
 
-    def _gate(self, node: Node, step: Transition) -> None:
-        delta = step.delta
-        if delta.target.deprecated and not delta.source.deprecated:
-            raise Unconvertible(f"{step.op_type} is deprecated in opset {step.opset_after} and has no rule there")
-        if delta.touches_every_node:
-            node.changed |= delta.gate_attributes(node.proto, step.review or "")
+    def _gate(self, node: Node, step: _Step) -> None:
+        delta, transition = step.transition.delta, step.transition
+        if step.gates_form:
+            node.changed |= delta.gate_attributes(node.proto, transition.review or "")
             delta.gate_arity(node.proto)
-        if self._types is not None and not delta.new_ties and delta.lost_types.isdisjoint(self._types):
-            return
-        if not delta.lost_types and not delta.new_ties:
+        if not step.gates_types:
             return
         wrong = delta.wrong_types(node.proto, node.scope.type_string)
         if wrong:
-            node.written_for = step.opset_after
+            node.written_for = transition.opset_after
             widening.widen(node, wrong, delta)
             self.outcome.applied["widening.cast_around"] += 1
 
     def _decompose(self, node: Node, step: Transition) -> None:
+        """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
+        node.written_for = node.opset
+        if expansion.fold(node):
+            self.outcome.applied["expansion.constant"] += 1
+            return
         rule = self._registry.decomposition(step.op_type)
         if rule is not None:
             self._require_selected(rule)
@@ -225,10 +256,11 @@ class Engine:
             if not node.removed and node.op_type == step.op_type:
                 raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
             return
-        node.written_for = node.opset
-        expansion.expand(node)
-        self.outcome.applied["expansion.function_body"] += 1
-        self.outcome.inexact.add("expansion.function_body")
+        name = f"expansion.{step.op_type}"
+        exact = expansion.expand(node)
+        self.outcome.applied[name] += 1
+        if not exact:
+            self.outcome.inexact.add(name)
 
     def _require_selected(self, rule: Rule) -> None:
         if not self._selection.allows(rule.name):
@@ -247,12 +279,13 @@ class Engine:
         node.changed |= before
         if changed:
             self.outcome.applied[rule.name] += 1
-            if not rule.exact:
+            if not rule.exact or node.approximate:
                 self.outcome.inexact.add(rule.name)
+        node.approximate = False
         return changed
 
-    def _block(self, node: Node, step: Transition | None, refusal: Unconvertible) -> None:
-        transition = "" if step is None else str(step)
+    def _block(self, node: Node, step: _Step | None, refusal: Unconvertible) -> None:
+        transition = "" if step is None else str(step.transition)
         blocker = Blocker(node.op_type, node.name, node.scope.where, transition, refusal.reason, refusal.hint)
         self._blocked.append((node.proto, blocker))
 
@@ -261,33 +294,29 @@ class Engine:
 
     # -- routes
 
-    def _route(self, op_type: str, opset: int, target: int) -> _Route | None:
-        """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can."""
-        key = (op_type, opset, target)
+    def _route(self, op_type: str, opset: int, target: int, made: bool) -> _Route | None:
+        """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
+
+        Nodes `made` by rules may have types that the model did not have.
+        """
+        key = (op_type, opset, target, made)
         if key not in self._routes:
-            self._routes[key] = self._make_route(op_type, opset, target)
+            self._routes[key] = self._make_route(op_type, opset, target, None if made else self._types)
         return self._routes[key]
 
-    def _make_route(self, op_type: str, opset: int, target: int) -> _Route | None:
+    def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
         simplifications = tuple(
             rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name)
         )
-        steps = transitions.path(op_type, opset, target)
-        while steps and self._is_free(steps[0]):
+        path = transitions.path(op_type, opset, target)
+        steps = tuple(_Step(transition, self._registry, types) for transition in path)
+        while steps and steps[0].is_free:
             steps = steps[1:]
+        if steps and steps[-1].older is None and self._reads_any_version(op_type, opset):
+            steps = steps[-1:]
         if not steps and not simplifications and op_type not in GRAPH_HOLDERS:
             return None
         return _Route(simplifications, steps)
-
-    def _is_free(self, step: Transition) -> bool:
-        if step.older is None or step.review is None or step.review in ("H", "V", "N"):
-            return False
-        if self._registry.transition(step.op_type, step.newer, step.up) is not None:
-            return False
-        delta = step.delta
-        if delta.target.deprecated or delta.touches_every_node or delta.new_ties:
-            return False
-        return not delta.lost_types or (self._types is not None and delta.is_free(self._types))
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:

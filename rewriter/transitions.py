@@ -6,7 +6,7 @@ more than that. A transition that nobody has reviewed is refused. Nothing here k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -55,7 +55,7 @@ class Transition:
         """The opset in whose form a node is after this step."""
         return self.newer if self.up else self.newer - 1
 
-    @property
+    @cached_property
     def review(self) -> str | None:
         """The reviewed code of this direction ("R", "A", "T", "H", …); None where nobody has reviewed it."""
         codes = _reviewed().get((self.op_type, self.newer))
@@ -136,21 +136,25 @@ class Delta:
         self.new_ties = {pair for pair in _ties(target) - _ties(source) if pair <= _parameters(source).keys()}
 
     @cached_property
+    def _gates_attributes(self) -> bool:
+        return bool(self.lost_attributes or self.changed_defaults or self.new_requirements)
+
+    @cached_property
     def touches_every_node(self) -> bool:
         """Whether a node has to be looked at even if its types are fine."""
         return bool(
-            self.lost_attributes
-            or self.changed_defaults
-            or self.new_requirements
+            self._gates_attributes
             or len(self.target.inputs) < len(self.source.inputs)
             or len(self.target.outputs) < len(self.source.outputs)
             or _required(self.target.inputs) != _required(self.source.inputs)
             or _required(self.target.outputs) != _required(self.source.outputs)
         )
 
-    def is_free(self, types: Iterable[str]) -> bool:
-        """Whether no node in a model that holds only these types needs a look."""
-        return not self.touches_every_node and not self.new_ties and self.lost_types.isdisjoint(types)
+    def fits(self, types: frozenset[str] | None) -> bool:
+        """Whether the target takes whatever the source takes, in a model that holds only these types (None: any)."""
+        if self.new_ties:
+            return False
+        return not self.lost_types or (types is not None and self.lost_types.isdisjoint(types))
 
     # -- the gates: each edits the node or raises Unconvertible
 
@@ -159,6 +163,8 @@ class Delta:
 
         Returns whether the node changed.
         """
+        if not self._gates_attributes:
+            return False
         present = {attribute.name: attribute for attribute in node.attribute}
         gone = [present[name] for name in present if name in self.lost_attributes]
         for attribute in gone:
@@ -224,21 +230,23 @@ def _slots(node: NodeProto, schema: OpSchema) -> Iterable[tuple[str, OpSchema.Fo
                 yield name, parameters[min(index, len(parameters) - 1)]
 
 
-def _gate_slots(names: Iterable[str], parameters: list[OpSchema.FormalParameter], kind: str, target: OpSchema) -> None:
-    names = list(names)
-    variadic = bool(parameters) and parameters[-1].option == OpSchema.FormalParameterOption.Variadic
-    if not variadic:
+def _gate_slots(names: Sequence[str], parameters: list[OpSchema.FormalParameter], kind: str, target: OpSchema) -> None:
+    variadic = bool(parameters) and parameters[-1].option == _VARIADIC
+    if len(names) > len(parameters) and not variadic:
         for name in names[len(parameters) :]:
             if name:
                 raise Unconvertible(f"{kind} '{name}' does not exist in the form of opset {_span(target)}")
     for index, parameter in enumerate(parameters):
-        single = parameter.option == OpSchema.FormalParameterOption.Single
-        if single and (index >= len(names) or not names[index]):
+        if parameter.option == _SINGLE and (index >= len(names) or not names[index]):
             raise Unconvertible(f"{kind} {parameter.name} is required in the form of opset {_span(target)} and is absent")
 
 
+_SINGLE = OpSchema.FormalParameterOption.Single
+_VARIADIC = OpSchema.FormalParameterOption.Variadic
+
+
 def _required(parameters: list[OpSchema.FormalParameter]) -> list[bool]:
-    return [parameter.option == OpSchema.FormalParameterOption.Single for parameter in parameters]
+    return [parameter.option == _SINGLE for parameter in parameters]
 
 
 def _is_homogeneous(parameter: OpSchema.FormalParameter) -> bool:
@@ -299,14 +307,14 @@ def _span(schema: OpSchema) -> str:
 
 
 def possible_types(model: onnx.ModelProto, graphs: Iterable[onnx.GraphProto | onnx.FunctionProto]) -> frozenset[str] | None:
-    """A superset of the types that values of `model` can have, as schema strings; None where anything is possible.
+    """A superset of the types that the values of `model`, as it was read, can have, as schema strings; None where anything is possible.
 
     Types enter a model by its inputs, its constants, attributes that name a type, and operators with a fixed output type; they
     do not come from anywhere else. An operator of another domain may make anything.
     """
     from .inference import elem_type_name, type_string
 
-    names = {"float", "double", "int64", "int32", "bool"}  # what rules bring in
+    names: set[str] = set()
     whole: set[str] = set()
     operators: set[str] = set()
     local = {function.domain for function in model.functions}
