@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from .errors import SplitRewriteError
 from .runner import Description, Failure, Outputs
 from .samples import InputSpace, SampleError, Samples, input_types
-from .values import OutputComparison, compare_values
+from .values import OutputComparison, compare_values, is_nan_throughout
 from .worker import Session, Worker
 
 Runtime = Literal["auto", "onnxruntime", "reference"]
@@ -152,12 +152,14 @@ class _Judge:
             results = _run_result(session, engine, runs)
         if not isinstance(results, list):
             return results
-        return self._judge(engine, runs, results)
+        return self._judge(engine, space, runs, results)
 
-    def _judge(self, engine: str, runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
+    def _judge(self, engine: str, space: InputSpace, runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
         outputs = _compare_outputs(runs, results, self._tolerance)
         runtime = runs[0].outputs.runtime
         first = next((output for output in outputs if not output.equal), None)
+        if first is None and (name := _unjudged_output(runs[0])):
+            return _Inconclusive(f"output '{name}' is NaN throughout on all inputs tried", final=True, hint=_hint(space))
         if first is None:
             return Comparison("equal", runtime, outputs=outputs)
         if not self._repeats(engine, runs):
@@ -190,8 +192,9 @@ def _interface_mismatch(before: Description, after: Description) -> str:
 
 
 def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run] | _Inconclusive:
-    """Try choices of inputs until enough of them run."""
+    """Try choices of inputs until enough of them run, and give numbers; where none does, one that gave NaN."""
     runs: dict[tuple[int | None, int], _Run] = {}
+    without_numbers: list[_Run] = []
     failures: list[Failure] = []
     patience = sys.maxsize
     for choice in space.choices():
@@ -201,18 +204,28 @@ def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run
             inputs = space.make(choice)
         except SampleError as error:
             failure = _Inconclusive(str(error), final=True, hint=_hint(space))
-            return list(runs.values()) or failure
+            return list(runs.values()) or without_numbers[:1] or failure
         answer = session.run(inputs)
         if isinstance(answer, Failure):
             failures.append(answer)
             if _is_hopeless(failures) or len(failures) >= patience:
                 break
             continue
-        runs[choice.size, choice.rank] = _Run(inputs, answer)
+        run = _Run(inputs, answer)
+        if _unjudged_output(run):
+            without_numbers.append(run)
+            continue
+        runs[choice.size, choice.rank] = run
         if len(runs) == _SAMPLES or not space.has_open_sizes:
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
-    return list(runs.values()) or _why_original_failed(engine, space, failures)
+    return list(runs.values()) or without_numbers[:1] or _why_original_failed(engine, space, failures)
+
+
+def _unjudged_output(run: _Run) -> str:
+    """The first output that is NaN throughout, so that nearly any computation would equal it; "" when there is none."""
+    outputs = zip(run.outputs.names, run.outputs.values, strict=True)
+    return next((name for name, value in outputs if is_nan_throughout(value)), "")
 
 
 def _is_hopeless(failures: list[Failure]) -> bool:

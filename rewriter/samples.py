@@ -16,7 +16,7 @@ from .runner import ML_DTYPES, Description, numpy_dtype
 
 MAX_INPUT_BYTES = 1 << 30
 """The inputs of one run may take this much memory, unless the user gives them."""
-_MAX_CHOICES = 60
+_MAX_CHOICES = 100
 _WORDS = ("", "a", "bc", "naïve", "0", "word word")
 
 Dim = int | str
@@ -44,12 +44,14 @@ class Choice(NamedTuple):
     """One way to fill what the models leave open.
 
     `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3,
-    "binary" 0 or 1. `rank`: of inputs of unknown rank.
+    "binary" 0 or 1. `rank`: of inputs of unknown rank. `positive`: floats from 0.1 to 1 in place of normal ones, for Log and
+    its like.
     """
 
     size: int | None = None
     integers: Integers = "small"
     rank: int = 2
+    positive: bool = False
 
 
 _SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
@@ -98,11 +100,12 @@ class InputSpace:
         integers = _INTEGERS if any(_holds_integers(value.type) for value in chosen) else _INTEGERS[:1]
         unranked = any(self._shapes[value.name] is None for value in chosen)
         ranks = _RANKS if unranked else _RANKS[:1]
+        signs = (False, True) if any(_holds_floats(value.type) for value in chosen) else (False,)
         grid = sorted(
-            itertools.product(*map(range, (len(sizes), len(integers), len(ranks)))),
+            itertools.product(*map(range, (len(sizes), len(integers), len(ranks), len(signs)))),
             key=lambda place: (sum(place), place[1:]),
         )
-        return [Choice(sizes[s], integers[i], ranks[r]) for s, i, r in grid[:_MAX_CHOICES]]
+        return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
 
     def make(self, choice: Choice) -> dict[str, Any]:
         """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
@@ -121,7 +124,7 @@ class InputSpace:
             room -= math.prod(dims) * 8
             if room < 0:
                 raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
-            inputs[value.name] = _Filler(random, choice.integers).fill(value.type, dims)
+            inputs[value.name] = _Filler(random, choice).fill(value.type, dims)
         return inputs
 
     def _check_names(self) -> None:
@@ -172,9 +175,10 @@ class InputSpace:
 class _Filler:
     """Random values of any type that a graph input can have."""
 
-    def __init__(self, random: np.random.Generator, integers: Integers) -> None:
+    def __init__(self, random: np.random.Generator, choice: Choice) -> None:
         self._random = random
-        self._integers: Integers = integers
+        self._integers: Integers = choice.integers
+        self._positive = choice.positive
 
     def fill(self, declared: onnx.TypeProto, dims: tuple[int, ...]) -> Any:
         kind = declared.WhichOneof("value")
@@ -201,7 +205,8 @@ class _Filler:
             return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
         if dtype.kind == "c":
             return (self._random.standard_normal(dims) + 1j * self._random.standard_normal(dims)).astype(dtype)
-        return np.asarray(self._random.standard_normal(dims)).astype(dtype)
+        values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
+        return np.asarray(values).astype(dtype)
 
     def _whole_numbers(self, dims: tuple[int, ...], largest: int) -> np.ndarray:
         """Small and not negative: valid as indices, axes, sizes, counts."""
@@ -262,6 +267,12 @@ def _holds_integers(declared: onnx.TypeProto) -> bool:
         return False
     name = onnx.TensorProto.DataType.Name(tensor.elem_type)
     return "INT" in name or name == "STRING"
+
+
+def _holds_floats(declared: onnx.TypeProto) -> bool:
+    tensor = _tensor_type(declared)
+    name = onnx.TensorProto.DataType.Name(tensor.elem_type) if tensor is not None else ""
+    return "FLOAT" in name or name == "DOUBLE"
 
 
 def _fits(shape: Shape, given: Sequence[int]) -> bool:
