@@ -5,9 +5,8 @@ An operator that did not change between source and target is looked up once for 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import onnx
 from onnx import NodeProto
@@ -40,16 +39,27 @@ class Remark:
         return Blocker(self.op_type, self.node, self.where, "", self.message, "without --strict this is a warning")
 
 
+class Change(NamedTuple):
+    """One use of a rule that changed a node; `op_type` is what the node was before."""
+
+    rule: str
+    op_type: str
+    node: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
+
+
 @dataclass
 class Outcome:
     """What a conversion did and what it could not do."""
 
     blockers: list[Blocker] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
-    applied: Counter[str] = field(default_factory=Counter)
-    """How often each rule changed a node, by rule name."""
+    changes: list[Change] = field(default_factory=list)
     inexact: set[str] = field(default_factory=set)
-    """Rules among them whose result may differ in the last bits."""
+    """Rules among those that made changes whose result may differ in the last bits."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +142,8 @@ class Engine:
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
-        self.outcome.blockers = [
-            blocker for node, blocker in self._blocked if not _all_gone(node, removed)
-        ]
+        alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
+        self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
         return self.outcome
 
     # -- graphs
@@ -163,6 +172,7 @@ class Engine:
     def _work(self, first: Node, target: int) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
         finished: list[NodeProto] = []
+        origin = (first.op_type, first.name)
         pending = [first]
         while pending:
             node = pending.pop()
@@ -171,7 +181,7 @@ class Engine:
                     self._descend(node, target)
                 finished.append(node.proto)
                 continue
-            self._walk(node, target)
+            self._walk(node, target, origin)
             node.settled = True
             made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
             pending.extend(reversed(made))
@@ -179,8 +189,8 @@ class Engine:
                 raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
         return finished
 
-    def _walk(self, node: Node, target: int) -> None:
-        """Take one node as far as its rules go."""
+    def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
+        """Take one node as far as its rules go; `origin`: operator and name of the node of the original model that it comes from."""
         tried: set[str] = set()
         made = node.source_index is None
         step: _Step | None = None
@@ -197,7 +207,7 @@ class Engine:
                 self._take(node, step)
                 step = None
         except Unconvertible as refusal:
-            self._block(node, step, refusal)
+            self._block(node, step, refusal, origin)
 
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
@@ -241,13 +251,13 @@ class Engine:
         if wrong:
             node.written_for = transition.opset_after
             widening.widen(node, wrong, delta)
-            self.outcome.applied["widening.cast_around"] += 1
+            self._change("widening.cast_around", node)
 
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
         node.written_for = node.opset
         if expansion.fold(node):
-            self.outcome.applied["expansion.constant"] += 1
+            self._change("expansion.constant", node)
             return
         rule = self._registry.decomposition(step.op_type)
         if rule is not None:
@@ -258,7 +268,7 @@ class Engine:
             return
         name = f"expansion.{step.op_type}"
         exact = expansion.expand(node)
-        self.outcome.applied[name] += 1
+        self._change(name, node)
         if not exact:
             self.outcome.inexact.add(name)
 
@@ -278,16 +288,21 @@ class Engine:
         changed = node.changed
         node.changed |= before
         if changed:
-            self.outcome.applied[rule.name] += 1
+            self._change(rule.name, node, op_type)
             if not rule.exact or node.approximate:
                 self.outcome.inexact.add(rule.name)
         node.approximate = False
         return changed
 
-    def _block(self, node: Node, step: _Step | None, refusal: Unconvertible) -> None:
+    def _block(self, node: Node, step: _Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
+        """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
         transition = "" if step is None else str(step.transition)
-        blocker = Blocker(node.op_type, node.name, node.scope.where, transition, refusal.reason, refusal.hint)
-        self._blocked.append((node.proto, blocker))
+        is_origin = node.source_index is not None and node.op_type == origin[0]
+        reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
+        self._blocked.append((node.proto, Blocker(*origin, node.scope.where, transition, reason, refusal.hint)))
+
+    def _change(self, rule: str, node: Node, op_type: str = "") -> None:
+        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.scope.where))
 
     def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> None:
         self.outcome.remarks.append(Remark(kind, op_type or node.op_type, node.name, node.scope.where, message))
@@ -312,11 +327,16 @@ class Engine:
         steps = tuple(_Step(transition, self._registry, types) for transition in path)
         while steps and steps[0].is_free:
             steps = steps[1:]
-        if steps and steps[-1].older is None and self._reads_any_version(op_type, opset):
+        if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
             steps = steps[-1:]
         if not steps and not simplifications and op_type not in GRAPH_HOLDERS:
             return None
         return _Route(simplifications, steps)
+
+    def _reads_any_version(self, op_type: str, opset: int) -> bool:
+        """Whether a node that has to go altogether can go at once, in the form that it has."""
+        rule = self._registry.decomposition(op_type)
+        return expansion.has_body(op_type, opset) if rule is None else rule.any_version
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:

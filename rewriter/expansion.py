@@ -1,61 +1,83 @@
-"""Expand an operator into ONNX's own function body: what an operator younger than the target means, in the words of its schema."""
+"""Operators younger than the target: replaced by their value where it is constant, or by ONNX's own function body.
+
+A body says what an operator means in the words of its schema. Which bodies do not say it right, and have a rule of ours instead,
+is in the rules that are called `rules/decompose_*.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
-from .graph import DEFAULT_DOMAINS, Node, default_opset
+from .graph import DEFAULT_DOMAINS, Node, default_opset, subgraphs
 from .rule import Unconvertible
 from .transitions import OpSchema, schema_at
 
+EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual"})
+"""Operators whose body moves or compares data, so that it gives the same to the last bit."""
 
-def expand(node: Node) -> None:
-    """Replace `node` by the nodes of its function body, written for the opset of that body.
+
+def fold(node: Node) -> bool:
+    """Let `node` become a Constant if its only output is the same in every run; returns whether it did."""
+    if len(node.outputs) != 1:
+        return False
+    value = node.scope.constant(node.output(0))
+    if value is None:
+        return False
+    node.become("Constant", [], value=numpy_helper.from_array(value))
+    return True
+
+
+def has_body(op_type: str, opset: int) -> bool:
+    """Whether the schema of `op_type` at `opset` has a function body."""
+    schema = schema_at(op_type, opset)
+    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+
+
+def expand(node: Node) -> bool:
+    """Replace `node` by the nodes of its function body, written for the opset of that body; returns whether that is exact.
 
     Raises Unconvertible where the schema has no body, or where a context-dependent one needs types that are unknown.
     """
     schema = schema_at(node.op_type, node.opset)
     body = None if schema is None else _body(schema, node)
     if schema is None or body is None:
-        raise Unconvertible(f"{node.op_type} is new in opset {_since(schema)} and older operators cannot express it exactly")
+        since = "?" if schema is None else schema.since_version
+        raise Unconvertible(f"{node.op_type} is new in opset {since} and older operators cannot express it exactly")
     opset = default_opset(body.opset_import)
     if any(entry.domain not in DEFAULT_DOMAINS for entry in body.opset_import) or opset is None:
         raise Unconvertible(f"the function body of {node.op_type} needs operators of another domain")
     inline(node, body, opset, {name: attribute.default_value for name, attribute in schema.attributes.items()})
-
-
-def _since(schema: OpSchema | None) -> str:
-    return "?" if schema is None else str(schema.since_version)
+    return node.op_type in EXACT
 
 
 def _body(schema: OpSchema, node: Node) -> FunctionProto | None:
     """The body written for the lowest opset: its nodes have the shortest way down."""
     if schema.has_function:
-        versions = [version for version in schema.function_opset_versions if version <= node.opset]
-        text = schema.get_function_with_opset_version(min(versions)) if versions else None
+        text = schema.get_function_with_opset_version(min(schema.function_opset_versions))
         return FunctionProto.FromString(text) if text else None
     if not schema.has_context_dependent_function:
         return None
-    types: list[bytes] = []
-    for name in node.inputs:
-        kind = node.scope.type(name) if name else onnx.TypeProto()
-        if kind is None:
-            raise Unconvertible(f"the type of '{name}' is unknown, and the expansion depends on it", "declare it in value_info")
-        types.append(kind.SerializeToString())
-    versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
-    if not versions:
-        return None
     text = schema.get_context_dependent_function_with_opset_version(
-        min(versions), node.proto.SerializeToString(), types
+        min(schema.context_dependent_function_opset_versions), node.proto.SerializeToString(), _input_types(node)
     )
     return FunctionProto.FromString(text) if text else None
 
 
+def _input_types(node: Node) -> list[bytes]:
+    types: list[bytes] = []
+    for name in node.inputs:
+        kind = node.scope.type(name) if name else TypeProto()
+        if kind is None:
+            raise Unconvertible(f"the type of '{name}' is unknown, and the expansion depends on it", "declare it in value_info")
+        types.append(kind.SerializeToString())
+    return types
+
+
 def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, AttributeProto]) -> None:
-    """Put the nodes of `body`, in the form of `opset`, in the place of `node`, its call."""
+    """Put the nodes of `body`, in the form of `opset`, in the place of `node`, its call. Nodes that nothing reads stay out."""
     names = dict(zip(body.input, [*node.inputs, *[""] * len(body.input)], strict=False))
     names |= {inner: outer for inner, outer in zip(body.output, node.outputs, strict=False) if outer}
     attributes = {attribute.name: attribute for attribute in node.proto.attribute}
@@ -64,11 +86,32 @@ def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, Attr
         if name not in attributes and default.type != AttributeProto.UNDEFINED:
             attributes[name] = default
     node.remove()
-    for inner in body.node:
+    for inner in _live(body, {inner for inner, outer in zip(body.output, node.outputs, strict=False) if outer}):
         copy = NodeProto()
         copy.CopyFrom(inner)
         _rename(node, copy, names, attributes)
+        _type_body_inputs(node, copy)
         node.add_node(copy, opset)
+
+
+def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
+    """The nodes of `body`, in order, that the outputs `wanted` depend on."""
+    kept: list[NodeProto] = []
+    for inner in reversed(body.node):
+        if wanted.isdisjoint(inner.output):
+            continue
+        kept.append(inner)
+        wanted.update(_read(inner))
+    return kept[::-1]
+
+
+def _read(node: NodeProto) -> Iterable[str]:
+    """The names that `node` reads, in its subgraphs too."""
+    yield from filter(None, node.input)
+    for _, graph in subgraphs(node):
+        yield from (value.name for value in graph.output)
+        for inner in graph.node:
+            yield from _read(inner)
 
 
 def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: dict[str, AttributeProto]) -> None:
@@ -81,9 +124,8 @@ def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: dic
             names[name] = call.fresh_name(name)
         inner.output[index] = names.get(name, "")
     _bind_attributes(inner, attributes)
-    for attribute in inner.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            _rename_graph(call, attribute.g, dict(names), attributes)
+    for _, graph in subgraphs(inner):
+        _rename_graph(call, graph, dict(names), attributes)
 
 
 def _bind_attributes(inner: NodeProto, attributes: dict[str, AttributeProto]) -> None:
@@ -111,6 +153,19 @@ def _rename_graph(call: Node, graph: GraphProto, names: dict[str, str], attribut
     del graph.value_info[:]
 
 
-def _named_values(graph: GraphProto) -> Iterable[onnx.ValueInfoProto | onnx.TensorProto]:
+def _named_values(graph: GraphProto) -> Iterable[onnx.ValueInfoProto | TensorProto]:
     yield from graph.input
     yield from graph.initializer
+
+
+def _type_body_inputs(call: Node, inner: NodeProto) -> None:
+    """Bodies leave the inputs of their loops untyped: each has the element type of the node's input in the same place."""
+    if inner.op_type not in ("Loop", "Scan"):
+        return
+    fallback = (TensorProto.INT64, TensorProto.BOOL)
+    for _, graph in subgraphs(inner):
+        for index, value in enumerate(graph.input):
+            outer = inner.input[index] if index < len(inner.input) else ""
+            elem_type = call.scope.elem_type(outer) if outer else fallback[index] if index < 2 else None
+            if elem_type is not None and not value.type.tensor_type.elem_type:
+                value.type.tensor_type.elem_type = elem_type

@@ -42,7 +42,8 @@ class Rule:
     """A registered rule.
 
     `name` is "module.function"; `version` the newer since_version of a transition, else the opset that new nodes are written
-    for; `exact` says that the result is the same to the last bit.
+    for; `exact` says that the result is the same to the last bit; a decomposition with `any_version` reads every version of
+    its operator, others get a node that walked down to its first one.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Rule:
     apply: RuleFunction
     exact: bool
     summary: str
+    any_version: bool = False
 
     @property
     def written_for(self) -> int:
@@ -100,12 +102,14 @@ class Registry:
 registry = Registry()
 
 
-def _register(kind: Kind, op_types: str | tuple[str, ...], version: int, exact: bool) -> Callable[[RuleFunction], RuleFunction]:
+def _register(
+    kind: Kind, op_types: str | tuple[str, ...], version: int, exact: bool, any_version: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
     def decorate(function: RuleFunction) -> RuleFunction:
         name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            registry.add(Rule(name, kind, op_type, version, function, exact, summary))
+            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version))
         return function
 
     return decorate
@@ -121,9 +125,14 @@ def downgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True
     return _register("downgrade", op_types, newer, exact)
 
 
-def decompose(op_types: str | tuple[str, ...], *, opset: int, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule replaces an operator that the target does not have by nodes written for `opset`."""
-    return _register("decompose", op_types, opset, exact)
+def decompose(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, any_version: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule replaces an operator that the target does not have by nodes written for `opset`.
+
+    It gets the node in the form of the operator's first version, or with `any_version` in that of any.
+    """
+    return _register("decompose", op_types, opset, exact, any_version)
 
 
 def simplify(op_types: str | tuple[str, ...], *, opset: int, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
