@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from .compare import Comparison
-from .engine import Remark
+if TYPE_CHECKING:
+    from .compare import Comparison
+    from .engine import Change, Remark
+    from .rule import Rule
 
 
 @dataclass
@@ -20,8 +24,8 @@ class Report:
     operators_before: Counter[str] = field(default_factory=Counter)
     """How many nodes of each operator ("domain::op_type" outside the default domain), in all graphs and functions."""
     operators_after: Counter[str] = field(default_factory=Counter)
-    applied: Counter[str] = field(default_factory=Counter)
-    """How many nodes each rule changed."""
+    changes: list[Change] = field(default_factory=list)
+    """Each use of a rule that changed a node."""
     inexact: set[str] = field(default_factory=set)
     """Rules among them whose results may differ in the last bits."""
     remarks: list[Remark] = field(default_factory=list)
@@ -29,8 +33,102 @@ class Report:
     comparison: Comparison | None = None
 
     @property
+    def applied(self) -> Counter[str]:
+        """How many nodes each rule changed, by rule name."""
+        return Counter(change.rule for change in self.changes)
+
+    @property
     def changed_operators(self) -> dict[str, tuple[int, int]]:
         """Operators whose count changed: (before, after), by name."""
         names = sorted(self.operators_before.keys() | self.operators_after.keys())
         pairs = {name: (self.operators_before[name], self.operators_after[name]) for name in names}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def summary(report: Report) -> str:
+    """The report as a short table, its lines ended by newlines but for the last."""
+    left = sum(remark.kind == "left" for remark in report.remarks)
+    rows = [
+        ("opset", _step(report.source_opset, report.target_opset)),
+        ("IR version", _step(report.source_ir_version, report.ir_version)),
+        *_group("operators", _aligned(_counts(report)), "none changed in number"),
+        *_group("rules", _aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
+        *([("left", f"{_nodes(left)} that could be simpler (-v says why)")] if left else []),
+        ("check", f"passed: {report.checked}"),
+        ("comparison", _comparison(report.comparison)),
+    ]
+    return "\n".join(_aligned(rows))
+
+
+def warnings(report: Report) -> Iterator[str]:
+    """What the user has to know although the conversion succeeded."""
+    yield from (str(remark) for remark in report.remarks if remark.kind == "caution")
+    if report.comparison is not None and report.comparison.status == "not compared":
+        yield f"the result was not compared: {report.comparison.reason}"
+
+
+def details(report: Report) -> Iterator[str]:
+    """What each rule changed, what was left and why, and how each output compared."""
+    yield from map(str, report.changes)
+    yield from (f"left: {remark}" for remark in report.remarks if remark.kind == "left")
+    if report.comparison is None:
+        return
+    if report.comparison.status == "equal" and report.comparison.reason:
+        yield f"comparison: {report.comparison.reason}"
+    for output in report.comparison.outputs:
+        shape = ",".join(map(str, output.shape))
+        yield (
+            f"output '{output.name}' {output.dtype}[{shape}]: "
+            f"max difference {output.max_abs:g} absolute, {output.max_rel:g} relative"
+        )
+
+
+def rule_table(rules: Iterable[Rule]) -> str:
+    """One line a rule: name, kind, the opset that it is named by, operators and summary."""
+    operators: dict[tuple[str, str, int, str], list[str]] = {}
+    for rule in rules:
+        operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), []).append(rule.op_type)
+    return "\n".join(
+        _aligned(
+            (name, kind, str(version), f"{', '.join(sorted(names))}: {summary}")
+            for (name, kind, version, summary), names in sorted(operators.items())
+        )
+    )
+
+
+def _step(before: int | None, after: int | None) -> str:
+    if before is None:
+        return "none: the model does not import the domain ai.onnx"
+    return f"{before}, unchanged" if before == after else f"{before} → {after}"
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
+
+
+def _comparison(comparison: Comparison | None) -> str:
+    if comparison is None:
+        return "off"
+    if comparison.status == "not compared":
+        return "not possible: see the warning"
+    difference = max((output.max_abs for output in comparison.outputs), default=0.0)
+    exact = comparison.rtol == comparison.atol == 0
+    allowed = "exact" if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}"
+    return f"equal, {allowed}, max difference {difference:g} ({comparison.runtime})"
+
+
+def _counts(report: Report) -> Iterator[tuple[str, ...]]:
+    for name, (before, after) in report.changed_operators.items():
+        yield name, f"{before:,} → {after:,}"
+
+
+def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]:
+    """Rows of a table of which only the first has the title."""
+    return list(zip([title, *[""] * len(lines)], lines or [if_empty], strict=False))
+
+
+def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """One line a row, the columns below each other."""
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

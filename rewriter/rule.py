@@ -13,7 +13,7 @@ New nodes join the work-list in the opset that they were written for, so no rule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -92,7 +92,7 @@ class Registry:
     def simplifications(self, op_type: str) -> list[Rule]:
         return self._simplifications.get(op_type, [])
 
-    def __iter__(self) -> Iterable[Rule]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Rule]:
         yield from self._transitions.values()
         yield from self._decompositions.values()
         for rules in self._simplifications.values():

@@ -1,0 +1,380 @@
+"""The command line: arguments become options, and what happened becomes text and an exit status.
+
+Most of a start is the import of onnx, so onnx is imported by what needs it: --help, --version and a wrong option do not.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+import click
+
+from .errors import SplitRewriteError, UnconvertibleError
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from .report import Report
+    from .samples import Samples
+
+PROGRAM = "split-rewrite"
+UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
+
+_HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
+
+OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
+same numbers as INPUT. It may be INPUT itself. Without --target-opset the opset stays; sequences with known elements
+dissolve and constant Splits fold in any case.
+"""
+
+_EPILOG = """\b
+Examples:
+  split-rewrite --target-opset 13 model.onnx model13.onnx
+  split-rewrite -t latest model.onnx -o newest.onnx --compare required
+  split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
+  split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
+
+\b
+Limits:
+  A node that the target cannot express exactly stops the conversion; all such nodes are listed.
+  Operators of other domains than ai.onnx stay as they are.
+  Target opsets go from 1 to the newest that the installed onnx knows.
+  The comparison runs few, random inputs; --input-data gives it real ones.
+
+\b
+Exit status:
+  0  converted, checked, and compared (or a warning says why that was not possible)
+  1  the target cannot express the model
+  2  wrong usage, or a file that cannot be read or written
+  3  the result failed the check or the comparison
+"""
+
+
+class _Opset(click.ParamType):
+    name = "opset"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if value == "latest":
+            return value
+        return _number(value, self, param, ctx, "a number or 'latest'")
+
+
+class _Tolerance(click.ParamType):
+    name = "tolerance"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (0 <= number < math.inf):
+            self.fail(f"expected a number from 0 on, not '{value}'", param, ctx)
+        return number
+
+
+class _Shape(click.ParamType):
+    """NAME:1,3,224,224, split at the last colon, or the bare list, which gets the name None."""
+
+    name = "shape"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str | None, tuple[int, ...]]:
+        name, colon, dims = value.rpartition(":")
+        if not (colon or dims) or (colon and not name):
+            self.fail(f"expected NAME:1,3,224,224, not '{value}'", param, ctx)
+        sizes = [_number(size, self, param, ctx, "whole numbers as in 1,3,224,224") for size in dims.split(",") if dims]
+        return name or None, tuple(sizes)
+
+
+class _Arrays(click.ParamType):
+    """NAME:FILE.npy or FILE.npz, loaded."""
+
+    name = "arrays"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, ndarray[Any, Any]]:
+        name, file = ("", value) if value.endswith(".npz") else value.rpartition(":")[::2]
+        if not file.endswith(".npz") and not (name and file.endswith(".npy")):
+            self.fail(f"expected NAME:FILE.npy or FILE.npz, not '{value}'", param, ctx)
+        try:
+            return _load_arrays(name, file)
+        except OSError as error:
+            self.fail(f"{file}: {error.strerror or error}", param, ctx)
+        except (ValueError, EOFError) as error:
+            self.fail(f"{file} cannot be read: {str(error).splitlines()[0]}", param, ctx)
+
+
+def _number(
+    value: Any, kind: click.ParamType, param: click.Parameter | None, ctx: click.Context | None, expected: str
+) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        kind.fail(f"expected {expected}, not '{value}'", param, ctx)
+
+
+def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
+    """The arrays of an .npz file, or the one of an .npy file under `name`. Raises: OSError, ValueError, EOFError."""
+    import zipfile
+    import zlib
+
+    import numpy as np
+
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray) == file.endswith(".npz"):
+            raise ValueError("the contents are not what the ending of the name says")
+        return {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(str(error)) from error
+
+
+def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from .. import rules as _rules  # noqa: F401 - importing the rules registers them
+    from .report import rule_table
+    from .rule import registry
+
+    _say(rule_table(registry))
+    context.exit()
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    _say(f"{PROGRAM} {version(PROGRAM)} (onnx {version('onnx')})")
+    context.exit()
+
+
+@click.command(
+    PROGRAM,
+    help=_HELP,
+    epilog=_EPILOG,
+    options_metavar="[OPTIONS]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.argument("source", metavar="INPUT")
+@click.argument("destination", metavar="[OUTPUT]", required=False)
+@click.option("-o", "--output", metavar="OUTPUT", help="The file to write, instead of a second argument.")
+@click.option(
+    "-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT."
+)
+@click.option(
+    "--ir-version",
+    type=int,
+    metavar="N",
+    help="IR version of the result; default: lowered on the way down to what the target's onnx release used.",
+)
+@click.option(
+    "--overwrite-input-shape",
+    type=_Shape(),
+    multiple=True,
+    metavar="NAME:1,3,224,224",
+    help="Fix the shape of an input in the model; NAME may be left out if there is one input. Repeatable.",
+)
+@click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
+@click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
+@click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
+@click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
+@click.option(
+    "--external-data",
+    default="auto",
+    show_default=True,
+    metavar="keep|copy|inline|split[:BYTES]",
+    help="Where weights go: stay in their external files, OUTPUT.data, OUTPUT, or all of at least BYTES (1024) to "
+    "OUTPUT.data. auto: keep in the folder of INPUT, else copy.",
+)
+@click.option(
+    "--compare",
+    type=click.Choice(["auto", "required", "off"]),
+    default="auto",
+    show_default=True,
+    help="Run both models and compare their outputs: where possible, or else fail, or never.",
+)
+@click.option(
+    "--runtime",
+    type=click.Choice(["auto", "onnxruntime", "reference"]),
+    default="auto",
+    show_default=True,
+    help="What runs them; auto: onnxruntime where it is installed and able, else onnx.reference.",
+)
+@click.option(
+    "--test-input-shape",
+    type=_Shape(),
+    multiple=True,
+    metavar="NAME:1,3,224,224",
+    help="Shape of an input in the comparison; NAME may be left out if there is one input. Repeatable.",
+)
+@click.option(
+    "--input-data",
+    type=_Arrays(),
+    multiple=True,
+    metavar="NAME:FILE.npy|FILE.npz",
+    help="Inputs of the comparison; random where not given. Repeatable.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the random inputs.")
+@click.option("--rtol", type=_Tolerance(), metavar="X", help="Relative tolerance; default: 0, or 1e-4 if a rule is not exact.")
+@click.option("--atol", type=_Tolerance(), metavar="X", help="Absolute tolerance; default: 0, or 1e-5 if a rule is not exact.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left and why.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions."
+)
+def command(source: str, destination: str | None, **given: Any) -> None:
+    if given["quiet"] and given["verbose"]:
+        raise click.UsageError("-q and -v exclude each other.")
+    report = _convert(source, _only_destination(destination, given["output"]), given)
+    if not given["quiet"]:
+        _print_report(report, given["verbose"])
+
+
+def _only_destination(destination: str | None, output: str | None) -> str:
+    if destination is not None and output is not None:
+        raise click.UsageError("OUTPUT is given twice, as an argument and by -o.")
+    chosen = destination if output is None else output
+    if not chosen:
+        raise click.UsageError("Missing argument 'OUTPUT': name the file to write.")
+    return chosen
+
+
+def _convert(source: str, destination: str, given: dict[str, Any]) -> Report:
+    from .driver import Options, convert_file, latest_opset
+
+    target = given["target_opset"]
+    options = Options(
+        ir_version=given["ir_version"],
+        only=frozenset(given["only"]),
+        skip=frozenset(given["skip"]),
+        strict=given["strict"],
+        overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
+        runtime=given["runtime"],
+        samples=None if given["compare"] == "off" else _samples(source, given),
+        rtol=given["rtol"],
+        atol=given["atol"],
+        external_data=given["external_data"],
+    )
+    target = latest_opset() if target == "latest" else target
+    return convert_file(source, destination, target, compare=given["compare"], options=options)
+
+
+def _samples(source: str, given: dict[str, Any]) -> Samples:
+    from .samples import Samples
+
+    return Samples(
+        shapes=_by_name(given["test_input_shape"], "--test-input-shape", source),
+        data={name: array for arrays in given["input_data"] for name, array in arrays.items()},
+        seed=given["seed"],
+    )
+
+
+def _by_name(
+    shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str
+) -> dict[str, tuple[int, ...]]:
+    named: dict[str, tuple[int, ...]] = {}
+    for name, dims in shapes:
+        name = _only_input(source, option) if name is None else name
+        if name in named:
+            raise click.UsageError(f"{option}: input '{name}' is given twice.")
+        named[name] = dims
+    return named
+
+
+def _only_input(source: str, option: str) -> str:
+    """The name of the one input of the model in the file `source`."""
+    from .storage import read
+
+    graph = read(source).proto.graph
+    with_default = {tensor.name for tensor in graph.initializer}
+    names = [value.name for value in graph.input if value.name not in with_default]
+    if len(names) != 1:
+        raise click.UsageError(f"{option}: put NAME: before the shape; the inputs are {', '.join(names) or 'none'}.")
+    return names[0]
+
+
+def _print_report(report: Report, verbose: bool) -> None:
+    from .report import details, summary, warnings
+
+    for warning in warnings(report):
+        _say(f"warning: {_one_line(warning)}", sys.stderr)
+    if verbose:
+        for line in details(report):
+            _say(_one_line(line))
+    _say(summary(report))
+
+
+def _one_line(text: str) -> str:
+    """Names in a model may contain anything; a terminal gets what can be printed."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _say(text: str, stream: TextIO | None = None) -> None:
+    click.echo(text, file=stream)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the command line `arguments` (without the program's name) asks for; its exit status."""
+    context = None
+    try:
+        with command.make_context(PROGRAM, list(arguments)) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except BrokenPipeError:
+        _discard_stdout()  # whoever read it has seen enough; the work is done
+    except (Exception, KeyboardInterrupt) as error:
+        status, lines = _explain(error)
+        for line in lines:
+            _say(_one_line(line), sys.stderr)
+        if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and context and context.params["verbose"]:
+            traceback.print_exc()
+        return status
+    return 0
+
+
+def _explain(error: BaseException) -> tuple[int, list[str]]:
+    """The exit status and the lines that `error` deserves."""
+    if isinstance(error, UnconvertibleError):
+        count = len(error.blockers)
+        in_the_way = "1 node is in the way" if count == 1 else f"{count} nodes are in the way"
+        return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {blocker}" for blocker in error.blockers)]
+    if isinstance(error, SplitRewriteError):
+        return error.exit_status, [f"error: {error}"]
+    if isinstance(error, click.ClickException):
+        return UNUSABLE, [f"error: {error.format_message()} (--help shows the usage)"]
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, ["interrupted"]
+    if isinstance(error, MemoryError):
+        return UNUSABLE, ["error: out of memory"]
+    if isinstance(error, RecursionError):
+        return UNUSABLE, ["error: the model is nested too deeply"]
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return UNUSABLE, [f"error: {where}{error.strerror or error}"]
+    return INTERNAL_ERROR, [f"internal error: {type(error).__name__}: {error}; please report it (-v shows where it is from)"]
+
+
+def _discard_stdout() -> None:
+    """The interpreter flushes stdout once more when it ends, and must not fail then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main() -> NoReturn:
+    """The entry point of the `split-rewrite` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
+    # A termination unwinds like any other end, so that temporary files go.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    sys.exit(run(sys.argv[1:]))
