@@ -39,6 +39,15 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
             yield from ((attribute.name, graph) for graph in attribute.graphs)
 
 
+def reads(node: NodeProto) -> Iterator[str]:
+    """The names that `node` reads, in its subgraphs too."""
+    yield from filter(None, node.input)
+    for _, graph in subgraphs(node):
+        yield from (value.name for value in graph.output)
+        for inner in graph.node:
+            yield from reads(inner)
+
+
 def may_hold_graphs(op_type: str, domain: str) -> bool:
     """Whether nodes of the operator can have subgraphs; of other domains, any may."""
     return op_type in GRAPH_HOLDERS or domain != ""
@@ -81,6 +90,8 @@ class Model:
         self.constants_as_initializers = constants_as_initializers
         self.lost_uses: set[str] = set()
         """Names that lost a use: what produces them may be dead now."""
+        self.new_uses: set[str] = set()
+        """Names that a rule let something read."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
         self.original = skeleton.checkable()
@@ -97,7 +108,7 @@ class Model:
         """Every name in the model, with the number of places that define it."""
         names: dict[str, int] = {}
         for graph in all_graphs(self.proto):
-            for name in _defined_names(graph):
+            for name in defined_names(graph):
                 names[name] = names.get(name, 0) + 1
             names.update(dict.fromkeys({node.name for node in graph.node} - names.keys(), 0))
         return names
@@ -116,6 +127,17 @@ class Model:
         return self._names.get(name, 0) <= 1
 
     @cached_property
+    def _uses(self) -> Counter[str]:
+        uses = Counter(name for graph in self.survey.graphs for node in graph.node for name in node.input)
+        for graph in self.survey.graphs:
+            uses.update(graph.output if isinstance(graph, onnx.FunctionProto) else [value.name for value in graph.output])
+        return uses
+
+    def is_read_once(self, name: str) -> bool:
+        """Whether the model reads `name` in one place and no rule reads it in another; counted when first asked."""
+        return self._uses[name] <= 1 and name not in self.new_uses
+
+    @cached_property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
         return inference.infer_model(self.original)
@@ -126,7 +148,8 @@ class Model:
         return {} if self.inferred is None else inference.infer_functions(self.inferred)
 
 
-def _defined_names(graph: GraphLike) -> Iterator[str]:
+def defined_names(graph: GraphLike) -> Iterator[str]:
+    """The inputs, initializers and node outputs of `graph`, without its subgraphs."""
     if isinstance(graph, GraphProto):
         yield from {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
         yield from (tensor.values.name for tensor in graph.sparse_initializer)
@@ -298,11 +321,24 @@ class Scope:
         tensor = numpy_helper.from_array(array, self.model.fresh_name(name))
         self._constants[key] = tensor.name
         self._values[tensor.name] = array
-        if isinstance(self.graph, GraphProto) and self.model.constants_as_initializers:
+        return self.add_tensor(tensor)
+
+    @property
+    def takes_initializers(self) -> bool:
+        """Whether constants can be initializers: not in functions, nor before IR 4, where each is an input as well."""
+        return isinstance(self.graph, GraphProto) and self.model.constants_as_initializers
+
+    def add_tensor(self, tensor: TensorProto) -> str | NodeProto:
+        """As `add_constant`, for a tensor that has its name."""
+        if isinstance(self.graph, GraphProto) and self.takes_initializers:
             self.graph.initializer.append(tensor)
             self.initializers[tensor.name] = self.graph.initializer[-1]
             return tensor.name
         return helper.make_node("Constant", [], [tensor.name], name=tensor.name, value=tensor)
+
+    def reconsider(self) -> None:
+        """A value became constant: what was computed from it may be constant as well."""
+        self._values = {name: value for name, value in self._values.items() if value is not None}
 
     # -- types and shapes
 
@@ -554,12 +590,14 @@ class Node:
 
     def set_input(self, index: int, name: str) -> None:
         """Let input `index` be `name`; inputs between are absent."""
+        self.scope.model.new_uses.add(name)
         self.proto.input.extend([""] * (index + 1 - len(self.proto.input)))
         self._lose(self.proto.input[index])
         self.proto.input[index] = name
         self.changed = True
 
     def add_input(self, name: str) -> None:
+        self.scope.model.new_uses.add(name)
         self.proto.input.append(name)
         self.changed = True
 
@@ -698,20 +736,35 @@ class Node:
     def add_constant(self, value: Any, dtype: Any, what: str) -> str:
         """A constant tensor of `dtype` (anything numpy takes); returns its name."""
         first = next(filter(None, self.proto.output), self.proto.op_type)
-        made = self.scope.add_constant(np.array(value, dtype), f"{first}_{what}")
+        return self._constant_name(self.scope.add_constant(np.array(value, dtype), f"{first}_{what}"))
+
+    def add_tensor(self, tensor: TensorProto) -> str:
+        """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""
+        return self._constant_name(self.scope.add_tensor(tensor))
+
+    def _constant_name(self, made: str | NodeProto) -> str:
         if isinstance(made, str):
             return made
-        self._queue(made, self.added_before)
+        # Constant-1 takes floats only: let the node be one of opset 9, whose way down knows what to do.
+        self._queue(made, self.added_before, max(self.written_for, 9))
         return made.output[0]
 
     def before(
-        self, op_type: str, inputs: Sequence[str], *, what: str = "", outputs: Sequence[str] | int = 1, **attributes: Any
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        *,
+        what: str = "",
+        outputs: Sequence[str] | int = 1,
+        opset: int | None = None,
+        **attributes: Any,
     ) -> str:
         """Put a node before this one; returns its first output.
 
-        `outputs` names its outputs, or counts them (they get fresh names); attributes that are None are left out.
+        `outputs` names its outputs, or counts them (they get fresh names); `opset` in whose form it is, if not the one that the
+        rule writes for; attributes that are None are left out.
         """
-        return self._make(op_type, inputs, what, outputs, attributes, self.added_before)[0]
+        return self._make(op_type, inputs, what, outputs, attributes, self.added_before, opset)[0]
 
     def before_many(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, *, what: str = "", **attributes: Any
@@ -720,10 +773,17 @@ class Node:
         return self._make(op_type, inputs, what, outputs, attributes, self.added_before)
 
     def after(
-        self, op_type: str, inputs: Sequence[str], *, what: str = "", outputs: Sequence[str] | int = 1, **attributes: Any
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        *,
+        what: str = "",
+        outputs: Sequence[str] | int = 1,
+        opset: int | None = None,
+        **attributes: Any,
     ) -> str:
         """Put a node after this one, behind those already there; returns its first output."""
-        return self._make(op_type, inputs, what, outputs, attributes, self.added_after)[0]
+        return self._make(op_type, inputs, what, outputs, attributes, self.added_after, opset)[0]
 
     def _make(
         self,
@@ -733,12 +793,13 @@ class Node:
         outputs: Sequence[str] | int,
         attributes: dict[str, Any],
         where: list[Node],
+        opset: int | None = None,
     ) -> list[str]:
         label = what or op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         given = {key: value for key, value in attributes.items() if value is not None}
         node_name = self.scope.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
-        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where)
+        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
@@ -747,6 +808,7 @@ class Node:
 
     def _queue(self, proto: NodeProto, where: list[Node], opset: int | None = None) -> None:
         opset = opset or self.written_for
+        self.scope.model.new_uses.update(reads(proto))
         self.scope.register(proto, opset)
         where.append(Node(proto, self.scope, opset))
         self.changed = True
@@ -758,6 +820,7 @@ class Node:
         """
         for name in self.proto.input:
             self._lose(name)
+        self.scope.model.new_uses.update(inputs)
         self.proto.op_type = op_type
         del self.proto.input[:]
         self.proto.input.extend(inputs)
@@ -783,6 +846,7 @@ class Node:
             self.after("Identity", [value], outputs=[name])
             return
         self.scope.model.aliases[name] = value
+        self.scope.model.new_uses.add(value)
         self.scope.model.lost_uses.add(name)
         self.changed = True
 

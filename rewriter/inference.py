@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import onnx
 from onnx import TypeProto, shape_inference
+from onnx.checker import ValidationError
+from onnx.shape_inference import InferenceError
 
 from .isolate import Crashed, run_isolated
 
@@ -17,7 +19,7 @@ def infer_model(serialized: bytes) -> onnx.ModelProto | None:
     """`serialized` with the value_info of all graphs filled in; None where inference crashes or refuses the model."""
     try:
         return onnx.ModelProto.FromString(run_isolated(_infer, serialized))
-    except (Crashed, RuntimeError, ValueError, onnx.shape_inference.InferenceError):
+    except (Crashed, RuntimeError, ValueError, InferenceError):
         return None
 
 
@@ -45,7 +47,7 @@ def infer_node(
             [onnx.helper.make_opsetid("", opset)],
             ir_version,
         )
-    except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, onnx.shape_inference.InferenceError):
+    except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}
 
 

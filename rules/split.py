@@ -46,7 +46,7 @@ def sizes_from_float_input(node: Node) -> None:
         return
     sizes = node.constant(1)
     if sizes is None:
-        cast = node.before("Cast", [node.input(1)], what="sizes", to=TensorProto.INT64)
+        cast = node.before("Cast", [node.input(1)], what="sizes", opset=13, to=TensorProto.INT64)
         node.become("Split", [node.input(0), cast], opset=13, axis=node.attr("axis"))
         return
     if (sizes != np.floor(sizes)).any():
