@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from onnx import FunctionProto, GraphProto, NodeProto
 
-from .graph import DEFAULT_DOMAINS, GraphLike, Model, all_graphs, subgraphs
+from .graph import DEFAULT_DOMAINS, GraphLike, Model, all_graphs, defined_names, reads
 
 _HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
 """Removing one of these would change what the others of the model draw."""
@@ -23,9 +23,17 @@ def clean(model: Model) -> set[str]:
     unused = model.lost_uses - {name for graph in graphs for name in _used_names(graph) if name in model.lost_uses}
     if not unused:
         return set()
-    removed = _remove_dead(graphs, unused)
+    removed = _remove_dead(graphs, set(unused)) | _undefined(graphs, unused)
     _forget_annotations(graphs, removed)
     return removed
+
+
+def _undefined(graphs: list[GraphLike], unused: set[str]) -> set[str]:
+    """The `unused` names that nothing defines any more: rules removed or renamed what made them."""
+    left = set(unused)
+    for graph in graphs:
+        left.difference_update(defined_names(graph))
+    return left
 
 
 def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
@@ -57,7 +65,7 @@ def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
             continue
         dead[id(node)] = node
         names.update(filter(None, node.output))
-        for lost in _all_inputs(node):
+        for lost in reads(node):
             uses[lost] -= 1
             if not uses[lost]:
                 unused.add(lost)
@@ -68,15 +76,6 @@ def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
     if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
         return False
     return not any(uses[name] for name in node.output)
-
-
-def _all_inputs(node: NodeProto) -> Iterator[str]:
-    """What the node reads, in its subgraphs too."""
-    yield from filter(None, node.input)
-    for _, graph in subgraphs(node):
-        yield from (value.name for value in graph.output)
-        for inner in graph.node:
-            yield from _all_inputs(inner)
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:

@@ -134,6 +134,7 @@ class Engine:
         self._types = transitions.possible_types(model.proto, model.survey.graphs)
         self._routes: dict[tuple[str, int, int, bool], _Route | None] = {}
         self._blocked: list[tuple[NodeProto, Blocker]] = []
+        self._left: list[tuple[NodeProto, Remark]] = []
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -143,6 +144,8 @@ class Engine:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
+        gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
+        self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
         self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
         return self.outcome
 
@@ -218,8 +221,8 @@ class Engine:
             try:
                 if self._apply(rule, node):
                     return True
-            except Left as reason:
-                self._remark("left", node, str(reason))
+            except (Left, Unconvertible) as reason:
+                self._left.append((node.proto, self._remark("left", node, str(reason))))
         return False
 
     def _take(self, node: Node, step: _Step) -> None:
@@ -304,8 +307,10 @@ class Engine:
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.scope.where))
 
-    def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> None:
-        self.outcome.remarks.append(Remark(kind, op_type or node.op_type, node.name, node.scope.where, message))
+    def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> Remark:
+        remark = Remark(kind, op_type or node.op_type, node.name, node.scope.where, message)
+        self.outcome.remarks.append(remark)
+        return remark
 
     # -- routes
 

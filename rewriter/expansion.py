@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
-from .graph import DEFAULT_DOMAINS, Node, default_opset, subgraphs
+from .graph import DEFAULT_DOMAINS, Node, default_opset, reads, subgraphs
 from .rule import Unconvertible
 from .transitions import OpSchema, schema_at
 
@@ -86,12 +86,23 @@ def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, Attr
         if name not in attributes and default.type != AttributeProto.UNDEFINED:
             attributes[name] = default
     node.remove()
-    for inner in _live(body, {inner for inner, outer in zip(body.output, node.outputs, strict=False) if outer}):
+    live = _live(body, {inner for inner, outer in zip(body.output, node.outputs, strict=False) if outer})
+    paste(node, live, opset, names, attributes)
+
+
+def paste(
+    call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: dict[str, AttributeProto]
+) -> None:
+    """Put copies of `nodes`, in the form of `opset`, before `call`.
+
+    `names` says what their values are called here; values that they make and it does not name get fresh names, added to it.
+    """
+    for inner in nodes:
         copy = NodeProto()
         copy.CopyFrom(inner)
-        _rename(node, copy, names, attributes)
-        _type_body_inputs(node, copy)
-        node.add_node(copy, opset)
+        _rename(call, copy, names, attributes)
+        _type_body_inputs(call, copy)
+        call.add_node(copy, opset)
 
 
 def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
@@ -101,17 +112,8 @@ def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
         if wanted.isdisjoint(inner.output):
             continue
         kept.append(inner)
-        wanted.update(_read(inner))
+        wanted.update(reads(inner))
     return kept[::-1]
-
-
-def _read(node: NodeProto) -> Iterable[str]:
-    """The names that `node` reads, in its subgraphs too."""
-    yield from filter(None, node.input)
-    for _, graph in subgraphs(node):
-        yield from (value.name for value in graph.output)
-        for inner in graph.node:
-            yield from _read(inner)
 
 
 def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: dict[str, AttributeProto]) -> None:
