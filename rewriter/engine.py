@@ -51,6 +51,14 @@ class Change(NamedTuple):
         return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
 
 
+class Rewrite(NamedTuple):
+    """One node of the model as it was read, number `index` of `scope`, and the nodes that stand in its place now."""
+
+    scope: Scope
+    index: int
+    nodes: list[NodeProto]
+
+
 @dataclass
 class Outcome:
     """What a conversion did and what it could not do."""
@@ -58,6 +66,8 @@ class Outcome:
     blockers: list[Blocker] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    rewrites: list[Rewrite] = field(default_factory=list)
+    """What the changes add up to, a node of the original at a time."""
     inexact: set[str] = field(default_factory=set)
     """Rules among those that made changes whose result may differ in the last bits."""
 
@@ -160,7 +170,10 @@ class Engine:
                 continue
             if self._route(proto.op_type, scope.opset, target, False) is None:
                 continue
-            nodes = self._work(Node(proto, scope, scope.opset, index), target)
+            node = Node(proto, scope, scope.opset, index)
+            nodes = self._work(node, target)
+            if node.changed:
+                self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
                 rebuilt[index] = nodes
         if rebuilt:
@@ -253,8 +266,10 @@ class Engine:
         wrong = delta.wrong_types(node.proto, node.scope.type_string)
         if wrong:
             node.written_for = transition.opset_after
-            widening.widen(node, wrong, delta)
-            self._change("widening.cast_around", node)
+            name = f"widening.{node.op_type}"
+            self._change(name, node)
+            if not widening.widen(node, wrong, delta):
+                self.outcome.inexact.add(name)
 
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""

@@ -139,7 +139,7 @@ INVALID = {
     "empty-name-is-neither": (18, '{a, b = Split(x, "")}', "neither split nor num_outputs"),
     "no-outputs-asked": (18, "{a, b = Split<num_outputs = 0>(x)}", "num_outputs is 0"),
     "too-few-asked": (18, "{a, b = Split<num_outputs = 1>(x)}", "2 outputs and num_outputs is 1"),
-    "too-many-asked": (18, "{a, b = Split<num_outputs = 5>(f)}", "cannot make 5 parts"),
+    "too-many-asked": (18, "{a, b = Split<num_outputs = 5>(odd)}", "cannot make 5 parts"),
     "negative-size": (13, "{a, b = Split(x, negative)}", r"negative sizes: \[-1, 5\]"),
     "too-many-sizes": (13, "{a, b = Split(x, three)}", "3 sizes and the node 2 outputs"),
     "rank-0": (13, "{a, b = Split(x, scalar)}", "has rank 0"),
