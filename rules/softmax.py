@@ -1,0 +1,60 @@
+"""Softmax, LogSoftmax, Hardmax: until 12 over all dimensions from axis (default 1) on as one, from 13 along axis (default -1).
+
+https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-11, Softmax-13), onnx__LogSoftmax.html, onnx__Hardmax.html
+"""
+
+from __future__ import annotations
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .flattening import become_reshape
+
+OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
+
+
+@upgrade(OPERATORS, 13)
+def along_one_axis(node: Node) -> None:
+    """Where one dimension is left to normalize over, only the axis changes; else around it: Flatten, and Reshape back."""
+    axis, shape = node.attr("axis", 1), node.shape()
+    if axis == -1:
+        return
+    if shape is not None:
+        first = axis + len(shape) if axis < 0 else axis
+        longer = [index for index in range(first, len(shape)) if shape[index] != 1]
+        if len(longer) <= 1 and first < len(shape):
+            node.set_attr("axis", longer[0] if longer else first)
+            return
+    _flatten(node, axis)
+
+
+def _flatten(node: Node, axis: int) -> None:
+    data = node.input(0)
+    flat = node.before("Flatten", [data], what="flat", axis=axis)
+    normalized = node.before(node.op_type, [flat], what="normalized", axis=1)
+    become_reshape(node, normalized, data, flattened_from=axis)
+
+
+@downgrade(OPERATORS, 13)
+def over_the_last_dimensions(node: Node) -> None:
+    """An axis that only dimensions of 1 follow means the same; any other changes places with the last one."""
+    axis = node.attr("axis", -1)
+    if axis == -1:
+        node.set_attr("axis", -1)
+        return
+    rank, shape = node.need_rank(), node.shape() or ()
+    if not -rank <= axis < rank:
+        raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+    axis %= rank
+    node.set_attr("axis", axis)
+    if any(dim != 1 for dim in shape[axis + 1 :]):
+        _swap_with_last(node, axis, rank)
+
+
+def _swap_with_last(node: Node, axis: int, rank: int) -> None:
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=order))
+    node.set_attr("axis", rank - 1)
+    output = node.output(0)
+    inner = node.detach_output(0, "normalized")
+    node.after("Transpose", [inner], outputs=[output], perm=order)
