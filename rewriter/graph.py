@@ -463,6 +463,10 @@ class Scope:
             self.producers[name] = node
             self._made[name] = (snapshot, opset)
 
+    def note_type(self, name: str, kind: TypeProto) -> None:
+        """The type of a value that a rule made, where the rule knows it better than inference."""
+        self._made_types[name] = kind
+
     def forget(self, node: NodeProto) -> None:
         """The node is gone: its inputs lost a use."""
         self.model.lost_uses.update(filter(None, node.input))
