@@ -9,13 +9,11 @@ from onnx import TensorProto
 from . import wire
 from .errors import InvalidModelError, SplitRewriteError
 from .payload import (
-    RAW_DATA,
     Payload,
     has_raw_layout,
     is_cut,
     is_vector_of_sizes,
     label,
-    raw_bytes,
     raw_length,
     refer,
     without_payload,
@@ -87,11 +85,13 @@ class _Planner:
         self._layout.model = wire.rewrite(self._layout.source, {"TensorProto": self._tensor}, looked_at_from, hits)
         return self._layout
 
-    def _tensor(self, source: wire.Source, start: int, stop: int, parent: str) -> list[bytes | wire.Piece] | None:
+    def _tensor(self, source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes | wire.Piece] | None:
         tensor = TensorProto.FromString(source.read(start, stop))
         payload = self._skeleton.payload(tensor)
-        if self._mode == "split" and self._is_split_off(tensor, payload, parent):
-            return self._placed(tensor, payload or _inline_payload(tensor, source, start, stop))
+        if self._mode == "split" and _can_be_external(path):
+            movable = _inline_payload(tensor, source, start, stop) if payload is None else payload
+            if movable is not None and self._is_split_off(tensor, movable):
+                return self._placed(tensor, movable)
         if payload is None:
             return None
         if is_cut(tensor) or self._mode in ("inline", "split"):
@@ -101,29 +101,26 @@ class _Planner:
         self._layout.kept.add(payload.file.identity)
         return None
 
-    def _is_split_off(self, tensor: TensorProto, payload: Payload | None, parent: str) -> bool:
-        if parent == "SparseTensorProto" or tensor.data_type == TensorProto.STRING:
+    def _is_split_off(self, tensor: TensorProto, payload: Payload | wire.Span) -> bool:
+        if payload.length < self._split_from or is_vector_of_sizes(tensor, payload.length):
             return False
-        if payload is not None and not has_raw_layout(tensor, payload.field):
-            return False
-        length = raw_length(tensor)
-        return length >= self._split_from and not is_vector_of_sizes(tensor, length)
+        return isinstance(payload, wire.Span) or has_raw_layout(tensor, payload.field)
 
-    def _placed(self, tensor: TensorProto, payload: bytes | wire.Piece) -> list[bytes | wire.Piece]:
+    def _placed(self, tensor: TensorProto, payload: Payload | wire.Span) -> list[bytes | wire.Piece]:
         """`tensor` with `payload` in the data file."""
         head = without_payload(tensor)
-        refer(head, self._data_name, self._place(payload), wire.length_of([payload]))
+        refer(head, self._data_name, self._place(payload), payload.length)
         data = head.SerializeToString(deterministic=True)
         name = self._data_name.encode()
         entry = wire.header(1, len("location")) + b"location" + wire.header(2, len(name))
         at = data.index(entry + name) + len(entry)
         return [data[:at], DataName(name), data[at + len(name) :]]
 
-    def _place(self, payload: bytes | wire.Piece) -> int:
+    def _place(self, payload: Payload | wire.Span) -> int:
         """Put `payload` into the data file; where it is in there. What several tensors share is there once."""
         if isinstance(payload, Payload) and payload in self._places:
             return self._places[payload]
-        length = wire.length_of([payload])
+        length = payload.length
         gap = -self._data_length % (_PAGE if length >= _PAGE else _ALIGNMENT)
         offset = self._data_length + gap
         self._layout.data += [bytes(gap), payload]
@@ -133,10 +130,24 @@ class _Planner:
         return offset
 
 
-def _inline_payload(tensor: TensorProto, source: wire.Source, start: int, stop: int) -> bytes | wire.Piece:
-    if not tensor.HasField("raw_data"):
-        return raw_bytes(tensor)
-    if len(tensor.raw_data) != raw_length(tensor):
+def _can_be_external(path: wire.Path) -> bool:
+    """Whether `onnx.load` reads the external data of a tensor in such a place."""
+    if path[-1] == "SparseTensorProto" or "TrainingInfoProto" in path:
+        return False
+    if path[-1] == "GraphProto":
+        return "FunctionProto" not in path
+    return path[-2] == "NodeProto"
+
+
+def _inline_payload(tensor: TensorProto, source: wire.Source, start: int, stop: int) -> wire.Span | None:
+    """Where in `source` the bytes of a tensor are, if they are in one piece and laid out as raw data."""
+    spans = [
+        wire.Span(field.start, field.stop)
+        for field in wire.fields(source, start, stop)
+        if field.wire_type == wire.LENGTH_DELIMITED and has_raw_layout(tensor, field.number)
+    ]
+    if tensor.data_type == TensorProto.STRING or len(spans) != 1:
+        return None
+    if spans[0].length != raw_length(tensor):
         raise InvalidModelError(f"{label(tensor)}: its data does not fit its type and shape {list(tensor.dims)}")
-    raw = next(field for field in wire.fields(source, start, stop) if field.number == RAW_DATA)
-    return wire.Span(raw.start, raw.stop)
+    return spans[0]

@@ -39,9 +39,36 @@ PACKED_FIELDS = frozenset(
 )
 DATA_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
-# By number, because the oldest supported onnx has no names for the youngest types.
-_BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16}
-_BITS |= {17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2, 27: 6, 28: 6}
+# By number, because the oldest supported onnx has no names for the youngest types: bits of an element in raw data, dtype.
+_TYPES = {
+    1: (32, "float32"),
+    2: (8, "uint8"),
+    3: (8, "int8"),
+    4: (16, "uint16"),
+    5: (16, "int16"),
+    6: (32, "int32"),
+    7: (64, "int64"),
+    9: (8, "bool"),
+    10: (16, "float16"),
+    11: (64, "float64"),
+    12: (32, "uint32"),
+    13: (64, "uint64"),
+    14: (64, "complex64"),
+    15: (128, "complex128"),
+    16: (16, "bfloat16"),
+    17: (8, "float8_e4m3fn"),
+    18: (8, "float8_e4m3fnuz"),
+    19: (8, "float8_e5m2"),
+    20: (8, "float8_e5m2fnuz"),
+    21: (4, "uint4"),
+    22: (4, "int4"),
+    23: (4, "float4_e2m1fn"),
+    24: (8, "float8_e8m0fnu"),
+    25: (2, "uint2"),
+    26: (2, "int2"),
+    27: (6, "float6_e2m3fn"),
+    28: (6, "float6_e3m2fn"),
+}
 _COMPLEX = (TensorProto.COMPLEX64, TensorProto.COMPLEX128)
 
 
@@ -51,9 +78,9 @@ def label(tensor: TensorProto) -> str:
 
 def element_bits(tensor: TensorProto) -> int:
     """Bits of one element of `tensor` in raw data. Raises: InvalidModelError for types that have no such number."""
-    if tensor.data_type not in _BITS:
+    if tensor.data_type not in _TYPES:
         raise InvalidModelError(f"{label(tensor)}: element type {tensor.data_type} cannot be stored as bytes")
-    return _BITS[tensor.data_type]
+    return _TYPES[tensor.data_type][0]
 
 
 def element_count(tensor: TensorProto) -> int:
@@ -281,8 +308,7 @@ def file_payload(tensor: TensorProto, file: SourceFile) -> Payload:
 def _require_length(tensor: TensorProto, length: int) -> None:
     if length != raw_length(tensor):
         raise InvalidModelError(
-            f"{label(tensor)}: has {length} bytes of data, but its type and shape {list(tensor.dims)} "
-            f"take {raw_length(tensor)}"
+            f"{label(tensor)}: has {length} bytes of data, but its type and shape {list(tensor.dims)} take {raw_length(tensor)}"
         )
 
 
@@ -290,14 +316,6 @@ def _require_count(tensor: TensorProto, count: int) -> None:
     per_element = 2 if tensor.data_type in _COMPLEX else 1
     if count != element_count(tensor) * per_element:
         raise InvalidModelError(f"{label(tensor)}: has {count} values, which do not fit its shape {list(tensor.dims)}")
-
-
-def check_inline(tensor: TensorProto) -> None:
-    """Raises: InvalidModelError if the bytes of a tensor with its payload inside do not fit its type and shape."""
-    if tensor.HasField("raw_data"):
-        _require_length(tensor, len(tensor.raw_data))
-    elif _BITS.get(tensor.data_type) in (2, 4):
-        _require_length(tensor, len(tensor.int32_data))
 
 
 def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
@@ -308,9 +326,14 @@ def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
 
 
 def raw_bytes(tensor: TensorProto) -> bytes:
-    """The payload of a tensor that has it inside, as raw data: little-endian, elements of less than a byte packed."""
-    check_inline(tensor)
+    """The payload of a tensor that has it inside, as raw data: little-endian, elements of less than a byte packed.
+
+    Raises: InvalidModelError if it does not fit type and shape.
+    """
+    if tensor.HasField("segment"):
+        raise InvalidModelError(f"{label(tensor)}: is one segment of a tensor, which is not supported")
     if tensor.HasField("raw_data"):
+        _require_length(tensor, len(tensor.raw_data))
         return tensor.raw_data
     if tensor.data_type in (TensorProto.FLOAT, TensorProto.COMPLEX64):
         values = np.array(tensor.float_data, dtype="<f4")
@@ -336,3 +359,32 @@ def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:
         return raw[start * bits // 8 : stop * bits // 8]
     unpacked = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")
     return np.packbits(unpacked[start * bits : stop * bits], bitorder="little").tobytes()
+
+
+def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
+    """Raw data that fits the type and shape of `tensor`, as an array; types that numpy lacks are those of ml_dtypes.
+
+    onnx's own `to_array` is no help here: that of onnx 1.17 returns uninitialized memory for bfloat16 raw data.
+    """
+    bits = element_bits(tensor)
+    dtype = _dtype(tensor)
+    if bits % 8 == 0:
+        values = np.frombuffer(raw, dtype)
+    else:
+        of_elements = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[: element_count(tensor) * bits]
+        values = np.packbits(of_elements.reshape(-1, bits), axis=1, bitorder="little").ravel().view(dtype)
+    try:
+        return values.reshape(tensor.dims)
+    except (ValueError, OverflowError) as error:
+        raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)}: {error}") from error
+
+
+def _dtype(tensor: TensorProto) -> np.dtype:
+    _, name = _TYPES[tensor.data_type]
+    if name in np.sctypeDict:
+        return np.dtype(name).newbyteorder("<")
+    import ml_dtypes  # only few models need it, and onnx 1.17 does not import it
+
+    if not hasattr(ml_dtypes, name):
+        raise InvalidModelError(f"{label(tensor)}: element type {name} needs a newer ml_dtypes")
+    return np.dtype(getattr(ml_dtypes, name))

@@ -87,7 +87,7 @@ class _Mark(bytes):
     """What takes the place of a payload."""
 
 
-def _cut_tensor(source: wire.Source, start: int, stop: int, parent: str) -> list[bytes | wire.Piece] | None:
+def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes | wire.Piece] | None:
     big = list(wire.fields(source, start, stop, CUT_FROM))
     if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in {RAW_DATA, *PACKED_FIELDS}:
         return None

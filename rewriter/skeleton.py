@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from onnx import ModelProto, SparseTensorProto, TensorProto, numpy_helper
+from onnx import ModelProto, SparseTensorProto, TensorProto
 
 from . import wire
 from .errors import InvalidModelError
 from .payload import (
-    KEPT_INT64,
     LOCATION_KEY,
     Payload,
     SourceFile,
-    check_inline,
     cut_payload,
     data_file,
+    decoded,
     element_bits,
     element_count,
     element_range,
@@ -88,18 +87,18 @@ class Skeleton:
         return self._data_files[location]
 
     def array(self, tensor: TensorProto) -> np.ndarray:
-        """The value of `tensor`, as `onnx.numpy_helper.to_array` of the installed onnx gives it. It may be read-only.
+        """The value of `tensor`, which may be read-only. Types that numpy lacks are those of ml_dtypes, strings are objects.
 
         Raises: InvalidModelError if the payload cannot be read or does not fit type and shape.
         """
-        payload = self.payload(tensor)
-        inline = inline_copy(tensor, payload) if payload else tensor
-        check_inline(inline)
-        element_count(inline)
-        try:
-            return numpy_helper.to_array(inline)
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise InvalidModelError(f"{label(tensor)}: its data does not fit its type and shape: {error}") from error
+        if tensor.data_type == TensorProto.STRING:
+            return _strings(tensor)
+        return decoded(self._raw(tensor, self.payload(tensor)), tensor)
+
+    def _raw(self, tensor: TensorProto, payload: Payload | None) -> bytes:
+        if payload is None:
+            return raw_bytes(tensor)
+        return payload.read() if has_raw_layout(tensor, payload.field) else raw_bytes(inline_copy(tensor, payload))
 
     def part(self, tensor: TensorProto, start: int, stop: int, dims: Sequence[int], name: str) -> TensorProto:
         """A tensor `name` of shape `dims` that holds elements `start` to `stop` of `tensor`, flattened in C order.
@@ -111,14 +110,13 @@ class Skeleton:
         if not 0 <= start <= stop <= element_count(tensor) or element_count(part) != stop - start:
             raise ValueError(f"elements {start} to {stop} of shape {list(tensor.dims)} do not fit shape {list(dims)}")
         if tensor.data_type == TensorProto.STRING:
-            self.array(tensor)
+            _strings(tensor)
             part.string_data.extend(tensor.string_data[start:stop])
             return part
         bits = element_bits(tensor)
         payload = self.payload(tensor)
         if payload is None or bits % 8 or not has_raw_layout(tensor, payload.field):
-            inline = inline_copy(tensor, payload) if payload else tensor
-            part.raw_data = element_range(raw_bytes(inline), bits, start, stop)
+            part.raw_data = element_range(self._raw(tensor, payload), bits, start, stop)
             return part
         payload = payload.raw_range(start * bits // 8, stop * bits // 8)
         if is_kept(part, payload.length):
@@ -133,8 +131,8 @@ class Skeleton:
     def checkable(self) -> bytes:
         """The serialized model for `onnx.checker` (`full_check` too) and shape inference, which need no weights then.
 
-        Tensors whose payload is on disk pass as typed and shaped as they are declared; vectors of up to 64 KiB, which
-        may be sizes, shapes or axes, are filled in.
+        Tensors whose payload is on disk pass as typed and shaped as they are declared; vectors that may be sizes,
+        shapes, axes or scales are filled in: int64 ones of up to 64 KiB, others of less than 4 KiB.
         Raises: InvalidModelError if such a vector cannot be read.
         """
         source, hits = self.with_references()
@@ -143,18 +141,18 @@ class Skeleton:
         edits = {"TensorProto": self._checkable_tensor, "SparseTensorProto": self._checkable_sparse}
         return _joined(source, wire.rewrite(source, edits, hits=hits))
 
-    def _checkable_tensor(self, source: wire.Source, start: int, stop: int, parent: str) -> list[bytes] | None:
+    def _checkable_tensor(self, source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes] | None:
         tensor = TensorProto.FromString(source.read(start, stop))
         if not is_external(tensor):
             return None
-        knows_folder = is_cut(tensor) or self.base_dir is not None
-        if knows_folder and len(tensor.dims) <= 1 and raw_length(tensor) <= KEPT_INT64:
+        is_readable = is_cut(tensor) or self.base_dir is not None
+        if is_readable and len(tensor.dims) <= 1 and is_kept(tensor, raw_length(tensor)):
             payload = self.payload(tensor)
             assert payload is not None
             return [inline_copy(tensor, payload).SerializeToString(deterministic=True)]
         return [_without_file(tensor).SerializeToString(deterministic=True)]
 
-    def _checkable_sparse(self, source: wire.Source, start: int, stop: int, parent: str) -> list[bytes] | None:
+    def _checkable_sparse(self, source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes] | None:
         """The checker reads the indices of a sparse tensor: one element of the same dense shape stands for them."""
         sparse = SparseTensorProto.FromString(source.read(start, stop))
         if not (is_external(sparse.values) or is_external(sparse.indices)):
@@ -168,21 +166,23 @@ class Skeleton:
     def materialize(self) -> ModelProto:
         """The whole model with everything inside; `proto` itself if everything is.
 
+        External data stays external only where the folder of the model is not known.
         Raises: InvalidModelError if it would have more than 2 GiB, or a payload cannot be read.
         """
         source, hits = self.with_references()
         if not hits:
             return self.proto
-        pieces = wire.rewrite(source, {"TensorProto": self.restored_tensor}, hits=hits)
+        pieces = wire.rewrite(source, {"TensorProto": self._inlined_tensor}, hits=hits)
         if wire.length_of(pieces) > LARGEST_PROTOBUF:
             raise InvalidModelError("the model has over 2 GiB, too much for one protobuf in memory; write it to a file")
         return ModelProto.FromString(_joined(source, pieces))
 
-    def restored_tensor(
-        self, source: wire.Source, start: int, stop: int, parent: str
-    ) -> list[bytes | wire.Piece] | None:
-        """An edit for `wire.rewrite`: puts the payload of a tensor inside, into the field that it was cut from."""
+    def _inlined_tensor(
+        self, source: wire.Source, start: int, stop: int, path: wire.Path
+    ) -> Sequence[bytes | wire.Piece] | None:
         tensor = TensorProto.FromString(source.read(start, stop))
+        if self.base_dir is None and not is_cut(tensor):
+            return None
         payload = self.payload(tensor)
         return None if payload is None else restored(tensor, payload)
 
@@ -190,7 +190,7 @@ class Skeleton:
         """Whether `file`, which exists, is external data of this model."""
         locations: set[str] = set()
 
-        def note_location(source: wire.Source, start: int, stop: int, parent: str) -> None:
+        def note_location(source: wire.Source, start: int, stop: int, path: wire.Path) -> None:
             tensor = TensorProto.FromString(source.read(start, stop))
             if is_external(tensor) and not is_cut(tensor):
                 locations.add(external_entries(tensor)["location"])
@@ -207,6 +207,15 @@ class Skeleton:
         except Exception as error:  # which one depends on the implementation of protobuf
             raise InvalidModelError(f"the model cannot be serialized: {error}") from error
         return wire.MemorySource(data), wire.find_all(data, LOCATION_KEY)
+
+
+def _strings(tensor: TensorProto) -> np.ndarray:
+    if is_external(tensor) or len(tensor.string_data) != element_count(tensor):
+        raise InvalidModelError(f"{label(tensor)}: has {len(tensor.string_data)} strings for shape {list(tensor.dims)}")
+    try:
+        return np.array([text.decode() for text in tensor.string_data], dtype=object).reshape(tensor.dims)
+    except UnicodeDecodeError as error:
+        raise InvalidModelError(f"{label(tensor)}: string {error.object[:30]!r} is not UTF-8") from error
 
 
 def restored(tensor: TensorProto, payload: Payload) -> list[bytes | wire.Piece]:

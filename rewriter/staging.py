@@ -40,14 +40,18 @@ class _Target:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> _Target:
         target = cls(Path(path))
-        if not target.path.name or target.path.is_dir():
-            raise SplitRewriteError(f"{path}: is a folder; name the file to write")
-        if not target.folder.is_dir():
-            raise SplitRewriteError(f"{path}: the folder {target.folder} does not exist")
-        for file in (target.path, target.data):
+        with _explained(target.path):
+            target.check()
+        return target
+
+    def check(self) -> None:
+        if not self.path.name or self.path.is_dir():
+            raise SplitRewriteError(f"{self.path}: is a folder; name the file to write")
+        if not self.folder.is_dir():
+            raise SplitRewriteError(f"{self.path}: the folder {self.folder} does not exist")
+        for file in (self.path, self.data):
             if _is_special(file):
                 raise SplitRewriteError(f"{file}: exists and is not a regular file")
-        return target
 
     def is_in(self, folder: Path | None) -> bool:
         return folder is not None and folder.is_dir() and os.path.samefile(folder, self.folder)
@@ -110,21 +114,22 @@ class Staged:
 
     def _commit_over_old_data(self) -> None:
         """The old model needs the old data until the new model is in place. So that comes first, with its data under a
-        temporary name; then its data under the final name; then the model that refers to that."""
+        temporary name; then its data under the final name; then the model that refers to that.
+
+        For an instant the data has two names, hard links. Runtimes do not mind; onnx does, and refuses to load such data.
+        """
         renamed, linked = _temporary_path(self._target.folder, ".onnx"), _temporary_path(self._target.folder, ".data")
         self._temporary += [renamed, linked]
         _duplicate(self.path, renamed)
         self._put_final_name(renamed)
         _sync(self._data)
-        _link(self._data, linked)
         os.replace(self.path, self._target.path)
         self._temporary.remove(self._data)
         _sync(self._target.folder)
+        _link(self._data, linked)
         os.replace(linked, self._target.data)
-        _sync(self._target.folder)
         os.replace(renamed, self._target.path)
-        _sync(self._target.folder)
-        self._data.unlink()
+        os.unlink(self._data)
 
     def _put_final_name(self, model: Path) -> None:
         """Write the final name of the data file over the temporary one, which has as many bytes."""
@@ -144,9 +149,7 @@ class Staged:
     def __enter__(self) -> Staged:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.discard()
 
     def _write(self, layout: Layout) -> None:
@@ -166,7 +169,8 @@ def stage(skeleton: Skeleton, path: str | os.PathLike[str], external_data: str =
     - "copy": external data is copied to `<path>.data`;
     - "inline": external data goes into the model file;
     - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to `<path>.data`, wherever it was,
-      and all others into the model file; sparse tensors, strings and int64 vectors of up to 64 KiB always do;
+      and all others into the model file, as do always: strings, packed integers (like `int32_data`), int64 vectors of up
+      to 64 KiB, and tensors in places where `onnx.load` reads no external data, such as sparse tensors;
     - "auto": "keep" in the same folder, else "copy"; but "split" if the model file would pass 2 GiB.
     Whatever is at `path` is replaced, a link too; what a link points to is not touched.
     Raises: InvalidModelError if a payload is missing, unsafe or misfits, and SplitRewriteError if `path` cannot be

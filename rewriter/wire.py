@@ -14,6 +14,8 @@ from typing import NamedTuple, Protocol
 
 import onnx
 
+from .errors import InvalidModelError
+
 VARINT, LENGTH_DELIMITED = 0, 2
 _FIXED_SIZE = {1: 8, 5: 4}
 _DEEPEST = 100  # protobuf's own limit on nested messages
@@ -22,7 +24,7 @@ _WINDOW = 1 << 16
 NOWHERE = 1 << 63
 
 
-class MalformedError(ValueError):
+class MalformedError(InvalidModelError):
     """The bytes are no protobuf message; `str()` says where and why."""
 
 
@@ -99,7 +101,8 @@ class FileSource:
         return b"".join(parts)
 
 
-Edit = Callable[[Source, int, int, str], "Sequence[bytes | Piece] | None"]
+Path = tuple[str, ...]
+Edit = Callable[[Source, int, int, Path], "Sequence[bytes | Piece] | None"]
 
 
 def fields(source: Source, position: int, end: int, minimum: int = 0, hits: Sequence[int] = ()) -> Iterator[Field]:
@@ -214,13 +217,14 @@ def rewrite(
 ) -> list[bytes | Piece]:
     """The ModelProto in `source` with some messages replaced, as pieces to be written one after the other.
 
-    `edits` maps the name of a message to `edit(source, start, stop, parent)`, which returns the pieces to replace it
-    with, or None to leave it (and to look inside, if it can hold tensors). Only messages of `minimum` bytes or more, or
-    with one of `hits` (sorted positions) inside, are looked at; all others come out byte for byte.
+    `edits` maps the name of a message to `edit(source, start, stop, path)`, which returns the pieces to replace it with,
+    or None to leave it (and to look inside, if it can hold tensors); `path` names the enclosing messages. Only messages
+    of `minimum` bytes or more, or with one of `hits` (sorted positions) inside, are looked at; all others come out byte
+    for byte.
     Raises: MalformedError.
     """
     whole = Span(0, source.size)
-    return _rewrite_message(source, edits, minimum, hits, whole, "ModelProto", 0) or [whole]
+    return _rewrite_message(source, edits, minimum, hits, whole, ("ModelProto",)) or [whole]
 
 
 def _rewrite_message(
@@ -229,21 +233,20 @@ def _rewrite_message(
     minimum: int,
     hits: Sequence[int],
     span: Span,
-    message: str,
-    depth: int,
+    path: Path,
 ) -> list[bytes | Piece] | None:
-    if depth > _DEEPEST:
+    if len(path) > _DEEPEST:
         raise MalformedError(f"messages are nested more than {_DEEPEST} deep")
-    children = tensor_holders()[message]
+    children = tensor_holders()[path[-1]]
     pieces: list[bytes | Piece] = []
     copied = span.start
     for field in fields(source, span.start, span.stop, minimum, hits):
         child = children.get(field.number)
         if child is None or field.wire_type != LENGTH_DELIMITED:
             continue
-        inside = edits[child](source, field.start, field.stop, message) if child in edits else None
+        inside = edits[child](source, field.start, field.stop, path) if child in edits else None
         if inside is None and child != "TensorProto":
-            inside = _rewrite_message(source, edits, minimum, hits, Span(field.start, field.stop), child, depth + 1)
+            inside = _rewrite_message(source, edits, minimum, hits, Span(field.start, field.stop), (*path, child))
         if inside is None:
             continue
         pieces.append(Span(copied, field.head))
