@@ -1,0 +1,78 @@
+"""Cast: `to` is a string until 5, a number from 6; saturate (19) and round_mode (24) only matter for 8-bit floats.
+
+https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/onnx__CastLike.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+
+_FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
+_UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
+_FLOAT8E8M0 = 24
+"""TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
+
+
+@upgrade("Cast", 6)
+def type_to_number(node: Node) -> None:
+    """`to` becomes the number of the type."""
+    name = str(node.attr("to")).upper()
+    if name not in TensorProto.DataType.keys() or name == "UNDEFINED":  # noqa: SIM118 - an enum wrapper is no dict
+        raise Unconvertible(f"'{node.attr('to')}' is no type to cast to")
+    node.set_attr("to", int(TensorProto.DataType.Value(name)))
+
+
+@downgrade("Cast", 6)
+def type_to_name(node: Node) -> None:
+    """`to` becomes the name of the type."""
+    node.set_attr("to", TensorProto.DataType.Name(node.attr("to")))
+
+
+@downgrade("Cast", 19)
+def drop_saturate(node: Node) -> None:
+    """saturate says nothing where the result is no 8-bit float."""
+    if node.attr("to") not in _FLOAT8:
+        node.pop_attr("saturate")
+
+
+@downgrade("CastLike", 19)
+def drop_saturate_of_cast_like(node: Node) -> None:
+    """saturate says nothing where the result is no 8-bit float."""
+    if node.need_elem_type(1) not in _FLOAT8:
+        node.pop_attr("saturate")
+
+
+@upgrade("Cast", 24)
+def saturated_infinity_changes(node: Node) -> None:
+    """The table of 24 takes a saturated infinity to the largest number, where the one before takes it to NaN."""
+    _warn_of_infinity(node, node.attr("to"))
+
+
+@downgrade("Cast", 24)
+def drop_round_mode(node: Node) -> None:
+    """round_mode says nothing where the result is no float8e8m0; there, the table for saturated infinities is another."""
+    if node.attr("to") != _FLOAT8E8M0:
+        node.pop_attr("round_mode")
+    _warn_of_infinity(node, node.attr("to"))
+
+
+@upgrade("CastLike", 24)
+def saturated_infinity_changes_in_cast_like(node: Node) -> None:
+    """The table of 24 takes a saturated infinity to the largest number, where the one before takes it to NaN."""
+    _warn_of_infinity(node, node.elem_type(1))
+
+
+@downgrade("CastLike", 24)
+def drop_round_mode_of_cast_like(node: Node) -> None:
+    """round_mode says nothing where the result is no float8e8m0; there, the table for saturated infinities is another."""
+    if node.need_elem_type(1) != _FLOAT8E8M0:
+        node.pop_attr("round_mode")
+    _warn_of_infinity(node, node.elem_type(1))
+
+
+def _warn_of_infinity(node: Node, to: int | None) -> None:
+    if to in _UNSIGNED_ZERO and node.attr("saturate", 1):
+        node.caution("an infinite input gives NaN before opset 24, the largest number from 24 on")

@@ -1,0 +1,106 @@
+"""Clip: min and max are attributes until 10, inputs from 11; 12 adds the integer types, 13 says what min > max means.
+
+https://onnx.ai/onnx/operators/onnx__Clip.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import downgrade, upgrade
+
+_INPUTS = {"min": 1, "max": 2}
+_AS_FLOAT = (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16)
+_AS_DOUBLE = (TensorProto.INT32, TensorProto.UINT32)
+_NO_WIDER_FLOAT = (TensorProto.INT64, TensorProto.UINT64)
+
+
+@upgrade("Clip", 11)
+def bounds_to_inputs(node: Node) -> None:
+    """min and max become inputs; for types other than float, so do their defaults, which are those of float."""
+    bounds = {name: node.pop_attr(name) for name in _INPUTS}
+    kind = node.elem_type()
+    if all(bound is None for bound in bounds.values()) and kind in (None, TensorProto.FLOAT):
+        return
+    kind = node.need_elem_type()
+    largest = float(np.finfo(np.float32).max)
+    for name, default in (("min", -largest), ("max", largest)):
+        bound = bounds[name]
+        if bound is None and kind == TensorProto.FLOAT:
+            continue
+        with np.errstate(over="ignore"):  # the default is infinite in float16: no bound at all
+            value = np.array(default if bound is None else bound, helper.tensor_dtype_to_np_dtype(kind))
+        node.set_input(_INPUTS[name], node.add_constant(value, value.dtype, name))
+
+
+@downgrade("Clip", 13)
+def order_bounds(node: Node) -> None:
+    """min > max gives max everywhere; it is undefined before, so a constant min comes down to max."""
+    low, high = (node.constant(index) for index in _INPUTS.values())
+    if low is not None and high is not None and (low > high).all():
+        node.set_input(_INPUTS["min"], node.input(_INPUTS["max"]))
+
+
+@downgrade("Clip", 12)
+def clip_integers(node: Node) -> None:
+    """Integers are clipped as a float that holds them all, or, where there is none, by comparisons."""
+    kind = node.elem_type()
+    if kind in _NO_WIDER_FLOAT:
+        _clip_by_comparisons(node)
+    elif kind in _AS_FLOAT or kind in _AS_DOUBLE:
+        wider = TensorProto.FLOAT if kind in _AS_FLOAT else TensorProto.DOUBLE
+        for index, name in enumerate(node.inputs):
+            if name:
+                node.set_input(index, node.before("Cast", [name], what="wider", to=wider))
+        output = node.output(0)
+        node.after("Cast", [node.detach_output(0, "wider")], outputs=[output], to=kind)
+
+
+@downgrade("Clip", 11)
+def bounds_to_attributes(node: Node) -> None:
+    """Constant bounds become attributes; bounds that are computed or need more than float32 turn the node into Max and Min."""
+    kind = node.elem_type()
+    low, high = (node.constant(index) if node.has_input(index) else _default(kind, index) for index in _INPUTS.values())
+    if low is None or high is None or not (_fits_attribute(low, kind) and _fits_attribute(high, kind)):
+        _clip_by_max_and_min(node)
+        return
+    for name, value in (("min", low), ("max", high)):
+        if node.has_input(_INPUTS[name]) or kind != TensorProto.FLOAT:
+            node.set_attr(name, float(value.reshape(())))
+    for index in reversed(_INPUTS.values()):
+        node.drop_input(index)
+
+
+def _default(kind: int | None, index: int) -> np.ndarray | None:
+    """The bound that is meant where none is given; None where the type is unknown."""
+    if kind is None:
+        return None
+    dtype = helper.tensor_dtype_to_np_dtype(kind)
+    return np.array(np.finfo(dtype).min if index == _INPUTS["min"] else np.finfo(dtype).max, dtype)
+
+
+def _fits_attribute(value: np.ndarray, kind: int | None) -> bool:
+    """Whether `value` is one number, exact in the float of an attribute. Double goes by Max and Min: runtimes lack it."""
+    return kind != TensorProto.DOUBLE and value.size == 1 and not np.isnan(value).any()
+
+
+def _clip_by_max_and_min(node: Node) -> None:
+    kind = node.need_elem_type()
+    bounds = [
+        node.input(index) or node.add_constant(_default(kind, index), helper.tensor_dtype_to_np_dtype(kind), name)
+        for name, index in _INPUTS.items()
+    ]
+    raised = node.before("Max", [node.input(0), bounds[0]], what="raised")
+    node.become("Min", [raised, bounds[1]])
+
+
+def _clip_by_comparisons(node: Node) -> None:
+    data, low, high = node.input(0), node.input(1), node.input(2)
+    if low:
+        data = node.before("Where", [node.before("Less", [data, low], what="below"), low, data], what="raised")
+    if high:
+        node.become("Where", [node.before("Greater", [data, high], what="above"), high, data])
+    else:
+        node.become("Identity", [data])

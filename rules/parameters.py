@@ -1,0 +1,61 @@
+"""Operands that say how, not what (axes, sizes, pads, bounds): an attribute in old versions, an input in new ones.
+
+The two forms are read and exchanged here, so that a rule need not know which one its node has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..rewriter.graph import Node
+
+
+def known_input(node: Node, index: int) -> np.ndarray | None:
+    """Input `index` where it is the same in every run: a constant, or an empty tensor by its shape (int64 then)."""
+    value = node.constant(index)
+    if value is None and 0 in (node.shape(index) or ()):
+        return np.zeros([dim if isinstance(dim, int) else 0 for dim in node.shape(index) or ()], np.int64)
+    return value
+
+
+def known_ints(node: Node, attribute: str, index: int) -> list[int] | None:
+    """The integers in `attribute`, else in input `index`; None where they are absent or only known at run time."""
+    if node.has_attr(attribute):
+        value = node.attr(attribute)
+        return [int(item) for item in value] if isinstance(value, list) else [int(value)]
+    array = known_input(node, index)
+    return None if array is None else [int(item) for item in array.reshape(-1)]
+
+
+def is_given(node: Node, attribute: str, index: int) -> bool:
+    """Whether the operand is there in either form, known or not."""
+    return node.has_attr(attribute) or node.has_input(index)
+
+
+def axes_of(node: Node, index: int = 1) -> list[int] | None:
+    """The axes of a node in either form, as they are written (maybe negative); None where absent or known at run time only."""
+    return known_ints(node, "axes", index)
+
+
+def to_input(node: Node, attribute: str, index: int, dtype: Any = np.int64) -> None:
+    """Turn `attribute`, where the node has it, into a constant at input `index`."""
+    value = node.pop_attr(attribute)
+    if value is not None:
+        node.set_input(index, node.add_constant(value, dtype, attribute))
+
+
+def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
+    """Turn input `index`, where the node has it, into the list attribute `attribute`.
+
+    Raises Unconvertible, naming the input `what`, where it is only known at run time.
+    """
+    if not node.has_input(index):
+        node.drop_input(index)
+        return
+    value = known_input(node, index)
+    if value is None:
+        value = node.const_input(index, what)
+    node.drop_input(index)
+    node.set_attr(attribute, value.reshape(-1).tolist())

@@ -1,0 +1,137 @@
+"""Reduce*: axes are an attribute until 17 (ReduceSum: 12), an input from there on, with noop_with_empty_axes.
+
+https://onnx.ai/onnx/operators/onnx__ReduceSum.html and its neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import REDUCTIONS
+from .indices import int64
+from .parameters import axes_of, to_attribute, to_input
+
+_SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
+_WITHOUT_REDUCTION = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log", "ReduceSumSquare": "Mul"}
+"""What is left of an operator that reduces nothing; Identity for the others (the log of one exp for ReduceLogSumExp)."""
+_ROUNDS_ONCE = ("ReduceMax", "ReduceMin")
+"""Reductions that give the same numbers axis by axis as in one go."""
+
+
+@upgrade("ReduceSum", 13)
+@upgrade(_SINCE_18, 18)
+def axes_to_input(node: Node) -> None:
+    """The attribute axes becomes an input."""
+    to_input(node, "axes", 1)
+
+
+@downgrade("ReduceSum", 13)
+@downgrade(_SINCE_18, 18)
+def axes_to_attribute(node: Node) -> None:
+    """Constant axes become the attribute; one axis that is only known at run time is brought to a known place by Reshape."""
+    reduces_nothing = node.pop_attr("noop_with_empty_axes", 0)
+    axes = axes_of(node)
+    if axes or (axes is None and not node.has_input(1)):
+        if axes is None and reduces_nothing:
+            _keep_the_rest(node)
+        else:
+            to_attribute(node, 1, "axes", "axes")
+        return
+    if axes is None:
+        _reduce_at_run_time(node)
+        return
+    node.drop_input(1)
+    if reduces_nothing:
+        _keep_the_rest(node)
+
+
+@downgrade(("ReduceMax", "ReduceMin"), 20)
+def reduce_booleans_as_numbers(node: Node) -> None:
+    """Booleans are reduced as 0 and 1; "greater than 0" is right for an empty set, too: minus or plus infinity."""
+    if node.elem_type() != TensorProto.BOOL:
+        return
+    node.set_input(0, node.before("Cast", [node.input(0)], what="number", to=TensorProto.FLOAT))
+    output = node.output(0)
+    number = node.detach_output(0, "number")
+    node.after("Greater", [number, node.add_constant(0, np.float32, "zero")], outputs=[output])
+
+
+@upgrade(("ReduceLogSum", "ReduceLogSumExp"), 28, exact=False)
+def reduce_integers_as_double(node: Node) -> None:
+    """Integer types are gone: the work is done in double."""
+    kind = node.elem_type()
+    if kind not in (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64):
+        return
+    node.set_input(0, node.before("Cast", [node.input(0)], what="double", to=TensorProto.DOUBLE))
+    output = node.output(0)
+    node.after("Cast", [node.detach_output(0, "double")], outputs=[output], to=kind)
+
+
+def _keep_the_rest(node: Node) -> None:
+    data = node.input(0)
+    rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
+    node.become(rest, [data, data] if rest == "Mul" else [data])
+
+
+def _reduce_at_run_time(node: Node) -> None:
+    """Axis by axis: fold the tensor to (before, axis, after), reduce the middle, unfold it again with length 1 there."""
+    rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
+    if not isinstance(count, int):
+        raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
+    if count > 1 and node.op_type not in _ROUNDS_ONCE:
+        raise Unconvertible(
+            f"the {count} axes '{axes}' are computed at run time; {node.op_type} axis by axis would round differently",
+            "make them a constant (an initializer that is no graph input)",
+        )
+    data, shape = node.input(0), node.before("Shape", [node.input(0)], what="shape")
+    positions = int64(node, list(range(rank)), "positions")
+    for index in range(count):
+        one = node.before("Gather", [axes, int64(node, [index], "index")], what=f"axis{index}", axis=0)
+        data, shape = _reduce_one(node, data, shape, _position(node, one, rank), positions)
+    if node.attr("keepdims", 1):
+        node.become("Identity", [data])
+    else:
+        node.become("Squeeze", [data, axes], opset=13)
+
+
+def _position(node: Node, axis: str, rank: int) -> str:
+    """`axis`, a vector of one, from the front, as double."""
+    axis = node.before("Cast", [axis], what="axis", to=TensorProto.DOUBLE)
+    negative = node.before("Less", [axis, node.add_constant([0], np.float64, "zero")], what="negative")
+    shift = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
+    shift = node.before("Mul", [shift, node.add_constant([rank], np.float64, "rank")], what="shift")
+    return node.before("Add", [axis, shift], what="axis")
+
+
+def _reduce_one(node: Node, data: str, shape: str, axis: str, positions: str) -> tuple[str, str]:
+    """`data` with `axis` reduced to length 1, and its shape."""
+    index = node.before("Cast", [axis], what="axis", to=TensorProto.INT64)
+    as_double = node.before("Cast", [positions], what="positions", to=TensorProto.DOUBLE)
+    before = _product(node, shape, node.before("Less", [as_double, axis], what="before"))
+    after = _product(node, shape, node.before("Greater", [as_double, axis], what="after"))
+    middle = node.before("Gather", [shape, index], what="middle", axis=0)
+    folded = node.before("Concat", [before, middle, after], what="folded", axis=0)
+    data = _reshape(node, data, folded)
+    data = node.before(node.op_type, [data], axes=[1], keepdims=1)
+    here = node.before("Cast", [node.before("Equal", [positions, index], what="here")], what="here", to=TensorProto.INT64)
+    there = node.before("Sub", [int64(node, [1], "one"), here], what="there")
+    shape = node.before("Add", [node.before("Mul", [shape, there], what="others"), here], what="reduced")
+    return _reshape(node, data, shape), shape
+
+
+def _product(node: Node, shape: str, mask: str) -> str:
+    """The product of the dimensions where `mask` holds, a vector of one."""
+    chosen = node.before("Cast", [mask], what="chosen", to=TensorProto.INT64)
+    others = node.before("Sub", [int64(node, [1], "one"), chosen], what="others")
+    factors = node.before("Add", [node.before("Mul", [shape, chosen], what="chosen"), others], what="factors")
+    return node.before("ReduceProd", [factors], what="product", axes=[0], keepdims=1)
+
+
+def _reshape(node: Node, data: str, shape: str) -> str:
+    """A 0 in the computed shape is meant, and no copy of an input dimension: so the form of 14, with allowzero."""
+    name = node.fresh_name("reshaped")
+    node.add_node(helper.make_node("Reshape", [data, shape], [name], name=name, allowzero=1), opset=14)
+    return name

@@ -1,0 +1,25 @@
+"""Shape: start and end came with opset 15.
+
+https://onnx.ai/onnx/operators/onnx__Shape.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import downgrade
+from .indices import int64
+
+
+@downgrade("Shape", 15)
+def slice_of_shape(node: Node) -> None:
+    """A part of the shape becomes a Slice of the whole."""
+    start, end = node.pop_attr("start", 0), node.pop_attr("end", np.iinfo(np.int64).max)
+    rank = node.rank()
+    if rank is not None:
+        start, end, _ = slice(start, end).indices(rank)
+    if start == 0 and end >= (rank if rank is not None else np.iinfo(np.int64).max):
+        return
+    whole = node.before("Shape", [node.input(0)], what="shape")
+    node.become("Slice", [whole, int64(node, [start], "start"), int64(node, [end], "end")])

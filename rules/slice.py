@@ -1,0 +1,119 @@
+"""Slice: starts, ends and axes are attributes until 9, inputs from 10, which adds steps; negative axes came with 11.
+
+https://onnx.ai/onnx/operators/onnx__Slice.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import from_the_front
+from .indices import count_up, int64, length, position, wrapped
+from .parameters import known_ints, to_input
+
+_STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
+
+
+@upgrade("Slice", 10)
+def bounds_to_inputs(node: Node) -> None:
+    """starts, ends and axes become inputs."""
+    for index, name in ((_STARTS, "starts"), (_ENDS, "ends"), (_AXES, "axes")):
+        to_input(node, name, index)
+
+
+@downgrade("Slice", 11)
+def axes_from_the_front(node: Node) -> None:
+    """The axes count from the front."""
+    axes = known_ints(node, "axes", _AXES)
+    if axes is None and node.has_input(_AXES):
+        _add_rank_at_run_time(node)
+    elif axes is not None and any(axis < 0 for axis in axes):
+        dtype = np.int32 if node.elem_type(_AXES) == TensorProto.INT32 else np.int64
+        node.set_input(_AXES, node.add_constant(from_the_front(axes, node.need_rank()), dtype, "axes"))
+
+
+@downgrade("Slice", 10)
+def bounds_to_attributes(node: Node) -> None:
+    """Constant bounds become attributes; an axis with other steps than 1, or with computed bounds, is gathered."""
+    axes = _known_axes(node)
+    starts, ends = known_ints(node, "starts", _STARTS), known_ints(node, "ends", _ENDS)
+    steps = known_ints(node, "steps", _STEPS) if node.has_input(_STEPS) else [1] * len(axes)
+    if steps is None:
+        raise Unconvertible(f"the steps '{node.input(_STEPS)}' are computed at run time", "make them a constant")
+    if starts is not None and ends is not None and all(step == 1 for step in steps):
+        if axes:
+            node.become("Slice", [node.input(0)], starts=starts, ends=ends, axes=axes)
+        else:
+            node.become("Identity", [node.input(0)])
+        return
+    data = node.input(0)
+    for index, (axis, step) in enumerate(zip(axes, steps, strict=True)):
+        start, end = (None if known is None else known[index] for known in (starts, ends))
+        if start is not None and end is not None:
+            data = _take(node, data, axis, start, end, step)
+        else:
+            chosen = _chosen_at_run_time(node, index, length(node, data, axis), step)
+            data = node.before("Gather", [data, chosen], what="part", axis=axis)
+    node.become("Identity", [data])
+
+
+def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
+    """What a Slice takes of an axis, by Slice-13: bounds count from the end where negative, and are then clamped.
+
+    Not quite Python: a start before the first element is the first element, backwards too.
+    Raises Unconvertible where runtimes disagree: INT_MAX as the end of a backward slice.
+    """
+    if step < 0 and end in (np.iinfo(np.int32).max, np.iinfo(np.int64).max):
+        raise Unconvertible("INT_MAX as the end of a backward slice is read in different ways", "use INT_MIN as the end")
+    start, end = (bound + dimension if bound < 0 else bound for bound in (start, end))
+    lowest_end, last = (0, dimension) if step > 0 else (-1, dimension - 1)
+    return list(range(min(max(start, 0), last), min(max(end, lowest_end), last), step))
+
+
+def _known_axes(node: Node) -> list[int]:
+    if node.has_input(_AXES):
+        node.const_input(_AXES, "axes")
+    axes = known_ints(node, "axes", _AXES)
+    if axes is not None:
+        return axes
+    starts = known_ints(node, "starts", _STARTS)
+    count = node.dimension(0, _STARTS) if starts is None else len(starts)
+    if not isinstance(count, int):
+        reason = f"not even the number of the starts '{node.input(_STARTS)}' is known before run time"
+        raise Unconvertible(reason, node.shape_hint())
+    return list(range(count))
+
+
+def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> str:
+    """`data` from a constant start to a constant end."""
+    if step == 1:
+        return node.before("Slice", [data], what="part", starts=[start], ends=[end], axes=[axis])
+    dimension = node.dimension(axis)
+    if isinstance(dimension, int):
+        chosen = int64(node, positions(start, end, step, dimension), "chosen")
+    else:
+        first, limit = (int64(node, [bound], "bound") for bound in (start, end))
+        chosen = _count(node, first, limit, length(node, data, axis), step)
+    return node.before("Gather", [data, chosen], what="part", axis=axis)
+
+
+def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
+    which = int64(node, [index], "index")
+    start, end = (node.before("Gather", [node.input(at), which], what="bound", axis=0) for at in (_STARTS, _ENDS))
+    return _count(node, start, end, size, step)
+
+
+def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
+    """The positions that a Slice takes of an axis of length `size`, computed."""
+    lowest_end, beyond = (0, 0) if step > 0 else (-1, -1)
+    first = position(node, start, size, 0, beyond)
+    limit = position(node, end, size, lowest_end, beyond)
+    return count_up(node, first, limit, int64(node, [step], "step"))
+
+
+def _add_rank_at_run_time(node: Node) -> None:
+    rank = int64(node, node.need_rank(), "rank")
+    node.set_input(_AXES, wrapped(node, node.input(_AXES), node.need_elem_type(_AXES), rank))

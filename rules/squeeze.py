@@ -1,0 +1,108 @@
+"""Squeeze and Unsqueeze: axes are an attribute until 12, an input from 13; negative ones came with 11.
+
+https://onnx.ai/onnx/operators/onnx__Squeeze.html, https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import add_rank
+from .indices import double, int64
+from .parameters import axes_of, to_attribute, to_input
+
+
+@upgrade(("Squeeze", "Unsqueeze"), 13)
+def axes_to_input(node: Node) -> None:
+    """The attribute axes becomes an input."""
+    to_input(node, "axes", 1)
+
+
+@downgrade(("Squeeze", "Unsqueeze"), 13)
+def axes_to_attribute(node: Node) -> None:
+    """Constant axes become the attribute; with axes that are only known at run time the node becomes a Reshape."""
+    if not node.has_input(1) or axes_of(node) is not None:
+        to_attribute(node, 1, "axes", "axes")
+    elif node.op_type == "Unsqueeze":
+        _unsqueeze_at_run_time(node)
+    else:
+        _squeeze_at_run_time(node)
+
+
+@downgrade("Squeeze", 11)
+def squeezed_axes_from_the_front(node: Node) -> None:
+    """The axes count from the front."""
+    add_rank(node, "axes")
+
+
+@downgrade("Unsqueeze", 11)
+def new_axes_from_the_front(node: Node) -> None:
+    """The axes count from the front of the output."""
+    add_rank(node, "axes", extra=len(node.attr("axes")))
+
+
+def _unsqueeze_at_run_time(node: Node) -> None:
+    """The output's shape: 1 at the new axes, else the next dimension of the input."""
+    count = _number_of_axes(node)
+    rank = node.need_rank() + count
+    if rank == count:
+        node.become("Reshape", [node.input(0), int64(node, [1] * rank, "shape")])
+        return
+    column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
+    axes = _axes_as_double(node, rank)
+    new = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, axes)])
+    before = _how_many(node, "Less", [axes, column])
+    source = node.before("Sub", [int64(node, list(range(rank)), "positions"), before], what="source")
+    kept = node.before("Sub", [int64(node, [1] * rank, "ones"), new], what="kept")
+    source = node.before("Mul", [source, kept], what="source")
+    sizes = node.before("Gather", [node.before("Shape", [node.input(0)], what="shape"), source], what="sizes", axis=0)
+    sizes = node.before("Add", [node.before("Mul", [sizes, kept], what="sizes"), new], what="sizes")
+    _reshape(node, sizes)
+
+
+def _squeeze_at_run_time(node: Node) -> None:
+    """The output's shape: the dimensions that are not squeezed."""
+    rank = node.need_rank()
+    column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
+    gone = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, _axes_as_double(node, rank))])
+    kept = node.before("Not", [node.before("Cast", [gone], what="gone", to=TensorProto.BOOL)], what="kept")
+    shape = node.before("Shape", [node.input(0)], what="shape")
+    _reshape(node, node.before("Compress", [shape, kept], what="sizes", axis=0))
+
+
+def _reshape(node: Node, sizes: str) -> None:
+    """A 0 among the computed sizes is meant, and no copy of an input dimension: so the form of 14, with allowzero."""
+    node.become("Reshape", [node.input(0), sizes], opset=14, allowzero=1)
+
+
+def _number_of_axes(node: Node) -> int:
+    output, data = node.output_shape(), node.shape()
+    if output is not None and data is not None:
+        return len(output) - len(data)
+    count = node.dimension(0, 1)
+    if not isinstance(count, int):
+        raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint())
+    return count
+
+
+def _axes_as_double(node: Node, rank: int) -> str:
+    """The axes from the front, as double."""
+    axes = node.before("Cast", [node.input(1)], what="axes", to=TensorProto.DOUBLE)
+    negative = node.before("Less", [axes, double(node, [0.0])], what="negative")
+    as_number = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
+    return node.before("Add", [axes, node.before("Mul", [as_number, double(node, [float(rank)])], what="shift")], what="axes")
+
+
+def _as_int(node: Node, value: str) -> str:
+    return node.before("Cast", [value], what="int", to=TensorProto.INT64)
+
+
+def _how_many(node: Node, comparison: str, operands: list[str]) -> str:
+    """For each row, for how many of the axes the comparison holds."""
+    holds = node.before(comparison, operands, what=comparison.lower())
+    as_number = node.before("Cast", [holds], what="holds", to=TensorProto.FLOAT)
+    count = node.before("ReduceSum", [as_number], what="count", axes=[1], keepdims=0)
+    return _as_int(node, count)
