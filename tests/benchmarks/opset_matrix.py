@@ -2,6 +2,7 @@
 
     python tests/benchmarks/opset_matrix.py                       # the whole matrix, inputs as given
     python tests/benchmarks/opset_matrix.py --variant constant    # axes, shapes, sizes, ... as initializers
+    python tests/benchmarks/opset_matrix.py --variant aged        # old forms, which ONNX no longer tests, to the newest
     python tests/benchmarks/opset_matrix.py --peer onnx --peer onnxscript --peer stamp
     python tests/benchmarks/opset_matrix.py --ops 'Reduce.*' --targets 11 13 --list refused
 
@@ -10,6 +11,10 @@ Classes: `ok`; `wrong` (valid, other numbers); `invalid` (not a model of the tar
 signal, the time limit, or an exception that is no refusal); `unrun` (valid, but no engine can run it); `impossible`
 (refused, and a graph input or output has a type that no operator of the target takes or gives, so that no converter can
 keep the interface). "possible" counts the pairs without such types, and "ok %" is the share among them.
+
+ONNX's tests use each operator's newest version, so that the upward half says little about old forms. The variant `aged`
+does: its sources are our own downgrades of the constant variant that the judge found right, one for each older target, and
+the target is the newest.
 """
 
 from __future__ import annotations
@@ -40,10 +45,11 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, numpy_helper
 from validity import type_string
 
 TARGETS = tuple(opset for opset in (7, 9, 11, 13, 15, 18, 21, 24, 28) if opset <= onnx.defs.onnx_opset_version())
-VARIANTS = ("as-given", "constant")
+VARIANTS = ("as-given", "constant", "aged")
 PEERS = ("onnx", "onnxscript", "stamp")
 OURS = "split-rewrite"
 OUTCOMES = ("ok", "wrong", "invalid", "refused", "selfcheck", "crash", "unrun", "impossible")
+SKIPPED = "skipped"
 SECONDS_PER_PAIR = 60
 
 
@@ -165,8 +171,7 @@ def with_constants(case: Case) -> Case:
     kept = [entry for entry in case.model.graph.input if entry.name not in names]
     if not names or not kept:
         return case
-    model = ModelProto()
-    model.CopyFrom(case.model)
+    model = _copy(case.model)
     model.ir_version = max(model.ir_version, 4)  # below, an initializer has to be an input
     del model.graph.input[:]
     model.graph.input.extend(kept)
@@ -221,8 +226,7 @@ def convert_onnxscript(model: ModelProto, target: int) -> ModelProto:
 
 def convert_by_stamp(model: ModelProto, target: int) -> ModelProto:
     """What people do by hand: write another number."""
-    stamped = ModelProto()
-    stamped.CopyFrom(model)
+    stamped = _copy(model)
     for entry in stamped.opset_import:
         if entry.domain in ("", "ai.onnx"):
             entry.version = target
@@ -245,9 +249,10 @@ def _one_line(error: BaseException) -> str:
 
 
 def decide(case: Case, original: Original, pair: Pair) -> Pair:
-    """`pair` with its outcome."""
-    source = ModelProto()
-    source.CopyFrom(case.model)
+    """`pair` with its outcome; SKIPPED where there is no model of its source opset."""
+    source = _aged(case, original, pair.source) if pair.variant == "aged" else _copy(case.model)
+    if source is None:
+        return replace(pair, outcome=SKIPPED)
     try:
         result = TOOLS[pair.tool](source, pair.target)
     except SelfCheckFailed as error:
@@ -259,6 +264,21 @@ def decide(case: Case, original: Original, pair: Pair) -> Pair:
     verdict = judge(original, result, pair.target)
     reasons = (verdict.reason,) if verdict.reason else ()
     return replace(pair, outcome=verdict.outcome, reasons=reasons, engine=verdict.engine)
+
+
+def _aged(case: Case, original: Original, opset: int) -> ModelProto | None:
+    """Our downgrade of the case to `opset`; None unless the judge finds it right."""
+    try:
+        result = convert_ours(_copy(case.model), opset)
+    except Exception:  # the other variants report it
+        return None
+    return result if judge(original, result, opset).outcome == "ok" else None
+
+
+def _copy(model: ModelProto) -> ModelProto:
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    return copy
 
 
 def foreign_types(model: ModelProto, target: int) -> list[str]:
@@ -286,22 +306,17 @@ Job = tuple[Case, list[Pair]]
 
 def jobs_for(cases: Sequence[Case], tools: Sequence[str], targets: Sequence[int], variant: str) -> list[Job]:
     """All pairs, by case and tool."""
-    chosen = [with_constants(case) if variant == "constant" else case for case in cases]
-    return [
-        (
-            case,
-            [
-                Pair(
-                    *(case.name, case.operator, case.opset, target, variant, tool),
-                    possible=not foreign_types(case.model, target),
-                )
-                for target in targets
-                if target != case.opset
-            ],
-        )
-        for tool in tools
-        for case in chosen
-    ]
+    chosen = cases if variant == "as-given" else [with_constants(case) for case in cases]
+    return [(case, list(_pairs(case, tool, targets, variant))) for tool in tools for case in chosen]
+
+
+def _pairs(case: Case, tool: str, targets: Sequence[int], variant: str) -> Iterator[Pair]:
+    for target in targets:
+        possible = not foreign_types(case.model, target)
+        if variant != "aged" and target != case.opset:
+            yield Pair(case.name, case.operator, case.opset, target, variant, tool, possible=possible)
+        elif variant == "aged" and target < case.opset and possible:
+            yield Pair(case.name, case.operator, target, max(targets), variant, tool)
 
 
 def sample(jobs: Sequence[Job], count: int) -> list[Job]:
@@ -323,7 +338,7 @@ def sample(jobs: Sequence[Job], count: int) -> list[Job]:
 
 
 def run_jobs(jobs: Sequence[Job], workers: int = 2, seconds_per_pair: float = SECONDS_PER_PAIR) -> list[Pair]:
-    """Every pair with its outcome, in the order of the jobs."""
+    """Every pair with its outcome, in the order of the jobs, without those that were skipped."""
     todo = [(index, list(pairs)) for index, (_, pairs) in enumerate(jobs) if pairs][::-1]
     done: dict[int, list[Pair]] = defaultdict(list)
     pool = [_Worker(jobs) for _ in range(min(workers, len(todo)))]
@@ -347,7 +362,7 @@ def run_jobs(jobs: Sequence[Job], workers: int = 2, seconds_per_pair: float = SE
     finally:
         for worker in pool:
             worker.process.kill()
-    return [pair for index in sorted(done) for pair in done[index]]
+    return [pair for index in sorted(done) for pair in done[index] if pair.outcome != SKIPPED]
 
 
 class _Worker:
