@@ -30,6 +30,28 @@ def explicit_sizes(node: Node) -> list[int] | None:
     return None if value is None else [int(size) for size in value.reshape(-1)]
 
 
+def part_count(node: Node) -> int:
+    """How many parts a Split of any opset makes; it may name fewer of them."""
+    return node.attr("num_outputs", len(node.outputs))
+
+
+def known_sizes(node: Node) -> list[int] | None:
+    """The sizes of all parts of a Split of any opset: stated, or of equal parts of a known dimension; else None."""
+    if node.has_attr("split") or node.has_input(1):
+        return explicit_sizes(node)
+    dimension = node.dimension(node.attr("axis", 0))
+    return equal_sizes(dimension, part_count(node)) if isinstance(dimension, int) else None
+
+
+def state_sizes(node: Node, sizes: list[int]) -> None:
+    """Give a Split of any opset these sizes, in the form that it has."""
+    if node.opset < 13:
+        node.set_attr("split", sizes)
+        return
+    node.pop_attr("num_outputs")
+    node.set_input(1, node.add_constant(sizes, np.int64, "split"))
+
+
 def name_outputs(node: Node) -> None:
     """Give empty outputs a name. They are legal and count as parts, but onnxruntime dies of them."""
     for index, name in enumerate(node.outputs):

@@ -1,0 +1,145 @@
+"""Where a sequence comes from, and what that tells of its elements. Rules that dissolve sequences ask here.
+
+A sequence is known if a SequenceConstruct or SequenceEmpty makes it: rules run in topological order, so every producer that
+can become one has. What an outer graph makes is seen from its subgraphs too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..rewriter.errors import InvalidModelError
+from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope
+from ..rewriter.rule import Left
+from .split import part_count
+
+
+@dataclass(frozen=True)
+class Parts:
+    """`data` cut along `axis` into all the elements of a sequence; the axis is gone from them where `squeezed`.
+
+    `node` is what cuts it: a Split, or a SplitToSequence whose number of parts is only known at run time.
+    """
+
+    node: Node
+    data: str
+    axis: int
+    squeezed: bool
+
+
+def maker(node: Node, index: int = 0) -> Node | None:
+    """The node that makes the sequence in input `index`, looked at through Identity; None if it is an input."""
+    made_by = _maker_of(node.scope, node.input(index))
+    while made_by is not None and made_by.op_type == "Identity":
+        made_by = _maker_of(made_by.scope, made_by.input(0))
+    return made_by
+
+
+def elements(node: Node, index: int = 0) -> list[str]:
+    """The names of the elements of the sequence in input `index`, each readable where `node` is.
+
+    Raises Left, with the reason, where they are not known.
+    """
+    made_by = maker(node, index)
+    if made_by is not None and made_by.op_type == "SequenceEmpty":
+        return []
+    if made_by is None or made_by.op_type != "SequenceConstruct":
+        raise Left(f"the elements of '{node.input(index)}' are not known: {_source(node, index, made_by)}")
+    names = [made_by.scope.resolve(name) for name in made_by.inputs]
+    require_same_values(node, made_by.scope, names)
+    return names
+
+
+def _source(node: Node, index: int, made_by: Node | None) -> str:
+    if made_by is None:
+        scope = node.scope.find(node.scope.resolve(node.input(index)))
+        return f"it is an input of the {'graph' if scope is None else scope.where}"
+    if made_by.op_type == "SplitToSequence":
+        return f"how many parts SplitToSequence '{made_by.name}' makes is only known at run time"
+    return f"it comes from {made_by.op_type} '{made_by.name}'"
+
+
+def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
+    """Raises Left where one of `names` of `home`, the scope of `node` or an outer one, means another value at `node`."""
+    for name in names:
+        if node.scope is not home and node.scope.find(name) is not home.find(name):
+            raise Left(f"'{name}' is another value inside {node.scope.where}")
+
+
+def run_time_parts(node: Node, index: int = 0) -> Parts | None:
+    """What the SplitToSequence cuts that makes the sequence in input `index`; None where something else makes it."""
+    source = maker(node, index)
+    if source is None or source.op_type != "SplitToSequence":
+        return None
+    names = [source.scope.resolve(name) for name in source.inputs]
+    require_same_values(node, source.scope, [name for name in names if name])
+    squeezed = not source.has_input(1) and not source.attr("keepdims", 1)
+    return Parts(source, names[0], source.attr("axis", 0), squeezed)
+
+
+def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
+    """The Split whose parts `names` are, all of them and in order, each perhaps squeezed along its axis; else None."""
+    makers = [_maker_of(node.scope, name) for name in names]
+    axes = {None if each is None else _squeezed_axis(each) for each in makers}
+    squeezed_axis = axes.pop() if len(axes) == 1 else None
+    if squeezed_axis is not None:
+        names = [each.scope.resolve(each.input(0)) for each in makers if each is not None]
+        makers = [_maker_of(each.scope, each.input(0)) for each in makers if each is not None]
+    split = makers[0] if makers else None
+    if split is None or split.op_type != "Split" or split.outputs != names or part_count(split) != len(names):
+        return None
+    axis = split.attr("axis", 0)
+    if squeezed_axis not in (None, axis):
+        return None
+    data = split.scope.resolve(split.input(0))
+    require_same_values(node, split.scope, [data])
+    return Parts(split, data, axis, squeezed_axis is not None)
+
+
+def _maker_of(scope: Scope, name: str) -> Node | None:
+    home = scope.find(scope.resolve(name))
+    proto = None if home is None else home.producers.get(scope.resolve(name))
+    if home is None or proto is None or proto.domain not in DEFAULT_DOMAINS:
+        return None
+    return Node(proto, home, home.opset)
+
+
+def _squeezed_axis(node: Node) -> int | None:
+    """The one axis that a Squeeze removes; None for other nodes and other Squeezes."""
+    if node.op_type != "Squeeze":
+        return None
+    value = node.constant(1)
+    axes = node.attr("axes", [] if value is None else value.reshape(-1).tolist())
+    return axes[0] if len(axes) == 1 else None
+
+
+def same_axis(first: int, second: int, rank: int | None) -> bool:
+    """Whether both mean the same dimension of a tensor of `rank`, as far as that is known."""
+    return first == second or (rank is not None and first % rank == second % rank)
+
+
+def constant_position(node: Node, index: int) -> int | None:
+    """The position in input `index`, a scalar, where it is the same in every run; else None."""
+    value = node.constant(index)
+    return None if value is None or value.size != 1 else int(value.reshape(-1)[0])
+
+
+def why_unknown(node: Node, index: int) -> str:
+    """Why the value in input `index` is no constant."""
+    name = node.scope.resolve(node.input(index))
+    home = node.scope.find(name)
+    is_stored = home is not None and name in home.initializers
+    return "may be overridden by the caller" if is_stored else "is computed at run time"
+
+
+def require_position(node: Node, position: int, low: int, high: int, length: int) -> None:
+    """`low` <= `position` <= `high`, of a sequence of `length`.
+
+    Raises InvalidModelError where it is not and the node always runs, Left in a subgraph or function, which may never.
+    """
+    if low <= position <= high:
+        return
+    problem = f"position {position} is out of range of a sequence of {length} elements"
+    if node.scope is node.scope.model.main:
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
+    raise Left(f"{problem}: it fails if it runs")

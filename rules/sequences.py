@@ -1,0 +1,157 @@
+"""Sequences of known elements dissolve: what reads them reads the elements.
+
+Positions count from the end where they are negative (https://onnx.ai/onnx/operators/onnx__SequenceAt.html, and likewise
+SequenceInsert, SequenceErase, SequenceLength, ConcatFromSequence). Why each rewrite is exact: docs/sequences.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Left, simplify
+from .sequence_origin import (
+    Parts,
+    constant_position,
+    elements,
+    parts_of_one_split,
+    require_position,
+    run_time_parts,
+    same_axis,
+    why_unknown,
+)
+from .split import known_sizes
+
+
+@simplify("SequenceAt", opset=13)
+def pick_element(node: Node) -> None:
+    """SequenceAt of a known sequence is the element; at a run-time position, a Slice or Gather of all of them."""
+    if run_time_parts(node) is not None:
+        return
+    names = elements(node)
+    position = constant_position(node, 1)
+    if position is None:
+        _pick_at_run_time(node, names)
+        return
+    require_position(node, position, -len(names), len(names) - 1, len(names))
+    node.forward(0, names[position])
+    node.remove()
+
+
+def _pick_at_run_time(node: Node, names: list[str]) -> None:
+    parts = parts_of_one_split(node, names)
+    sizes = None if parts is None else known_sizes(parts.node)
+    if parts is not None and sizes is not None:
+        _gather_part(node, parts, sizes)
+        return
+    shapes = {node.scope.shape(name) for name in names}
+    shape = shapes.pop() if len(shapes) == 1 else None
+    if shape is None or not all(isinstance(dim, int) for dim in shape):
+        raise Left(f"position '{node.input(1)}' {why_unknown(node, 1)}, and the elements are not known to have one shape")
+    axes = node.add_constant([0], np.int64, "axes")
+    rows = {name: node.before("Unsqueeze", [name, axes], what="row") for name in dict.fromkeys(names)}
+    stack = node.before("Concat", [rows[name] for name in names], what="stack", axis=0)
+    node.become("Gather", [stack, scalar(node, 1)], axis=0)
+
+
+def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
+    """Gather in a table of the parts' bounds wraps a negative position and fails out of range, as SequenceAt does."""
+    position = scalar(node, 1)
+    if parts.squeezed:
+        node.become("Gather", [parts.data, position], axis=parts.axis)
+        return
+    ends = list(itertools.accumulate(sizes))
+    starts = [end - size for end, size in zip(ends, sizes, strict=True)]
+    bounds = [
+        node.before("Gather", [node.add_constant([[bound] for bound in table], np.int64, what), position], what=what, axis=0)
+        for table, what in ((starts, "starts"), (ends, "ends"))
+    ]
+    node.become("Slice", [parts.data, *bounds, node.add_constant([parts.axis], np.int64, "axes")])
+
+
+def scalar(node: Node, index: int) -> str:
+    """Input `index`, which has one element, with rank 0."""
+    if node.rank(index) == 0:
+        return node.input(index)
+    return node.before("Reshape", [node.input(index), node.add_constant([], np.int64, "scalar")], what="scalar")
+
+
+@simplify("SequenceLength", opset=13)
+def count_elements(node: Node) -> None:
+    """SequenceLength of a known sequence is a constant."""
+    if run_time_parts(node) is not None:
+        return
+    length = helper.make_tensor("length", 7, [], [len(elements(node))])
+    node.become("Constant", [], value=length)
+    node.scope.reconsider()
+
+
+@simplify("SequenceInsert", opset=13)
+def insert_element(node: Node) -> None:
+    """SequenceInsert at a known position into a known sequence is a longer SequenceConstruct."""
+    names = elements(node)
+    position = _position(node, 2, len(names))
+    require_position(node, position, -len(names), len(names), len(names))
+    at = position if position >= 0 else position + len(names)
+    node.become("SequenceConstruct", [*names[:at], node.input(1), *names[at:]])
+
+
+@simplify("SequenceErase", opset=13)
+def erase_element(node: Node) -> None:
+    """SequenceErase at a known position of a known sequence is a shorter SequenceConstruct, or SequenceEmpty."""
+    names = elements(node)
+    position = _position(node, 1, len(names) - 1)
+    require_position(node, position, -len(names), len(names) - 1, len(names))
+    erased = names.pop(position)
+    if names:
+        node.become("SequenceConstruct", names)
+        return
+    elem_type = node.scope.elem_type(erased)
+    if elem_type is None:
+        raise Left(f"it leaves no element, and the type of '{erased}' is unknown")
+    node.become("SequenceEmpty", [], dtype=elem_type)
+
+
+def _position(node: Node, index: int, default: int) -> int:
+    if not node.has_input(index):
+        return default
+    position = constant_position(node, index)
+    if position is None:
+        raise Left(f"position '{node.input(index)}' {why_unknown(node, index)}")
+    return position
+
+
+@simplify("ConcatFromSequence", opset=13)
+def concat_elements(node: Node) -> None:
+    """ConcatFromSequence of a known sequence is a Concat of its elements, each with a new axis where new_axis says so."""
+    if run_time_parts(node) is not None:
+        return
+    names = elements(node)
+    if not names:
+        raise Left("the sequence is empty, and what its concatenation is nobody says")
+    axis, new_axis = node.attr("axis"), bool(node.attr("new_axis", 0))
+    if undoes_split(node, parts_of_one_split(node, names)):
+        return
+    if new_axis:
+        axes = node.add_constant([axis], np.int64, "axes")
+        wider = {name: node.before("Unsqueeze", [name, axes], what="wider") for name in dict.fromkeys(names)}
+        names = [wider[name] for name in names]
+    if len(names) == 1:
+        node.forward(0, names[0])
+        node.remove()
+        return
+    node.become("Concat", names, axis=axis)
+
+
+def undoes_split(node: Node, parts: Parts | None) -> bool:
+    """Let a ConcatFromSequence that puts `parts` together again be what they were cut from; whether it is one."""
+    if parts is None or parts.squeezed != bool(node.attr("new_axis", 0)):
+        return False
+    if not same_axis(node.attr("axis"), parts.axis, parts.node.rank()):
+        return False
+    node.forward(0, parts.data)
+    node.remove()
+    return True

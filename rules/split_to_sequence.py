@@ -1,0 +1,93 @@
+"""SplitToSequence becomes a Split, whose parts are the elements of a SequenceConstruct, wherever the number of parts is known.
+
+Written for opset 13, where Split takes its sizes as an input: Split's own rules take it to the form of the model.
+keepdims counts only where split is not given; https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Left, simplify
+
+MAX_PARTS = 4096
+"""Parts that a node may become where the model does not list their sizes: enough for a sequence unbound step by step, and
+an end to graphs that grow with their data."""
+KEEPDIMS_IGNORED = (
+    "keepdims=0 is ignored because split is given, as the specification says; onnxruntime removes the axis, or fails"
+)
+
+
+@simplify("SplitToSequence", opset=13)
+def split_then_construct(node: Node) -> None:
+    """SplitToSequence with a known number of parts becomes Split and SequenceConstruct."""
+    _require_type(node)
+    axis = node.attr("axis", 0)
+    sizes = _sizes(node, axis)
+    keeps_axis = bool(node.has_input(1) or node.attr("keepdims", 1))
+    _warn_of_keepdims(node)
+    node.scope.model.lost_uses.add(node.output(0))
+    if isinstance(sizes, list) and not sizes:
+        node.become("SequenceEmpty", [], dtype=node.need_elem_type())
+        return
+    count = sizes[1] if isinstance(sizes, tuple) else len(sizes)
+    operand = sizes[0] if isinstance(sizes, tuple) else node.add_constant(sizes, np.int64, "split")
+    names = [node.fresh_name(f"part{index}") for index in range(count)]
+    parts = node.before_many("Split", [node.input(0), operand], names, axis=axis)
+    if not keeps_axis:
+        axes = node.add_constant([axis], np.int64, "axes")
+        parts = [node.before("Squeeze", [part, axes], what=f"element{index}") for index, part in enumerate(parts)]
+    node.become("SequenceConstruct", parts)
+
+
+def _require_type(node: Node) -> None:
+    """Raises Left for bfloat16, which SplitToSequence takes from 24 on and SequenceConstruct never."""
+    elem_type = node.elem_type()
+    if elem_type == TensorProto.BFLOAT16:
+        raise Left("its elements are bfloat16, which SequenceConstruct does not take at any opset")
+    if elem_type is None and node.opset >= 24:
+        raise Left(f"the type of '{node.input(0)}' is unknown, and SequenceConstruct does not take bfloat16")
+
+
+def _sizes(node: Node, axis: int) -> list[int] | tuple[str, int]:
+    """The sizes of the parts: known numbers, or the name of a vector (int64) of run-time sizes and its known length.
+
+    Raises Left where the number of parts is not known.
+    """
+    split = node.constant(1)
+    if split is None and node.has_input(1):
+        return _run_time_sizes(node)
+    if split is not None and split.ndim == 1 and split.size:
+        return [int(size) for size in split]
+    if split is not None and split.ndim:
+        raise Left(f"split must be a scalar or a vector of sizes and has shape {split.shape}")
+    return _chunks(node, axis, 1 if split is None else int(split))
+
+
+def _run_time_sizes(node: Node) -> tuple[str, int]:
+    shape, name = node.shape(1), node.input(1)
+    if shape is None or len(shape) != 1 or not isinstance(length := shape[0], int) or length == 0:
+        raise Left(f"split '{name}' is computed at run time, and how many parts it makes is not known")
+    elem_type = node.elem_type(1)
+    if elem_type is None:
+        raise Left(f"the type of split '{name}' is unknown, and Split takes only int64")
+    return (name if elem_type == TensorProto.INT64 else node.before("Cast", [name], what="split", to=TensorProto.INT64)), length
+
+
+def _chunks(node: Node, axis: int, size: int) -> list[int]:
+    """Parts of `size`, the last of what is left."""
+    dimension = node.need_dimension(axis)
+    if size <= 0:
+        raise Left(f"split must be positive and is {size}")
+    if dimension > size * MAX_PARTS:
+        raise Left(f"it makes {-(-dimension // size)} parts, and more than {MAX_PARTS} are not written out")
+    whole, rest = divmod(dimension, size)
+    return [size] * whole + [rest] * (rest > 0)
+
+
+def _warn_of_keepdims(node: Node) -> None:
+    split = node.constant(1)
+    if split is not None and split.ndim == 0 and not node.attr("keepdims", 1):
+        node.caution(KEEPDIMS_IGNORED)
