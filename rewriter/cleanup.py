@@ -23,7 +23,9 @@ def clean(model: Model) -> set[str]:
     unused = model.lost_uses - {name for graph in graphs for name in _used_names(graph) if name in model.lost_uses}
     if not unused:
         return set()
-    removed = _remove_dead(graphs, set(unused)) | _undefined(graphs, unused)
+    removed = _remove_dead(graphs, set(unused))
+    if not unused <= removed:
+        removed |= _undefined(graphs, unused)
     _forget_annotations(graphs, removed)
     return removed
 

@@ -149,8 +149,9 @@ def _convert(skeleton: Skeleton, options: Options) -> Report:
     check.check_input(model)
     outcome = Engine(model, target, registry, Selection(options.only, options.skip)).run()
     _refuse(outcome, options.strict)
+    survey = Survey(proto)
     if source is not None and target is not None:
-        _stamp(proto, source, target, options.ir_version)
+        _stamp(proto, survey, source, target, options.ir_version)
     result = skeleton.checkable()
     if result != model.original:
         check.check_result(result, model.original)
@@ -160,7 +161,7 @@ def _convert(skeleton: Skeleton, options: Options) -> Report:
         source_ir_version=source_ir,
         ir_version=proto.ir_version,
         operators_before=model.survey.operators,
-        operators_after=Survey(proto).operators,
+        operators_after=survey.operators,
         changes=outcome.changes,
         inexact=outcome.inexact,
         remarks=outcome.remarks,
@@ -199,10 +200,10 @@ def _refuse(outcome: Outcome, strict: bool) -> None:
         raise UnconvertibleError([remark.as_blocker() for remark in cautions])
 
 
-def _stamp(proto: onnx.ModelProto, source: int, target: int, ir_version: int | None) -> None:
+def _stamp(proto: onnx.ModelProto, survey: Survey, source: int, target: int, ir_version: int | None) -> None:
     versions.stamp(proto, target)
     try:
-        proto.ir_version = versions.chosen_ir_version(proto, source, target, ir_version)
+        proto.ir_version = versions.chosen_ir_version(proto, survey.graphs, source, target, ir_version)
     except ValueError as error:
         raise SplitRewriteError(str(error)) from None
 

@@ -92,17 +92,21 @@ class _Step:
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
-    def __init__(self, transition: Transition, registry: Registry, types: frozenset[str] | None) -> None:
+    def __init__(
+        self, transition: Transition, registry: Registry, selection: Selection, types: frozenset[str] | None
+    ) -> None:
         self.transition = transition
         self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
         self.delta = None if transition.older is None else transition.delta
-        self.refusal = self._refusal()
+        self.refusal = self._refusal(selection)
         self.gates_form = self.delta is not None and self.delta.touches_every_node
         self.gates_types = self.delta is not None and not self.delta.fits(types)
 
-    def _refusal(self) -> Unconvertible | None:
+    def _refusal(self, selection: Selection) -> Unconvertible | None:
         """Why no node can take this step."""
         step = self.transition
+        if self.rule is not None and not selection.allows(self.rule.name):
+            return _excluded(self.rule)
         if step.older is None:
             return None
         if step.review is None:
@@ -121,6 +125,10 @@ class _Step:
         """Whether every node takes this step as it is."""
         birth = self.delta is None
         return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
+
+
+def _excluded(rule: Rule) -> Unconvertible:
+    return Unconvertible(f"rule {rule.name} is needed here, and --only or --skip excludes it")
 
 
 class _Route:
@@ -163,12 +171,17 @@ class Engine:
 
     def _convert(self, scope: Scope, target: int) -> None:
         rebuilt: dict[int, list[NodeProto]] = {}
+        untouched: set[str] = set()
         for index, proto in enumerate(scope.graph.node):
+            op_type = proto.op_type
             if proto.domain:
                 if proto.attribute:
                     self._descend(Node(proto, scope, scope.opset, index), target)
                 continue
-            if self._route(proto.op_type, scope.opset, target, False) is None:
+            if op_type in untouched:
+                continue
+            if self._route(op_type, scope.opset, target, False) is None:
+                untouched.add(op_type)
                 continue
             node = Node(proto, scope, scope.opset, index)
             nodes = self._work(node, target)
@@ -245,10 +258,9 @@ class Engine:
             self._decompose(node, transition)
             return
         if step.refusal is not None:
-            raise step.refusal
+            raise Unconvertible(step.refusal.reason, step.refusal.hint)
         opset = node.opset
         if step.rule is not None:
-            self._require_selected(step.rule)
             self._apply(step.rule, node)
             if node.removed or node.op_type != transition.op_type or node.opset not in (opset, transition.opset_after):
                 return  # gone, or on another chain now
@@ -279,7 +291,8 @@ class Engine:
             return
         rule = self._registry.decomposition(step.op_type)
         if rule is not None:
-            self._require_selected(rule)
+            if not self._selection.allows(rule.name):
+                raise _excluded(rule)
             self._apply(rule, node)
             if not node.removed and node.op_type == step.op_type:
                 raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
@@ -289,10 +302,6 @@ class Engine:
         self._change(name, node)
         if not exact:
             self.outcome.inexact.add(name)
-
-    def _require_selected(self, rule: Rule) -> None:
-        if not self._selection.allows(rule.name):
-            raise Unconvertible(f"rule {rule.name} is needed here, and --only or --skip excludes it")
 
     def _apply(self, rule: Rule, node: Node) -> bool:
         """Run the rule; True if it changed the node."""
@@ -344,7 +353,7 @@ class Engine:
             rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name)
         )
         path = transitions.path(op_type, opset, target)
-        steps = tuple(_Step(transition, self._registry, types) for transition in path)
+        steps = tuple(_Step(transition, self._registry, self._selection, types) for transition in path)
         while steps and steps[0].is_free:
             steps = steps[1:]
         if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):

@@ -563,7 +563,10 @@ class Node:
     # -- attributes
 
     def _attribute(self, name: str) -> AttributeProto | None:
-        return next((attribute for attribute in self.proto.attribute if attribute.name == name), None)
+        for attribute in self.proto.attribute:
+            if attribute.name == name:
+                return attribute
+        return None
 
     def has_attr(self, name: str) -> bool:
         return self._attribute(name) is not None

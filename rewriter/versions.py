@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import onnx
 from onnx import GraphProto, TensorProto, helper
 
-from .graph import DEFAULT_DOMAINS, all_graphs
+from .graph import DEFAULT_DOMAINS, GraphLike
 
 _NEEDS_IR = {
     "BFLOAT16": 4,
@@ -29,14 +31,14 @@ def ir_version_of(opset: int) -> int:
     return min(ir for version, ir in rows if version >= opset)
 
 
-def needed_ir_version(model: onnx.ModelProto) -> int:
-    """The oldest IR version that can hold what `model` contains."""
+def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> int:
+    """The oldest IR version that can hold what `model`, and `graphs`, all its graphs, contain."""
     needs = 3
     if model.functions:
         needs = max(needs, 10 if any(getattr(f, "overload", "") for f in model.functions) else 8)
     if model.training_info:
         needs = max(needs, 7)
-    for graph in all_graphs(model):
+    for graph in graphs:
         if not isinstance(graph, GraphProto):
             continue
         inputs = {value.name for value in graph.input}
@@ -58,12 +60,14 @@ def _needed_by_type(number: int) -> int:
         return 3
 
 
-def chosen_ir_version(model: onnx.ModelProto, source: int, target: int, wanted: int | None) -> int:
+def chosen_ir_version(
+    model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None
+) -> int:
     """`wanted`, else lowered on the way down to what the target's onnx release used; never less than the model needs.
 
     Raises ValueError where `wanted` is too low for what the model contains, or unknown to the installed onnx.
     """
-    needs = needed_ir_version(model)
+    needs = needed_ir_version(model, graphs)
     if wanted is not None:
         if wanted < needs:
             raise ValueError(f"--ir-version {wanted}: this model needs at least IR version {needs}")
