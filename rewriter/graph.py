@@ -133,6 +133,10 @@ class Model:
             uses.update(graph.output if isinstance(graph, onnx.FunctionProto) else [value.name for value in graph.output])
         return uses
 
+    def is_read(self, name: str) -> bool:
+        """Whether anything in the model reads `name`, or a rule made something that does."""
+        return self._uses[name] > 0 or name in self.new_uses
+
     def is_read_once(self, name: str) -> bool:
         """Whether the model reads `name` in one place and no rule reads it in another; counted when first asked."""
         return self._uses[name] <= 1 and name not in self.new_uses
@@ -467,6 +471,19 @@ class Scope:
         """The type of a value that a rule made, where the rule knows it better than inference."""
         self._made_types[name] = kind
 
+    def rename_made(self, value: str, name: str) -> bool:
+        """Let the node that makes `value` make `name` instead, if a rule put it into this scope; returns whether it did.
+
+        So the parts of a Split are outputs of the graph themselves, with no Identity between.
+        """
+        if value not in self._made or value in self.outputs or not self.model.is_unique(name):
+            return False
+        node, (_, opset) = self.producers.pop(value), self._made.pop(value)
+        node.output[list(node.output).index(value)] = name
+        self.register(node, opset)
+        self.model.aliases[value] = name
+        return True
+
     def forget(self, node: NodeProto) -> None:
         """The node is gone: its inputs lost a use."""
         self.model.lost_uses.update(filter(None, node.input))
@@ -504,6 +521,7 @@ class Node:
         "scope",
         "settled",
         "source_index",
+        "why",
         "written_for",
     )
 
@@ -524,6 +542,8 @@ class Node:
         """An otherwise exact rule says so where the last bits of this one node's result may differ."""
         self.changed = False
         self.removed = False
+        self.why = ("", "")
+        """What made a rule put this node where one node was, for the user to know if it cannot stay; and a hint."""
         self.settled = False
         """Whether it has gone as far as its rules take it."""
 
@@ -817,7 +837,9 @@ class Node:
         opset = opset or self.written_for
         self.scope.model.new_uses.update(reads(proto))
         self.scope.register(proto, opset)
-        where.append(Node(proto, self.scope, opset))
+        made = Node(proto, self.scope, opset)
+        made.why = self.why
+        where.append(made)
         self.changed = True
 
     def become(self, op_type: str, inputs: Sequence[str], *, opset: int | None = None, **attributes: Any) -> None:
@@ -848,6 +870,10 @@ class Node:
         name, value = self.output(index), self.scope.resolve(value)
         if not name or name == value:
             return
+        if name in self.scope.outputs and self.scope.rename_made(value, name):
+            self.proto.output[index] = ""
+            self.changed = True
+            return
         if name in self.scope.outputs or not self.scope.model.is_unique(name) or not self.scope.model.is_unique(value):
             self.proto.output[index] = ""
             self.after("Identity", [value], outputs=[name])
@@ -858,6 +884,11 @@ class Node:
         self.changed = True
 
     # -- saying things
+
+    def explain(self, why: str, hint: str = "") -> None:
+        """Say why the nodes made from here on are needed ("the sizes 's' are computed at run time"), unless that is known."""
+        if not self.why[0]:
+            self.why = (why, hint)
 
     def leave(self, reason: str) -> None:
         """A simplification ends here, and the report says why."""

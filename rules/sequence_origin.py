@@ -129,7 +129,7 @@ def why_unknown(node: Node, index: int) -> str:
     name = node.scope.resolve(node.input(index))
     home = node.scope.find(name)
     is_stored = home is not None and name in home.initializers
-    return "may be overridden by the caller" if is_stored else "is computed at run time"
+    return "may be overridden by the caller" if is_stored else "is only known at run time"
 
 
 def require_position(node: Node, position: int, low: int, high: int, length: int) -> None:

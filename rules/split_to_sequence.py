@@ -11,6 +11,7 @@ from onnx import TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Left, simplify
+from .sequence_origin import why_unknown
 
 MAX_PARTS = 4096
 """Parts that a node may become where the model does not list their sizes: enough for a sequence unbound step by step, and
@@ -69,7 +70,7 @@ def _sizes(node: Node, axis: int) -> list[int] | tuple[str, int]:
 def _run_time_sizes(node: Node) -> tuple[str, int]:
     shape, name = node.shape(1), node.input(1)
     if shape is None or len(shape) != 1 or not isinstance(length := shape[0], int) or length == 0:
-        raise Left(f"split '{name}' is computed at run time, and how many parts it makes is not known")
+        raise Left(f"split '{name}' {why_unknown(node, 1)}, and so is the number of its parts")
     elem_type = node.elem_type(1)
     if elem_type is None:
         raise Left(f"the type of split '{name}' is unknown, and Split takes only int64")
