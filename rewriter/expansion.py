@@ -1,19 +1,20 @@
 """Operators younger than the target: replaced by their value where it is constant, or by ONNX's own function body.
 
-A body says what an operator means in the words of its schema. Which bodies do not say it right, and have a rule of ours instead,
-is in the rules that are called `rules/decompose_*.py`.
+A body says what an operator means in the words of its schema. Operators whose body does not say it right have a rule of ours
+(`rules/decompose_*.py`), which wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from .graph import DEFAULT_DOMAINS, Node, default_opset, reads, subgraphs
 from .rule import Unconvertible
-from .transitions import OpSchema, schema_at
+from .transitions import schema_at
 
 EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual"})
 """Operators whose body moves or compares data, so that it gives the same to the last bit."""
@@ -32,7 +33,7 @@ def fold(node: Node) -> bool:
 
 def has_body(op_type: str, opset: int) -> bool:
     """Whether the schema of `op_type` at `opset` has a function body."""
-    schema = schema_at(op_type, opset)
+    schema: Any = schema_at(op_type, opset)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
@@ -53,7 +54,7 @@ def expand(node: Node) -> bool:
     return node.op_type in EXACT
 
 
-def _body(schema: OpSchema, node: Node) -> FunctionProto | None:
+def _body(schema: Any, node: Node) -> FunctionProto | None:
     """The body written for the lowest opset: its nodes have the shortest way down."""
     if schema.has_function:
         text = schema.get_function_with_opset_version(min(schema.function_opset_versions))

@@ -2,8 +2,8 @@
 
 Which operators may do so is one table, `CLASSES`. What it rests on:
 
-- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the identity,
-  and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
+- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the
+  identity, and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
 - float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product,
   quotient or square root to float32 and then to the narrow type is the same as rounding it once.
 - Anything else computed in float32 and rounded once at the end may differ from the narrow type in the last bits, and says so.
@@ -37,33 +37,28 @@ class Class(Enum):
     """Floating point only, and the last bits may differ."""
 
 
-CLASSES: dict[str, Class] = {
-    **dict.fromkeys(
-        ("BatchNormalization", "Conv", "ConvTranspose", "DeformConv", "Dropout", "Einsum", "GRU", "Gemm", "GlobalAveragePool")
-        + ("GlobalLpPool", "GridSample", "InstanceNormalization", "LRN", "LSTM", "LpNormalization", "LpPool", "MatMul", "Mean")
-        + ("AveragePool", "MaxRoiPool", "MeanVarianceNormalization", "Pow", "RNN", "RoiAlign", "Det", "STFT", "DFT", "CumSum")
-        + ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare")
-        + ("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf", "Exp", "Log", "Sigmoid", "Sin", "Sinh", "Tan")
-        + ("Tanh", "Celu", "Elu", "HardSigmoid", "HardSwish", "Mish", "Selu", "Softplus", "Softsign", "Softmax", "LogSoftmax")
-        + ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Sum", "Resize", "Upsample", "Shrink", "ThresholdedRelu"),
-        Class.COMPUTES,
+_OPERATORS = {
+    Class.MOVES: (
+        "CenterCropPad Compress Concat DepthToSpace Equal Expand Flatten Gather GatherElements GatherND Identity NonZero "
+        "OneHot Pad Reshape ReverseSequence Scatter ScatterElements ScatterND Shape Size Slice SpaceToDepth Split Squeeze "
+        "Tile Transpose Trilu Unsqueeze Where"
     ),
-    **dict.fromkeys(("Div", "Mod", "Sqrt", "Reciprocal", "LeakyRelu", "PRelu"), Class.DIVIDES),
-    **dict.fromkeys(("Add", "Sub", "Mul", "Neg", "Abs", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"), Class.WRAPS),
-    **dict.fromkeys(
-        ("ArgMax", "ArgMin", "Ceil", "Clip", "Floor", "GlobalMaxPool", "Greater", "GreaterOrEqual", "Hardmax", "IsInf", "IsNaN")
-        + ("Less", "LessOrEqual", "Max", "MaxPool", "MaxUnpool", "Min", "ReduceMax", "ReduceMin", "Relu")
-        + ("Round", "Sign", "TopK", "Unique"),
-        Class.ORDERS,
+    Class.ORDERS: (
+        "ArgMax ArgMin Ceil Clip Floor GlobalMaxPool Greater GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual Max "
+        "MaxPool MaxUnpool Min ReduceMax ReduceMin Relu Round Sign TopK Unique"
     ),
-    **dict.fromkeys(
-        ("CenterCropPad", "Compress", "Concat", "DepthToSpace", "Equal", "Expand", "Flatten", "Gather", "GatherElements", "GatherND")
-        + ("Identity", "NonZero", "OneHot", "Pad", "Reshape", "ReverseSequence", "Scatter", "ScatterElements")
-        + ("ScatterND", "Shape", "Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze")
-        + ("Where",),
-        Class.MOVES,
+    Class.WRAPS: "Abs Add BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Mul Neg Sub",
+    Class.DIVIDES: "Div LeakyRelu Mod PRelu Reciprocal Sqrt",
+    Class.COMPUTES: (
+        "Acos Acosh Asin Asinh Atan Atanh AveragePool BatchNormalization Celu Conv ConvTranspose Cos Cosh CumSum DFT "
+        "DeformConv Det Dropout Einsum Elu Erf Exp GRU Gemm GlobalAveragePool GlobalLpPool GridSample HardSigmoid "
+        "HardSwish InstanceNormalization LRN LSTM Log LogSoftmax LpNormalization LpPool MatMul MaxRoiPool Mean "
+        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow RNN ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
+        "ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign STFT Selu Shrink Sigmoid Sin Sinh Softmax "
+        "SoftmaxCrossEntropyLoss Softplus Softsign Sum Tan Tanh ThresholdedRelu Upsample"
     ),
 }
+CLASSES = {op_type: work for work, op_types in _OPERATORS.items() for op_type in op_types.split()}
 
 _INTEGERS = {  # bits, signed
     **{f"int{bits}": (bits, True) for bits in (2, 4, 8, 16, 32, 64)},
@@ -132,7 +127,7 @@ def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozens
             alone = not parameter.is_homogeneous or "(" in parameter.type_str
             key = f"{is_input} {index}" if alone else parameter.type_str
             types = frozenset(kind[7:-1] for kind in parameter.types if kind.startswith("tensor("))
-            slots, allowed = found.setdefault(key, ([], types))
+            slots, _ = found.setdefault(key, ([], types))
             slots.append(_Slot(name, index, is_input, _element_type(node, name, slots)))
     yield from found.values()
 

@@ -1,0 +1,197 @@
+"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+
+https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
+onnx__ScatterND.html, onnx__ReverseSequence.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, decompose
+from .axes import from_the_front
+from .indices import int64, length, wrapped
+
+MAX_PLACES = 1 << 22
+"""Elements whose places are written into the model as a constant: 32 MB of int64."""
+
+
+def _flat(node: Node, name: str) -> str:
+    return node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat")
+
+
+def _places(node: Node, array: np.ndarray, what: str) -> str:
+    if array.size > MAX_PLACES:
+        raise Unconvertible(f"the places of {array.size} elements would have to be written into the model as a constant")
+    return node.add_constant(array, np.int64, what)
+
+
+def _broadcast_places(shape: tuple[int, ...], output: tuple[int, ...]) -> np.ndarray:
+    """For each element of `output`, the place of the element of `shape` that it is."""
+    return np.broadcast_to(np.arange(prod(shape)).reshape(shape), output)
+
+
+@decompose("Where", opset=8)
+def gather_from_both(node: Node) -> None:
+    """Gather from X and Y, flattened and put one behind the other, at places that the condition moves from Y to X."""
+    shapes = [node.need_shape(index) for index in range(3)]
+    output = tuple(int(dim) for dim in np.broadcast_shapes(*shapes))
+    of_condition, of_x, of_y = (_broadcast_places(shape, output) for shape in shapes)
+    of_y = of_y + prod(shapes[1])
+    both = node.before("Concat", [_flat(node, node.input(1)), _flat(node, node.input(2))], what="both", axis=0)
+    condition = node.before("Cast", [_flat(node, node.input(0))], what="condition", to=TensorProto.INT64)
+    chosen = node.before("Gather", [condition, _places(node, of_condition, "places")], what="chosen", axis=0)
+    moved = node.before("Mul", [chosen, _places(node, of_x - of_y, "way")], what="moved")
+    node.become("Gather", [both, node.before("Add", [moved, _places(node, of_y, "places")], what="places")], axis=0)
+
+
+@decompose("GatherElements", opset=10)
+def gather_flat(node: Node) -> None:
+    """The place of an element in the flattened data: its index times the stride of the axis, plus where the rest of it is."""
+    rank = node.need_rank()
+    (axis,) = from_the_front([node.attr("axis", 0)], rank)
+    size = length(node, node.input(0), axis, "scalar")
+    indices = _from_the_front(node, 1, size)
+    stride = _product(node, node.input(0), range(axis + 1, rank))
+    along = node.before("Mul", [indices, stride], what="along")
+    places = node.before("Add", [along, _rest(node, node.input(1), axis, rank)], what="places")
+    node.become("Gather", [_flat(node, node.input(0)), places], axis=0)
+
+
+def _from_the_front(node: Node, index: int, size: str) -> str:
+    """Input `index`, indices, as int64 and none of them negative; `size` broadcasts to them."""
+    value, bound = node.constant(index), node.scope.constant(size)
+    if value is not None and ((value >= 0).all() or bound is not None):
+        positive = value if bound is None else value + (value < 0) * bound
+        return node.add_constant(positive, np.int64, "indices")
+    indices = node.input(index)
+    if node.need_elem_type(index) != TensorProto.INT64:
+        indices = node.before("Cast", [indices], what="indices", to=TensorProto.INT64)
+    return wrapped(node, indices, TensorProto.INT64, size)
+
+
+def _product(node: Node, name: str, axes: range) -> str:
+    """The number of elements along `axes` of `name`, an int64 scalar."""
+    shape = node.scope.shape(name)
+    known = None if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
+    if known is not None and len(known) == len(axes):
+        return int64(node, prod(known), "stride")
+    sizes = node.before("Concat", [length(node, name, axis) for axis in axes], what="sizes", axis=0)
+    return node.before("ReduceProd", [sizes], what="stride", axes=[0], keepdims=0)
+
+
+def _rest(node: Node, indices: str, axis: int, rank: int) -> str:
+    """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and where it is else."""
+    data = node.input(0)
+    shapes = [node.scope.shape(name) for name in (data, indices)]
+    known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
+    if all(len(dims) == rank for dims in known):
+        strides = [prod(known[0][d + 1 :]) for d in range(rank)]
+        grid = np.indices(known[1])
+        return _places(node, sum(grid[d] * strides[d] for d in range(rank) if d != axis) + np.zeros(known[1]), "places")
+    return _rest_at_run_time(node, indices, axis, rank)
+
+
+def _rest_at_run_time(node: Node, indices: str, axis: int, rank: int) -> str:
+    """As `_rest`: NonZero of ones gives the coordinates of every element."""
+    shape = node.before("Shape", [indices], what="shape")
+    ones = node.before("Expand", [int64(node, 1, "one"), shape], what="ones")
+    coordinates = node.before("NonZero", [ones], what="coordinates")
+    strides = [int64(node, 0, "none") if d == axis else _product(node, node.input(0), range(d + 1, rank)) for d in range(rank)]
+    column = int64(node, [1, 1], "column")
+    cells = [node.before("Reshape", [stride, column], what="stride") for stride in strides]
+    weights = node.before("Concat", cells, what="strides", axis=0) if rank > 1 else cells[0]
+    weighted = node.before("Mul", [coordinates, weights], what="weighted")
+    total = node.before("ReduceSum", [weighted], what="places", axes=[0], keepdims=0)
+    return node.before("Reshape", [total, shape], what="rest")
+
+
+@decompose("GatherND", opset=10)
+def gather_rows(node: Node) -> None:
+    """The first axes of the data become one, along which Gather takes rows."""
+    rank, depth, data = node.need_rank(), _depth(node), node.input(0)
+    places = _row_places(node, depth)
+    if depth == rank:
+        node.become("Gather", [_flat(node, data), places], axis=0)
+        return
+    rows = node.before("Reshape", [_product(node, data, range(depth)), int64(node, [1], "vector")], what="rows")
+    sizes = node.before("Concat", [rows, *(length(node, data, axis) for axis in range(depth, rank))], what="sizes", axis=0)
+    node.become("Gather", [node.before("Reshape", [data, sizes], what="table"), places], axis=0)
+
+
+def _depth(node: Node) -> int:
+    """How many indices lead to one row."""
+    depth = node.need_dimension(-1, 1)
+    if depth == 0:
+        raise Unconvertible("indices of length 0 take the data whole, and older operators cannot express it")
+    return depth
+
+
+def _row_places(node: Node, depth: int) -> str:
+    """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged to one."""
+    data, vector = node.input(0), int64(node, [1], "vector")
+    shape = node.shape()
+    known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]
+    if len(known) == depth:
+        sizes = int64(node, known, "sizes")
+    else:
+        sizes = node.before("Concat", [length(node, data, axis) for axis in range(depth)], what="sizes", axis=0)
+    numbers = [_product(node, data, range(axis + 1, depth)) for axis in range(depth)]
+    cells = [node.before("Reshape", [number, vector], what="stride") for number in numbers]
+    strides = node.before("Concat", cells, what="strides", axis=0)
+    weighted = node.before("Mul", [_from_the_front(node, 1, sizes), strides], what="weighted")
+    return node.before("ReduceSum", [weighted], what="places", axes=[node.need_rank(1) - 1], keepdims=0)
+
+
+@decompose("ScatterND", opset=10)
+def scatter_rows(node: Node) -> None:
+    """Scatter along the flattened data, one index for each element of the updates."""
+    rank, depth, data = node.need_rank(), _depth(node), node.input(0)
+    inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
+    if inner > MAX_PLACES:
+        raise Unconvertible(f"the places of {inner} elements would have to be written into the model as a constant")
+    rows = node.before("Reshape", [_row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
+    starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
+    places = node.before("Add", [starts, int64(node, list(range(inner)), "in_row")], what="places")
+    flat = [_flat(node, name) for name in (data, places, node.input(2))]
+    scattered = node.before("Scatter", flat, what="scattered", axis=0)
+    node.become("Reshape", [scattered, node.before("Shape", [data], what="shape")])
+
+
+@decompose("Scatter", opset=8)
+def gather_updated(node: Node) -> None:
+    """Below 9, where the indices are constant: a Gather from the data with the updates behind it."""
+    indices = node.const_input(1, "the indices").astype(np.int64)
+    shape, axis = node.need_shape(), node.attr("axis", 0)
+    places = np.arange(prod(shape)).reshape(shape)
+    grid = list(np.indices(indices.shape))
+    grid[axis] = indices
+    places[tuple(grid)] = prod(shape) + np.arange(indices.size).reshape(indices.shape)
+    both = node.before("Concat", [_flat(node, node.input(0)), _flat(node, node.input(2))], what="both", axis=0)
+    node.become("Gather", [both, _places(node, places, "places")], axis=0)
+
+
+@decompose("ReverseSequence", opset=9)
+def gather_mirrored(node: Node) -> None:
+    """Within its length, an element of a sequence comes from the mirrored place; behind it, from its own."""
+    shape = node.need_shape()
+    batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    grid = np.indices(shape)
+    time = int64(node, list(range(shape[time_axis])), "time")
+    lengths = node.before("Cast", [node.input(1)], what="lengths", to=TensorProto.INT64)
+    lengths = node.before("Reshape", [lengths, int64(node, [-1, 1], "column")], what="lengths")
+    inside = node.before("Less", [time, lengths], what="inside")
+    inside = node.before("Cast", [inside], what="inside", to=TensorProto.INT64)
+    # length - 1 - 2 * time is the way from an element to its mirror image
+    twice = int64(node, [2 * t + 1 for t in range(shape[time_axis])], "twice")
+    way = node.before("Mul", [inside, node.before("Sub", [lengths, twice], what="way")], what="way")
+    cells = _places(node, grid[batch_axis] * shape[time_axis] + grid[time_axis], "cells")
+    way = node.before("Gather", [_flat(node, way), cells], what="way", axis=0)
+    way = node.before("Mul", [way, int64(node, strides[time_axis], "stride")], what="way")
+    own = _places(node, np.arange(prod(shape)).reshape(shape), "own")
+    node.become("Gather", [_flat(node, node.input(0)), node.before("Add", [way, own], what="places")], axis=0)

@@ -1,0 +1,118 @@
+"""Arithmetic on whole numbers that came late: Mod, BitShift, and the bitwise operators.
+
+https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitwiseAnd.html, …
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, decompose
+from .indices import int64
+
+_BITS: dict[int, int] = {
+    TensorProto.INT8: 8,
+    TensorProto.UINT8: 8,
+    TensorProto.INT16: 16,
+    TensorProto.UINT16: 16,
+    TensorProto.INT32: 32,
+    TensorProto.UINT32: 32,
+    TensorProto.INT64: 64,
+    TensorProto.UINT64: 64,
+}
+_UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
+
+
+def _as(node: Node, name: str, elem_type: int) -> str:
+    """`name` as int64, or as uint64, which int64 does not hold."""
+    wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
+    return name if elem_type == wide else node.before("Cast", [name], what="wide", to=wide)
+
+
+def _finish(node: Node, value: str, elem_type: int) -> None:
+    """Let the node give `value`, int64 or uint64, as `elem_type`."""
+    node.become("Cast", [value], to=elem_type)
+
+
+@decompose("Mod", opset=9)
+def remainder_of_division(node: Node) -> None:
+    """a - (a / b) * b has the sign of a; where fmod is 0 and it has not the sign of b, b is added."""
+    elem_type = node.need_elem_type()
+    if elem_type not in _BITS:
+        raise Unconvertible("the remainder of floating point numbers cannot be computed exactly by older operators")
+    a, b = (_as(node, name, elem_type) for name in node.inputs)
+    quotient = node.before("Div", [a, b], what="quotient")
+    rest = node.before("Sub", [a, node.before("Mul", [quotient, b], what="multiple")], what="rest")
+    if node.attr("fmod", 0) == 0 and elem_type not in _UNSIGNED:
+        rest = _with_sign_of(node, rest, b)
+    _finish(node, rest, elem_type)
+
+
+def _with_sign_of(node: Node, rest: str, b: str) -> str:
+    """Signs are tested in float: no rounding changes a sign, nor a product that is zero."""
+    signs = [node.before("Cast", [name], what="sign", to=TensorProto.FLOAT) for name in (rest, b)]
+    product = node.before("Mul", signs, what="signs")
+    differ = node.before("Less", [product, node.add_constant(0, np.float32, "zero")], what="differ")
+    once = node.before("Cast", [differ], what="once", to=TensorProto.INT64)
+    return node.before("Add", [rest, node.before("Mul", [once, b], what="shift")], what="wrapped")
+
+
+@decompose("BitShift", opset=9)
+def times_power_of_two(node: Node) -> None:
+    """A shift by n multiplies with, or divides by, 2**n, which is looked up in a table."""
+    elem_type = node.need_elem_type()
+    if elem_type not in _UNSIGNED:
+        raise Unconvertible("a shift of signed integers is not defined before opset 28")
+    bits = _BITS[elem_type]
+    wide = np.uint64 if elem_type == TensorProto.UINT64 else np.int64
+    powers = node.add_constant([2**n for n in range(bits)], wide, "powers")
+    by = node.before("Cast", [node.input(1)], what="by", to=TensorProto.INT64)
+    power = node.before("Gather", [powers, by], what="power", axis=0)
+    operator = "Mul" if node.attr("direction") == "LEFT" else "Div"
+    _finish(node, node.before(operator, [_as(node, node.input(0), elem_type), power], what="shifted"), elem_type)
+
+
+@decompose("BitwiseNot", opset=13)
+def subtract_from_all_ones(node: Node) -> None:
+    """All ones minus the number: -1 - x where it is signed."""
+    elem_type = node.need_elem_type()
+    ones = 2 ** _BITS[elem_type] - 1 if elem_type in _UNSIGNED else -1
+    all_ones = node.add_constant(ones, helper.tensor_dtype_to_np_dtype(elem_type), "ones")
+    node.become("Sub", [all_ones, node.input(0)], opset=14)
+
+
+@decompose(("BitwiseAnd", "BitwiseOr", "BitwiseXor"), opset=13)
+def bit_by_bit(node: Node) -> None:
+    """The bits along a new last axis, as int64; what the operator does to two bits is arithmetic; their weighted sum."""
+    elem_type = node.need_elem_type()
+    signed, bits = elem_type not in _UNSIGNED or elem_type == TensorProto.UINT64, _BITS[elem_type]
+    a, b = (_bits(node, name, bits, signed) for name in node.inputs)
+    both = node.before("Mul", [a, b], what="both")
+    result = both
+    if node.op_type != "BitwiseAnd":
+        times = both if node.op_type == "BitwiseOr" else node.before("Add", [both, both], what="twice")
+        result = node.before("Sub", [node.before("Add", [a, b], what="either"), times], what="bits")
+    weights = [2**n for n in range(bits - signed)] + ([-(2 ** (bits - 1))] if signed else [])
+    weighted = node.before("Mul", [result, int64(node, weights, "weights")], what="weighted")
+    total = node.before("ReduceSum", [weighted, int64(node, [-1], "last")], what="sum", keepdims=0)
+    _finish(node, total, elem_type)
+
+
+def _bits(node: Node, name: str, bits: int, signed: bool) -> str:
+    """The bits of `name`, lowest first, along a new last axis. uint64 is read as the int64 of the same bits."""
+    number = node.before("Cast", [name], what="wide", to=TensorProto.INT64)
+    number = node.before("Unsqueeze", [number, int64(node, [-1], "last")], what="column")
+    sign = ""
+    if signed:
+        negative = node.before("Less", [number, int64(node, 0, "zero")], what="negative")
+        sign = node.before("Cast", [negative], what="sign", to=TensorProto.INT64)
+        lowest = node.before("Mul", [sign, int64(node, -(2 ** (bits - 1)), "lowest")], what="offset")
+        number = node.before("Sub", [number, lowest], what="low_bits")
+    powers = int64(node, [2**n for n in range(bits - signed)], "powers")
+    shifted = node.before("Div", [number, powers], what="shifted")
+    two = int64(node, 2, "two")
+    even = node.before("Mul", [node.before("Div", [shifted, two], what="half"), two], what="even")
+    low = node.before("Sub", [shifted, even], what="bits")
+    return node.before("Concat", [low, sign], what="bits", axis=-1) if signed else low
