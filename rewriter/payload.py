@@ -28,15 +28,22 @@ KEPT_INT64 = 1 << 16  # bytes
 
 RAW_DATA = TensorProto.RAW_DATA_FIELD_NUMBER
 _EXTERNAL_DATA = TensorProto.EXTERNAL_DATA_FIELD_NUMBER
-_FLOATS = {TensorProto.FLOAT_DATA_FIELD_NUMBER: 4, TensorProto.DOUBLE_DATA_FIELD_NUMBER: 8}
-PACKED_FIELDS = frozenset(
-    {
-        *_FLOATS,
-        TensorProto.INT32_DATA_FIELD_NUMBER,
-        TensorProto.INT64_DATA_FIELD_NUMBER,
-        TensorProto.UINT64_DATA_FIELD_NUMBER,
-    }
-)
+_FLOATS = {TensorProto.FLOAT_DATA_FIELD_NUMBER, TensorProto.DOUBLE_DATA_FIELD_NUMBER}
+_VARINTS = {
+    TensorProto.INT32_DATA_FIELD_NUMBER,
+    TensorProto.INT64_DATA_FIELD_NUMBER,
+    TensorProto.UINT64_DATA_FIELD_NUMBER,
+}
+CUT_FIELDS = {RAW_DATA} | _FLOATS | _VARINTS
+_TYPED_FIELDS: dict[int, int] = {
+    TensorProto.FLOAT: TensorProto.FLOAT_DATA_FIELD_NUMBER,
+    TensorProto.COMPLEX64: TensorProto.FLOAT_DATA_FIELD_NUMBER,
+    TensorProto.DOUBLE: TensorProto.DOUBLE_DATA_FIELD_NUMBER,
+    TensorProto.COMPLEX128: TensorProto.DOUBLE_DATA_FIELD_NUMBER,
+    TensorProto.INT64: TensorProto.INT64_DATA_FIELD_NUMBER,
+    TensorProto.UINT32: TensorProto.UINT64_DATA_FIELD_NUMBER,
+    TensorProto.UINT64: TensorProto.UINT64_DATA_FIELD_NUMBER,
+}
 DATA_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
 # By number, because the oldest supported onnx has no names for the youngest types: bits of an element in raw data, dtype.
@@ -69,11 +76,11 @@ _TYPES = {
     27: (6, "float6_e2m3fn"),
     28: (6, "float6_e3m2fn"),
 }
-_COMPLEX = (TensorProto.COMPLEX64, TensorProto.COMPLEX128)
+_WINDOW = 1 << 20  # bytes
 
 
 def label(tensor: TensorProto) -> str:
-    return f"tensor '{tensor.name}'" if tensor.name else "a tensor without a name"
+    return f"tensor {tensor.name!r}" if tensor.name else "a tensor without a name"
 
 
 def element_bits(tensor: TensorProto) -> int:
@@ -224,15 +231,14 @@ def is_cut(tensor: TensorProto) -> bool:
     return is_external(tensor) and any(entry.value == MARK for entry in tensor.external_data)
 
 
+def typed_field(tensor: TensorProto) -> int:
+    """The field that holds the elements of `tensor` if they are not raw data."""
+    return _TYPED_FIELDS.get(tensor.data_type, TensorProto.INT32_DATA_FIELD_NUMBER)
+
+
 def has_raw_layout(tensor: TensorProto, field: int) -> bool:
     """Whether the bytes of `field` are those that raw data would have."""
-    matching: dict[int, int] = {
-        TensorProto.FLOAT: TensorProto.FLOAT_DATA_FIELD_NUMBER,
-        TensorProto.COMPLEX64: TensorProto.FLOAT_DATA_FIELD_NUMBER,
-        TensorProto.DOUBLE: TensorProto.DOUBLE_DATA_FIELD_NUMBER,
-        TensorProto.COMPLEX128: TensorProto.DOUBLE_DATA_FIELD_NUMBER,
-    }
-    return field == RAW_DATA or matching.get(tensor.data_type) == field
+    return field == RAW_DATA or (field in _FLOATS and field == typed_field(tensor))
 
 
 def external_entries(tensor: TensorProto) -> dict[str, str]:
@@ -285,10 +291,12 @@ def cut_payload(tensor: TensorProto, model: SourceFile) -> Payload:
     if any(tensor.HasField(n) if n == "raw_data" else len(getattr(tensor, n)) for n in DATA_FIELDS):
         raise InvalidModelError(f"{label(tensor)}: has two payloads")
     payload = Payload(model, int(entries["offset"]), int(entries["length"]), int(entries["field"]))
-    if payload.field == RAW_DATA:
+    if has_raw_layout(tensor, payload.field):
         _require_length(tensor, payload.length)
-    elif payload.field in _FLOATS:
-        _require_count(tensor, payload.length // _FLOATS[payload.field])
+    elif payload.field != typed_field(tensor):
+        raise InvalidModelError(f"{label(tensor)}: has its data in a field that is not for its element type")
+    else:
+        _require_varints(tensor, payload)
     return payload
 
 
@@ -312,10 +320,23 @@ def _require_length(tensor: TensorProto, length: int) -> None:
         )
 
 
-def _require_count(tensor: TensorProto, count: int) -> None:
-    per_element = 2 if tensor.data_type in _COMPLEX else 1
-    if count != element_count(tensor) * per_element:
-        raise InvalidModelError(f"{label(tensor)}: has {count} values, which do not fit its shape {list(tensor.dims)}")
+def _require_varints(tensor: TensorProto, payload: Payload) -> None:
+    """Neither protobuf nor onnx will see these packed integers, so that one broken byte would pass as a model."""
+    count = unfinished = 0
+    with payload.file.opened() as descriptor:
+        source = wire.FileSource(descriptor, payload.file.size)
+        end = payload.offset + payload.length
+        for start in range(payload.offset, end, _WINDOW):
+            window = np.frombuffer(source.read(start, min(start + _WINDOW, end)), np.uint8)
+            last_bytes = np.flatnonzero(window < 0x80)
+            lengths = np.diff(last_bytes, prepend=-1 - unfinished)
+            if np.any(lengths > 10):
+                raise InvalidModelError(f"{label(tensor)}: has a packed integer of more than ten bytes")
+            count += len(last_bytes)
+            unfinished = len(window) - 1 - last_bytes[-1] if len(last_bytes) else unfinished + len(window)
+    needed = raw_length(tensor) if element_bits(tensor) in (2, 4) else element_count(tensor)
+    if unfinished or count != needed:
+        raise InvalidModelError(f"{label(tensor)}: has {count} packed integers, its type and shape take {needed}")
 
 
 def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
@@ -335,13 +356,14 @@ def raw_bytes(tensor: TensorProto) -> bytes:
     if tensor.HasField("raw_data"):
         _require_length(tensor, len(tensor.raw_data))
         return tensor.raw_data
-    if tensor.data_type in (TensorProto.FLOAT, TensorProto.COMPLEX64):
+    field = typed_field(tensor)
+    if field == TensorProto.FLOAT_DATA_FIELD_NUMBER:
         values = np.array(tensor.float_data, dtype="<f4")
-    elif tensor.data_type in (TensorProto.DOUBLE, TensorProto.COMPLEX128):
+    elif field == TensorProto.DOUBLE_DATA_FIELD_NUMBER:
         values = np.array(tensor.double_data, dtype="<f8")
-    elif tensor.data_type == TensorProto.INT64:
+    elif field == TensorProto.INT64_DATA_FIELD_NUMBER:
         values = np.array(tensor.int64_data, dtype="<i8")
-    elif tensor.data_type in (TensorProto.UINT32, TensorProto.UINT64):
+    elif field == TensorProto.UINT64_DATA_FIELD_NUMBER:
         values = np.array(tensor.uint64_data, dtype="<u8").astype(f"<u{element_bits(tensor) // 8}")
     else:
         bits = element_bits(tensor)

@@ -10,11 +10,10 @@ from onnx import ModelProto, TensorProto
 from . import wire
 from .errors import InvalidModelError
 from .payload import (
+    CUT_FIELDS,
     CUT_FROM,
     DATA_FIELDS,
     MARK,
-    PACKED_FIELDS,
-    RAW_DATA,
     SourceFile,
     is_external,
     is_kept,
@@ -89,7 +88,7 @@ class _Mark(bytes):
 
 def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes | wire.Piece] | None:
     big = list(wire.fields(source, start, stop, CUT_FROM))
-    if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in {RAW_DATA, *PACKED_FIELDS}:
+    if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in CUT_FIELDS:
         return None
     payload = big[0]
     before, after = wire.Span(start, payload.head), wire.Span(payload.stop, stop)

@@ -90,6 +90,16 @@ def everywhere() -> ModelProto:
     return model
 
 
+def field(number: int, content: bytes) -> bytes:
+    """A length-delimited field on the wire."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    groups = [value >> shift & 0x7F for shift in range(0, max(value.bit_length(), 1), 7)]
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+
+
 def tensors_of(message: object) -> Iterator[TensorProto]:
     """Every TensorProto in a message, found by looking at every field."""
     if isinstance(message, TensorProto):

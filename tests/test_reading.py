@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from split_rewrite.rewriter import InvalidModelError, reading, wire
+from split_rewrite.rewriter import InvalidModelError, reading
 from split_rewrite.rewriter.payload import MARK, is_cut
 from split_rewrite.rewriter.storage import read
-from storage_models import everywhere, runnable, tensors_of
+from storage_models import everywhere, field, runnable, tensors_of
 
 
 @pytest.fixture(params=["parsed whole", "scanned"])
@@ -25,10 +25,6 @@ def either_way(request, monkeypatch):
 @pytest.fixture
 def scanned(monkeypatch):
     monkeypatch.setattr(reading, "PARSED_WHOLE", 0)
-
-
-def field(number: int, content: bytes) -> bytes:
-    return wire.header(number, len(content)) + content
 
 
 def nested_graphs(levels: int) -> bytes:

@@ -14,7 +14,7 @@ from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.payload import is_cut, is_external
 from split_rewrite.rewriter.skeleton import Skeleton
 from split_rewrite.rewriter.storage import read
-from storage_models import everywhere, noise, runnable, tensors_of, to_external
+from storage_models import everywhere, field, noise, runnable, tensors_of, to_external
 
 
 @pytest.fixture(autouse=True)
@@ -107,6 +107,7 @@ MISFITS = {
     "raw data too long, cut out": TensorProto(name="w", data_type=1, dims=[2000], raw_data=bytes(8004)),
     "too few numbers": TensorProto(name="w", data_type=1, dims=[4], float_data=[1, 2, 3]),
     "too many numbers, cut out": TensorProto(name="w", data_type=1, dims=[2000], float_data=[1] * 2001),
+    "half a number, cut out": TensorProto(name="w", data_type=1, dims=[2000], raw_data=bytes(7999)),
     "too many integers, cut out": TensorProto(name="w", data_type=6, dims=[2000], int32_data=[1] * 8001),
     "numbers in the field of another type": TensorProto(name="w", data_type=1, dims=[4], double_data=[1] * 4),
     "numbers in the field of another type, cut out": TensorProto(name="w", data_type=7, dims=[4], float_data=[1] * 4000),
@@ -125,6 +126,27 @@ def test_refuses_data_that_does_not_fit(tmp_path, tensor):
     skeleton, (tensor,) = saved(tmp_path, tensor)
     with pytest.raises(InvalidModelError, match="tensor 'w': "):
         skeleton.array(tensor)
+
+
+BROKEN_INTEGERS = {
+    "no end at all": b"\xff" * 8000,
+    "no end of the last": bytes(7999) + b"\x80",
+    "one of eleven bytes": b"\x80" * 10 + b"\x01" + bytes(7999),
+    "one across the border of what is read at once": bytes((1 << 20) - 5) + b"\x80" * 10 + bytes(8000),
+}
+
+
+@pytest.mark.parametrize("data", BROKEN_INTEGERS.values(), ids=BROKEN_INTEGERS.keys())
+def test_refuses_packed_integers_that_protobuf_would_not_parse(tmp_path, data):
+    """Cut out, they are not seen by protobuf."""
+    head = TensorProto(name="w", data_type=TensorProto.INT32, dims=[8000]).SerializeToString()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(field(7, field(5, head + field(TensorProto.INT32_DATA_FIELD_NUMBER, data))))
+    with pytest.raises(Exception, match="parsing"):
+        onnx.load(path)
+    skeleton = read(path)
+    with pytest.raises(InvalidModelError, match="tensor 'w': has "):
+        skeleton.array(skeleton.proto.graph.initializer[0])
 
 
 def test_refuses_a_file_that_changed_meanwhile(tmp_path):
