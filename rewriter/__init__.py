@@ -12,13 +12,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .driver import ConversionResult, Options, convert_file, convert_version, round_trip, simplify
+    from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report import Report
     from .samples import Samples
 
 _MODULES = {
-    "driver": ("ConversionResult", "Options", "convert_file", "convert_version", "round_trip", "simplify"),
+    "driver": (
+        "ConversionResult",
+        "Options",
+        "check_convertible",
+        "convert_file",
+        "convert_version",
+        "round_trip",
+        "simplify",
+    ),
     "errors": ("Blocker", "CheckError", "CompareError", "InvalidModelError", "SplitRewriteError", "UnconvertibleError"),
     "report": ("Report",),
     "samples": ("Samples",),
@@ -35,6 +43,7 @@ __all__ = [
     "Samples",
     "SplitRewriteError",
     "UnconvertibleError",
+    "check_convertible",
     "convert_file",
     "convert_version",
     "round_trip",

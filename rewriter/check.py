@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import onnx
 from onnx import TensorProto
 
-from . import inference
+from . import inference, misstamped
 from .errors import CheckError, InvalidModelError
 from .graph import GRAPH_HOLDERS, Model, Node, Scope
 from .isolate import Crashed, run_isolated
@@ -31,12 +31,18 @@ def check_opset(opset: int, target: int | None) -> None:
 def check_input(model: Model) -> None:
     """Raises InvalidModelError, naming the node, where the input is not a valid model of the opset that it declares."""
     onnx.defs.has("Split")  # onnx builds its schemas on first use, 10 ms: here once, not in each child
-    for scope in (model.main, *model.functions):
-        _check_scope(scope)
     full = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
-    failure = checker_failure(model.original, full=full)
-    if failure:
-        raise InvalidModelError(f"the input is not a valid model: {failure}")
+    try:
+        for scope in (model.main, *model.functions):
+            _check_scope(scope)
+        failure = checker_failure(model.original, full=full)
+        if failure:
+            raise InvalidModelError(f"the input is not a valid model: {failure}")
+    except InvalidModelError:
+        stranger = misstamped.describe(model.survey.graphs, model.main.opset)
+        if not stranger:
+            raise
+        raise InvalidModelError(f"the input is not a valid model: {stranger}") from None
 
 
 def check_result(serialized: bytes, original: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,9 @@ import onnx
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import check, versions
 from .engine import Engine, Outcome, Selection
-from .errors import CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+from .errors import Blocker, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
 from .graph import DEFAULT_DOMAINS, Model, Survey, default_opset
+from .reach import find_reach
 from .report import Report
 from .rule import registry
 from .skeleton import Skeleton
@@ -33,9 +35,10 @@ RTOL, ATOL = 1e-4, 1e-5
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may ask for. `target_opset` None keeps the model's own opset."""
+    """What a caller may ask for. `target_opset` None keeps the model's own opset; `assume_opset` overrules what the model says."""
 
     target_opset: int | None = None
+    assume_opset: int | None = None
     ir_version: int | None = None
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
@@ -135,38 +138,93 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
+def check_convertible(
+    model: onnx.ModelProto | str | os.PathLike[str], target_opset: int | None, *, options: Options | None = None
+) -> Report:
+    """A dry run: what `convert_version` would do and refuse, without checking, comparing or writing a result.
+
+    The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
+    Raises: InvalidModelError where the input is not valid.
+    """
+    options = _with(options, target_opset=target_opset)
+    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
+    job = _Job(skeleton, options)
+    job.check_input()
+
+    def dry_run(opset: int | None) -> Outcome:
+        copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
+        return job.run(job.model_of(copy, opset), opset)
+
+    outcome = dry_run(job.target)
+    report = job.report(outcome)
+    report.blockers = _blockers(outcome, options.strict)
+    if job.source is not None:
+        report.reach = find_reach(job.source, newest_opset(), dry_run)
+    return report
+
+
 def _convert(skeleton: Skeleton, options: Options) -> Report:
     """Convert the skeleton in place. Raises when anything is in the way."""
-    proto = skeleton.proto
-    _require_rules((*options.only, *options.skip))
-    source = _source_opset(proto)
-    target = source if options.target_opset is None else options.target_opset
-    if source is not None:
-        check.check_opset(source, target)
-    source_ir = proto.ir_version
-    overwrite_input_shapes(proto, options.overwrite_input_shapes)
-    model = Model(skeleton, constants_as_initializers=_may_add_initializers(proto, source, target))
-    check.check_input(model)
-    outcome = Engine(model, target, registry, Selection(options.only, options.skip)).run()
-    _refuse(outcome, options.strict)
-    survey = Survey(proto)
-    if source is not None and target is not None:
-        _stamp(proto, survey, source, target, options.ir_version)
+    job = _Job(skeleton, options)
+    job.check_input()
+    outcome = job.run(job.model, job.target)
+    blockers = _blockers(outcome, options.strict)
+    if blockers:
+        raise UnconvertibleError(blockers)
+    report = job.report(outcome)
+    report.operators_after = job.stamp()
+    report.ir_version = skeleton.proto.ir_version
     result = skeleton.checkable()
-    if result != model.original:
-        check.check_result(result, model.original)
-    return Report(
-        source_opset=source,
-        target_opset=target,
-        source_ir_version=source_ir,
-        ir_version=proto.ir_version,
-        operators_before=model.survey.operators,
-        operators_after=survey.operators,
-        changes=outcome.changes,
-        inexact=outcome.inexact,
-        remarks=outcome.remarks,
-        checked=f"onnx.checker {onnx.__version__}, full check",
-    )
+    if result != job.model.original:
+        check.check_result(result, job.model.original)
+    report.checked = f"onnx.checker {onnx.__version__}, full check"
+    return report
+
+
+class _Job:
+    """One model and what is asked for it, validated."""
+
+    def __init__(self, skeleton: Skeleton, options: Options) -> None:
+        _require_rules((*options.only, *options.skip))
+        self._options = options
+        self._proto = skeleton.proto
+        if options.assume_opset is not None:
+            versions.stamp(self._proto, options.assume_opset)
+        self.source = _source_opset(self._proto)
+        self.target = self.source if options.target_opset is None else options.target_opset
+        if self.source is not None:
+            check.check_opset(self.source, self.target)
+        self._source_ir = self._proto.ir_version
+        overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
+        self.model = self.model_of(skeleton, self.target)
+
+    def model_of(self, skeleton: Skeleton, target: int | None) -> Model:
+        return Model(skeleton, constants_as_initializers=_may_add_initializers(skeleton.proto, self.source, target))
+
+    def check_input(self) -> None:
+        check.check_input(self.model)
+
+    def run(self, model: Model, target: int | None) -> Outcome:
+        return Engine(model, target, registry, Selection(self._options.only, self._options.skip)).run()
+
+    def stamp(self) -> Counter[str]:
+        """Write the versions into the model; returns how often each operator is in it now."""
+        survey = Survey(self._proto)
+        if self.source is not None and self.target is not None:
+            _stamp(self._proto, survey, self.source, self.target, self._options.ir_version)
+        return survey.operators
+
+    def report(self, outcome: Outcome) -> Report:
+        return Report(
+            source_opset=self.source,
+            target_opset=self.target,
+            source_ir_version=self._source_ir,
+            ir_version=self._source_ir,
+            operators_before=self.model.survey.operators,
+            changes=outcome.changes,
+            inexact=outcome.inexact,
+            remarks=outcome.remarks,
+        )
 
 
 def _source_opset(proto: onnx.ModelProto) -> int | None:
@@ -192,12 +250,10 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
     return proto.ir_version >= 4 and versions.ir_version_of(target) >= 4
 
 
-def _refuse(outcome: Outcome, strict: bool) -> None:
-    if outcome.blockers:
-        raise UnconvertibleError(outcome.blockers)
-    cautions = [remark for remark in outcome.remarks if remark.kind == "caution"]
-    if strict and cautions:
-        raise UnconvertibleError([remark.as_blocker() for remark in cautions])
+def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
+    """What is in the way: with `strict`, cautions are."""
+    cautions = [remark for remark in outcome.remarks if strict and remark.kind == "caution"]
+    return outcome.blockers or [remark.as_blocker() for remark in cautions]
 
 
 def _stamp(proto: onnx.ModelProto, survey: Survey, source: int, target: int, ir_version: int | None) -> None:

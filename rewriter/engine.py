@@ -326,7 +326,10 @@ class Engine:
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
         reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
-        self._blocked.append((node.proto, Blocker(*origin, node.scope.where, transition, reason, refusal.hint)))
+        why, hint = node.why
+        if why:
+            reason = f"{why}: {reason}"
+        self._blocked.append((node.proto, Blocker(*origin, node.scope.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.scope.where))

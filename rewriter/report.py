@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .compare import Comparison
     from .engine import Change, Remark
+    from .errors import Blocker
+    from .reach import Reach
     from .rule import Rule
 
 
@@ -29,6 +31,10 @@ class Report:
     inexact: set[str] = field(default_factory=set)
     """Rules among them whose results may differ in the last bits."""
     remarks: list[Remark] = field(default_factory=list)
+    blockers: list[Blocker] = field(default_factory=list)
+    """What a dry run found in the way of the target."""
+    reach: Reach | None = None
+    """The opsets that a dry run found within reach."""
     checked: str = ""
     comparison: Comparison | None = None
 

@@ -126,12 +126,15 @@ def spell_out_parts(node: Node) -> None:
 
 def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
     """`equal_sizes` of the dimension that the data turns out to have."""
+    dimension = node.dimension(axis)
+    label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
+    node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
     shape = node.before("Shape", [node.input(0)], what="shape")
-    dimension = node.before("Gather", [shape, node.add_constant([axis], np.int64, "axis")], what="dim", axis=0)
-    rounded_up = node.before("Add", [dimension, node.add_constant([parts - 1], np.int64, "round_up")], what="rounded_up")
+    length = node.before("Gather", [shape, node.add_constant([axis], np.int64, "axis")], what="dim", axis=0)
+    rounded_up = node.before("Add", [length, node.add_constant([parts - 1], np.int64, "round_up")], what="rounded_up")
     size = node.before("Div", [rounded_up, node.add_constant([parts], np.int64, "parts")], what="size")
     before_last = node.before("Mul", [size, node.add_constant([parts - 1], np.int64, "before_last")], what="used")
-    last = node.before("Sub", [dimension, before_last], what="last")
+    last = node.before("Sub", [length, before_last], what="last")
     return node.before("Concat", [size] * (parts - 1) + [last], what="split", axis=0)
 
 
@@ -153,6 +156,7 @@ def sizes_to_attribute(node: Node) -> None:
 def _slice_at_run_time(node: Node) -> None:
     """One Slice a part, from the end of the one before; written for opset 12, possible down to 10."""
     data, sizes = node.input(0), node.input(1)
+    node.explain(f"the sizes '{sizes}' are computed at run time")
     axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
     first = node.add_constant([0], np.int64, "zero")
     start = node.add_constant([0], np.int64, "zero")

@@ -1,0 +1,53 @@
+"""How far down and up a model can go, and what stops it there: dry runs of the engine on copies of the skeleton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .engine import Outcome
+from .errors import Blocker
+
+DryRun = Callable[[int], Outcome]
+"""Takes a copy of the model to an opset and tells the outcome."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The lowest and the highest opset that a model can be converted to; `below` and `above` stop it from going further."""
+
+    lowest: int
+    highest: int
+    below: tuple[Blocker, ...]
+    above: tuple[Blocker, ...]
+
+
+def find_reach(source: int, newest: int, dry_run: DryRun) -> Reach:
+    """`source` is the opset of the model, `newest` the last one that the installed onnx knows."""
+    lowest, below = _furthest(source, 1, dry_run)
+    highest, above = _furthest(source, newest, dry_run)
+    return Reach(lowest, highest, below, above)
+
+
+def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Blocker, ...]]:
+    """The opset nearest to `limit` that the model reaches, and what stops it there.
+
+    Each blocker names the step that it could not take, so the first run tells where to stop; the next ones confirm it (a rule
+    may choose another way for another target).
+    """
+    reached, stops = limit, ()
+    while reached != source:
+        blockers = dry_run(reached).blockers
+        if not blockers:
+            break
+        up = limit > source
+        last = [_last_opset(blocker, source) for blocker in blockers]
+        reached = min(last) if up else max(last)
+        stops = tuple(blocker for blocker, opset in zip(blockers, last, strict=True) if opset == reached)
+    return reached, stops
+
+
+def _last_opset(blocker: Blocker, source: int) -> int:
+    """The last opset in whose form the blocked node is: the left side of "18→17"."""
+    last, arrow, _ = blocker.transition.partition("→")
+    return int(last) if arrow else source
