@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from .compare import Comparison
@@ -53,7 +53,7 @@ class Report:
 
 def summary(report: Report) -> str:
     """The report as a short table, its lines ended by newlines but for the last."""
-    left = sum(remark.kind == "left" for remark in report.remarks)
+    left = len(_remarks(report, "left"))
     rows = [
         ("opset", _step(report.source_opset, report.target_opset)),
         ("IR version", _step(report.source_ir_version, report.ir_version)),
@@ -67,16 +67,22 @@ def summary(report: Report) -> str:
 
 
 def warnings(report: Report) -> Iterator[str]:
-    """What the user has to know although the conversion succeeded."""
-    yield from (str(remark) for remark in report.remarks if remark.kind == "caution")
+    """What the user has to know although the conversion succeeded: what is true of many nodes, once."""
+    alike: dict[tuple[str, str], list[Remark]] = {}
+    for remark in _remarks(report, "caution"):
+        alike.setdefault((remark.op_type, remark.message), []).append(remark)
+    for (op_type, message), (first, *others) in alike.items():
+        more = f" and {len(others):,} more" if others else ""
+        yield f"{op_type} '{first.node}' ({first.where}){more}: {message}"
     if report.comparison is not None and report.comparison.status == "not compared":
         yield f"the result was not compared: {report.comparison.reason}"
 
 
 def details(report: Report) -> Iterator[str]:
-    """What each rule changed, what was left and why, and how each output compared."""
+    """What each rule changed, the remarks on each node, and how each output compared."""
     yield from map(str, report.changes)
-    yield from (f"left: {remark}" for remark in report.remarks if remark.kind == "left")
+    yield from (f"caution: {remark}" for remark in _remarks(report, "caution"))
+    yield from (f"left: {remark}" for remark in _remarks(report, "left"))
     if report.comparison is None:
         return
     if report.comparison.status == "equal" and report.comparison.reason:
@@ -100,6 +106,10 @@ def rule_table(rules: Iterable[Rule]) -> str:
             for (name, kind, version, summary), names in sorted(operators.items())
         )
     )
+
+
+def _remarks(report: Report, kind: Literal["left", "caution"]) -> list[Remark]:
+    return [remark for remark in report.remarks if remark.kind == kind]
 
 
 def _step(before: int | None, after: int | None) -> str:

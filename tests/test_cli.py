@@ -290,6 +290,24 @@ def test_verbose_names_each_change_and_output(cli_in: Cli) -> None:
     ]
 
 
+def test_one_warning_for_what_is_true_of_many_nodes(cli_in: Cli) -> None:
+    """allowzero=1 with a shape that the input decides: what opset 13 cannot do is an error there, not another result."""
+    text = """
+    g (float[N, 4] x, int64[2] shape) => (float[A, B] y, float[C, D] z) {
+        [first] y = Reshape <allowzero = 1> (x, shape)
+        [second] z = Reshape <allowzero = 1> (x, shape)
+    }"""
+    onnx.save(model(text), "reshape.onnx")
+    arguments = ("reshape.onnx", "o.onnx", "-t", "13", "--compare", "off")
+    status, out, err = cli_in(*arguments, "-v")
+    assert status == 0
+    assert re.fullmatch(r"warning: Reshape 'first' \(main graph\) and 1 more: [^\n]+\n", err)
+    assert len(re.findall(r"^caution: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
+    strict = cli_in(*arguments, "--strict")
+    assert (strict.status, strict.out) == (1, "")
+    assert strict.err.startswith("error: not converted, 2 nodes are in the way:\n  Reshape 'first' (main graph): ")
+
+
 def test_the_input_may_be_the_output(cli_in: Cli, tmp_path: Path) -> None:
     assert cli_in("m.onnx", "m.onnx", "-t", "13").status == 0
     assert onnx.load("m.onnx").opset_import[0].version == 13
