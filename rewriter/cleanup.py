@@ -90,11 +90,11 @@ def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]
     """Delete the dead nodes and the unused initializers called `names`; returns what really went."""
     gone: set[str] = set()
     for graph in graphs:
-        kept = [node for node in graph.node if id(node) not in dead] if dead else graph.node
-        if len(kept) < len(graph.node):
-            gone.update(name for node in graph.node if id(node) in dead for name in node.output if name)
-            del graph.node[:]
-            graph.node.extend(kept)
+        for index in reversed(range(len(graph.node))) if dead else ():
+            # In place: a new list would hold copies of the nodes, and of their subgraphs, which come later in `graphs`.
+            if id(graph.node[index]) in dead:
+                gone.update(filter(None, graph.node[index].output))
+                del graph.node[index]
         if isinstance(graph, GraphProto):
             inputs = {value.name for value in graph.input}
             for index in reversed(range(len(graph.initializer))):
