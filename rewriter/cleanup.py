@@ -56,28 +56,32 @@ def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
     if unused <= stored:
         return _sweep(graphs, unused, set())
     uses = Counter(name for graph in graphs for name in _used_names(graph))
-    producers = {name: node for graph in graphs for node in graph.node for name in node.output if name}
+    producers: dict[str, list[NodeProto]] = {}  # sibling subgraphs may use a name twice
+    for graph in graphs:
+        for node in graph.node:
+            for name in node.output:
+                producers.setdefault(name, []).append(node)
     names: set[str] = set()
     dead: dict[int, NodeProto] = {}
     while unused:
         name = unused.pop()
         names.add(name)
-        node = producers.get(name)
-        if node is None or id(node) in dead or not _is_removable(node, uses):
-            continue
-        dead[id(node)] = node
-        names.update(filter(None, node.output))
-        for lost in reads(node):
-            uses[lost] -= 1
-            if not uses[lost]:
-                unused.add(lost)
+        for node in producers.get(name, ()):
+            if id(node) in dead or not _is_removable(node, uses):
+                continue
+            dead[id(node)] = node
+            names.update(filter(None, node.output))
+            for lost in reads(node):
+                uses[lost] -= 1
+                if not uses[lost]:
+                    unused.add(lost)
     return _sweep(graphs, names, set(dead))
 
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
     if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
         return False
-    return not any(uses[name] for name in node.output)
+    return not any(uses[name] for name in node.output if name)
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:

@@ -205,7 +205,7 @@ def test_a_run_time_position_out_of_range_still_fails(elements: str) -> None:
             helpers.run(result, {"v": V, "i": np.array(position)})
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [target for target in TARGETS if target >= 11])  # before 11, branches had to have one shape
 def test_captured_by_subgraphs(target: int) -> None:
     text = f"""g (float[2, 3] x, float[2, 3] z, bool c) => (float[a, b] y, int64 n) <{POSITIONS}> {{
         s = SequenceConstruct(x, z)
