@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report import Report
     from .samples import Samples
+    from .tolerance import Tolerance
 
 _MODULES = {
     "driver": (
@@ -30,6 +31,7 @@ _MODULES = {
     "errors": ("Blocker", "CheckError", "CompareError", "InvalidModelError", "SplitRewriteError", "UnconvertibleError"),
     "report": ("Report",),
     "samples": ("Samples",),
+    "tolerance": ("Tolerance",),
 }
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "Report",
     "Samples",
     "SplitRewriteError",
+    "Tolerance",
     "UnconvertibleError",
     "check_convertible",
     "convert_file",

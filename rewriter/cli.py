@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .report import Report
     from .samples import Samples
+    from .tolerance import Tolerance
 
 PROGRAM = "split-rewrite"
 UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
@@ -68,17 +69,22 @@ class _Opset(click.ParamType):
         return _number(value, self, param, ctx, "a number or 'latest'")
 
 
-class _Tolerance(click.ParamType):
+class _Bound(click.ParamType):
+    """1e-3, or OUTPUT:1e-3, split at the last colon; without OUTPUT the name is None."""
+
     name = "tolerance"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str | None, float]:
+        name, colon, bound = value.rpartition(":")
         try:
-            number = float(value)
+            number = float(bound)
         except ValueError:
             number = math.nan
-        if not (0 <= number < math.inf):
-            self.fail(f"expected a number from 0 on, not '{value}'", param, ctx)
-        return number
+        if not (0 <= number < math.inf) or (colon and not name):
+            self.fail(f"expected a number from 0 on, or OUTPUT:NUMBER, not '{value}'", param, ctx)
+        return name or None, number
 
 
 class _Shape(click.ParamType):
@@ -97,18 +103,18 @@ class _Shape(click.ParamType):
 
 
 class _Arrays(click.ParamType):
-    """NAME:FILE.npy or FILE.npz, loaded."""
+    """NAME:FILE.npy or FILE.npz, loaded; says whether it is a sample of its own, which an .npz is."""
 
     name = "arrays"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> dict[str, ndarray[Any, Any]]:
+    ) -> tuple[bool, dict[str, ndarray[Any, Any]]]:
         name, file = ("", value) if value.endswith(".npz") else value.rpartition(":")[::2]
         if not file.endswith(".npz") and not (name and file.endswith(".npy")):
             self.fail(f"expected NAME:FILE.npy or FILE.npz, not '{value}'", param, ctx)
         try:
-            return _load_arrays(name, file)
+            return file.endswith(".npz"), _load_arrays(name, file)
         except OSError as error:
             self.fail(f"{file}: {error.strerror or error}", param, ctx)
         except (ValueError, EOFError) as error:
@@ -207,10 +213,10 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--runtime",
-    type=click.Choice(["auto", "onnxruntime", "reference"]),
+    type=click.Choice(["auto", "onnxruntime", "reference", "both"]),
     default="auto",
     show_default=True,
-    help="What runs them; auto: onnxruntime where it is installed and able, else onnx.reference.",
+    help="What runs them; auto: onnxruntime where it is installed and able, else onnx.reference; both have to agree.",
 )
 @click.option(
     "--test-input-shape",
@@ -224,11 +230,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     type=_Arrays(),
     multiple=True,
     metavar="NAME:FILE.npy|FILE.npz",
-    help="Inputs of the comparison; random where not given. Repeatable.",
+    help="Inputs of the comparison, random where not given. Each .npz is a sample; an .npy belongs to all. Repeatable.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the random inputs.")
-@click.option("--rtol", type=_Tolerance(), metavar="X", help="Relative tolerance; default: 0, or 1e-4 if a rule is not exact.")
-@click.option("--atol", type=_Tolerance(), metavar="X", help="Absolute tolerance; default: 0, or 1e-5 if a rule is not exact.")
+@click.option(
+    "--rtol",
+    type=_Bound(),
+    multiple=True,
+    metavar="[OUTPUT:]X",
+    help="Relative tolerance, of all outputs or of one; default: 0. If a rule is not exact: 4096 eps of float64, 1024 of "
+    "float32, 16 of float16, 8 of bfloat16. Repeatable.",
+)
+@click.option(
+    "--atol",
+    type=_Bound(),
+    multiple=True,
+    metavar="[OUTPUT:]X",
+    help="Absolute tolerance, likewise; 512, 128, 4, 2 eps. Repeatable.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left and why.")
 @click.option(
@@ -264,8 +283,7 @@ def _convert(source: str, destination: str, given: dict[str, Any]) -> Report:
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
         runtime=given["runtime"],
         samples=None if given["compare"] == "off" else _samples(source, given),
-        rtol=given["rtol"],
-        atol=given["atol"],
+        tolerance=_tolerance(given),
         external_data=given["external_data"],
     )
     target = latest_opset() if target == "latest" else target
@@ -288,9 +306,52 @@ def _samples(source: str, given: dict[str, Any]) -> Samples:
 
     return Samples(
         shapes=_by_name(given["test_input_shape"], "--test-input-shape", source),
-        data={name: array for arrays in given["input_data"] for name, array in arrays.items()},
+        data=_samples_of(given["input_data"]),
         seed=given["seed"],
     )
+
+
+def _samples_of(
+    loaded: Iterable[tuple[bool, dict[str, ndarray[Any, Any]]]],
+) -> list[dict[str, ndarray[Any, Any]]]:
+    """Each .npz file with the .npy files, which belong to all; one sample where there are only those."""
+    common: dict[str, ndarray[Any, Any]] = {}
+    samples: list[dict[str, ndarray[Any, Any]]] = []
+    for is_sample, arrays in loaded:
+        if is_sample:
+            samples.append(arrays)
+        else:
+            _require_new(arrays, common)
+            common |= arrays
+    for sample in samples:
+        _require_new(common, sample)
+    return [sample | common for sample in samples] or ([common] if common else [])
+
+
+def _require_new(names: Iterable[str], known: Container[str]) -> None:
+    for name in names:
+        if name in known:
+            raise click.UsageError(f"--input-data: input '{name}' is given twice in one sample.")
+
+
+def _tolerance(given: dict[str, Any]) -> Tolerance:
+    from .tolerance import Tolerance
+
+    rtol, atol = (_by_output(given[option], f"--{option}") for option in ("rtol", "atol"))
+    return Tolerance(rtol.pop(None, None), atol.pop(None, None), _named(rtol), _named(atol))
+
+
+def _by_output(bounds: Iterable[tuple[str | None, float]], option: str) -> dict[str | None, float]:
+    named: dict[str | None, float] = {}
+    for name, bound in bounds:
+        if name in named:
+            raise click.UsageError(f"{option} is given twice for {'all outputs' if name is None else name}.")
+        named[name] = bound
+    return named
+
+
+def _named(bounds: dict[str | None, float]) -> dict[str, float]:
+    return {name: bound for name, bound in bounds.items() if name is not None}
 
 
 def _by_name(

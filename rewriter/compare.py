@@ -18,14 +18,16 @@ from typing import Any, Literal, NamedTuple
 from .errors import SplitRewriteError
 from .runner import Description, Failure, Outputs
 from .samples import InputSpace, SampleError, Samples, input_types
-from .values import OutputComparison, compare_values, is_nan_throughout
+from .tolerance import EXACT, Tolerance
+from .values import OutputComparison, compare_values, dtype_name, is_nan_throughout
 from .worker import Session, Worker
 
-Runtime = Literal["auto", "onnxruntime", "reference"]
+Runtime = Literal["auto", "onnxruntime", "reference", "both"]
 _ENGINES: dict[str, tuple[str, ...]] = {
     "auto": ("onnxruntime", "onnx.reference"),
     "onnxruntime": ("onnxruntime",),
     "reference": ("onnx.reference",),
+    "both": ("onnxruntime", "onnx.reference"),
 }
 # Two choices of the open dimensions: an even and an odd one tell sizes from rules for sizes.
 _SAMPLES = 2
@@ -35,20 +37,46 @@ _FAILURES_AFTER_SUCCESS = 6
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Nodes of the original that are alike, and what comparing one of them with what stands in its place showed.
+
+    `example` names the first of the `count`; `change` is "Split → Split, Identity", or the operator alone where the
+    nodes stayed and only its definition is another one at the target opset. `max_abs` as in OutputComparison.
+    """
+
+    change: str
+    example: str
+    count: int
+    status: Literal["equal", "different", "not compared"]
+    reason: str = ""
+    max_abs: float = 0.0
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What comparing two models showed.
 
     `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
-    when the runtime of first choice could not be used.
+    when the runtime of first choice could not be used, or the whole models could not be run. `pieces` is for models
+    that were compared node by node, `outputs` for others; "partly compared" is only for the former.
     """
 
-    status: Literal["equal", "different", "not compared"]
+    status: Literal["equal", "different", "partly compared", "not compared"]
     runtime: str = ""
     reason: str = ""
     outputs: tuple[OutputComparison, ...] = ()
-    rtol: float = 0.0
-    atol: float = 0.0
     seed: int = 0
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def rtol(self) -> float:
+        """The largest relative tolerance of any output."""
+        return max((output.rtol for output in self.outputs), default=0.0)
+
+    @property
+    def atol(self) -> float:
+        """The largest absolute tolerance of any output."""
+        return max((output.atol for output in self.outputs), default=0.0)
 
 
 class _Inconclusive(NamedTuple):
@@ -64,38 +92,33 @@ class _Run(NamedTuple):
     outputs: Outputs
 
 
-class _Tolerance(NamedTuple):
-    rtol: float
-    atol: float
-
-
 def compare(
     original: Path,
     result: Path,
     *,
     runtime: Runtime = "auto",
     samples: Samples | None = None,
-    rtol: float = 0.0,
-    atol: float = 0.0,
+    tolerance: Tolerance = EXACT,
     worker: Worker | None = None,
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
     Models with open dimensions are run at two choices of them. Outputs must agree in name, order, dtype and shape,
-    and in every element: |result - original| <= atol + rtol * |original|, NaN where NaN is, -0.0 equal to 0.0.
+    and in every element within `tolerance`, NaN where NaN is, -0.0 equal to 0.0.
     `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
-    is used or nothing is.
+    is used or nothing is; with "both", both have to find the models equal.
 
-    Raises: SplitRewriteError when `samples` does not fit the model, or the named runtime is not installed.
+    Raises: SplitRewriteError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
-    installed = _installed(runtime)
-    judge = _Judge(original, result, samples, _Tolerance(rtol, atol), worker or _shared_worker())
-    return replace(judge.verdict(installed), rtol=rtol, atol=atol, seed=samples.seed)
+    engines = _installed(runtime)
+    judge = _Judge(original, result, samples, tolerance, worker or shared_worker())
+    found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
+    return replace(found, seed=samples.seed)
 
 
 @functools.cache
-def _shared_worker() -> Worker:
+def shared_worker() -> Worker:
     worker = Worker()
     atexit.register(worker.close)
     return worker
@@ -103,13 +126,13 @@ def _shared_worker() -> Worker:
 
 def _installed(runtime: Runtime) -> list[str]:
     engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
-    if not engines:
-        raise SplitRewriteError(f"--runtime {runtime}: {runtime} is not installed; pip install {runtime}")
+    if not engines or (runtime == "both" and "onnxruntime" not in engines):
+        raise SplitRewriteError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
     return engines
 
 
 class _Judge:
-    def __init__(self, original: Path, result: Path, samples: Samples, tolerance: _Tolerance, worker: Worker) -> None:
+    def __init__(self, original: Path, result: Path, samples: Samples, tolerance: Tolerance, worker: Worker) -> None:
         self._original = original
         self._result = result
         self._samples = samples
@@ -117,49 +140,76 @@ class _Judge:
         self._worker = worker
 
     def verdict(self, engines: list[str]) -> Comparison:
+        """That of the first of `engines` that can tell."""
+        interface = self._interface()
+        if isinstance(interface, Comparison):
+            return interface
+        undecided: list[_Inconclusive] = []
+        for engine in engines:
+            answer = self._ask(engine, *interface)
+            if isinstance(answer, Comparison):
+                reasons = [*(found.reason for found in undecided), answer.reason]
+                return replace(answer, reason="; ".join(filter(None, reasons)))
+            undecided.append(answer)
+            if answer.final:
+                break
+        return _not_compared(undecided)
+
+    def verdict_of_all(self, engines: list[str]) -> Comparison:
+        """ "different" where one of `engines` says so, "equal" only where all do."""
+        interface = self._interface()
+        if isinstance(interface, Comparison):
+            return interface
+        answers = [self._ask(engine, *interface) for engine in engines]
+        verdicts = [answer for answer in answers if isinstance(answer, Comparison)]
+        different = next((verdict for verdict in verdicts if verdict.status == "different"), None)
+        if different is not None:
+            return different
+        if len(verdicts) < len(engines):
+            return _not_compared([answer for answer in answers if isinstance(answer, _Inconclusive)])
+        outputs = functools.reduce(_worst, (verdict.outputs for verdict in verdicts))
+        return Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
+
+    def _interface(self) -> Comparison | tuple[list[InputSpace], Description, Description]:
+        """The inputs to run and what the models say of themselves, or the verdict where that suffices for one."""
         before = self._worker.describe(self._original)
         if isinstance(before, Failure):
             return Comparison("not compared", reason=f"the original cannot be read: {before.message}")
         after = self._worker.describe(self._result)
         if isinstance(after, Failure):
             return Comparison("different", reason=f"the result cannot be read: {after.message}")
-        space = InputSpace(before, after, self._samples)
+        spaces = [InputSpace(before, after, self._samples, data) for data in self._samples.data or [{}]]
+        self._tolerance.check_names(before.outputs)
         if mismatch := _interface_mismatch(before, after):
             return Comparison("different", reason=mismatch)
         if node := before.random or after.random:
             return Comparison("not compared", reason=f"{node} draws random numbers")
-        reasons: list[str] = []
-        hint = ""
-        for engine in engines:
-            answer = self._ask(engine, space, before, after)
-            if isinstance(answer, Comparison):
-                return replace(answer, reason="; ".join(filter(None, [*reasons, answer.reason])))
-            reasons.append(answer.reason)
-            hint = hint or answer.hint
-            if answer.final:
-                break
-        return Comparison("not compared", reason="; ".join(reasons) + (f" … hint: {hint}" if hint else ""))
+        return spaces, before, after
 
-    def _ask(self, engine: str, space: InputSpace, before: Description, after: Description) -> Comparison | _Inconclusive:
+    def _ask(
+        self, engine: str, spaces: list[InputSpace], before: Description, after: Description
+    ) -> Comparison | _Inconclusive:
         for which, description in (("original", before), ("result", after)):
             if defect := description.defects.get(engine):
                 return _Inconclusive(f"{engine} {defect} of the {which}")
         with self._worker.open(self._original, engine) as session:
-            runs = _run_original(session, engine, space)
+            runs = _run_samples(session, engine, spaces)
         if isinstance(runs, _Inconclusive):
             return runs
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
         if not isinstance(results, list):
             return results
-        return self._judge(engine, space, runs, results)
+        return self._judge(engine, spaces, runs, results)
 
-    def _judge(self, engine: str, space: InputSpace, runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
+    def _judge(
+        self, engine: str, spaces: list[InputSpace], runs: list[_Run], results: list[Outputs]
+    ) -> Comparison | _Inconclusive:
         outputs = _compare_outputs(runs, results, self._tolerance)
         runtime = runs[0].outputs.runtime
         first = next((output for output in outputs if not output.equal), None)
-        if first is None and (name := _unjudged_output(runs[0])):
-            return _Inconclusive(f"output '{name}' is NaN throughout on all inputs tried", final=True, hint=_hint(space))
+        if first is None and (name := _unjudged_output(runs)):
+            return _Inconclusive(f"output '{name}' is NaN throughout on all inputs tried", final=True, hint=_hint(spaces[0]))
         if first is None:
             return Comparison("equal", runtime, outputs=outputs)
         if not self._repeats(engine, runs):
@@ -167,14 +217,39 @@ class _Judge:
         reason = f"output '{first.name}' differs: {first.note}"
         if engine != "onnxruntime":
             reason += f" (by {runtime} alone)"
-        return Comparison("different", runtime, reason, outputs)
+        return Comparison("different", runtime, reason + self._explain_difference(engine, runs, results), outputs)
+
+    def _explain_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> str:
+        """Where the difference begins, and whether it is one of the last bits."""
+        from .locate import Models, first_difference  # reads the models, which equal ones need not
+
+        text = ""
+        for run, result in zip(runs, results, strict=True):
+            different = [output.name for output in _compare_outputs([run], [result], self._tolerance) if not output.equal]
+            if different:
+                models = Models(self._original, self._result, engine, self._worker, self._tolerance)
+                text = first_difference(models, run.inputs, different)
+                break
+        loose = replace(self._tolerance, inexact=True)
+        if loose != self._tolerance and all(output.equal for output in _compare_outputs(runs, results, loose)):
+            text += (
+                "; only last bits differ, but no rule used here may change them: either the runtime has another kernel "
+                "for the other opset, or a rule is wrong … hint: --rtol and --atol say how much is acceptable"
+            )
+        return text
 
     def _repeats(self, engine: str, runs: list[_Run]) -> bool:
         """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""
         with self._worker.open(self._original, engine) as session:
             again = [session.run(run.inputs) for run in runs]
         outputs = [answer for answer in again if isinstance(answer, Outputs)]
-        return len(outputs) == len(runs) and all(o.equal for o in _compare_outputs(runs, outputs, _Tolerance(0, 0)))
+        return len(outputs) == len(runs) and all(o.equal for o in _compare_outputs(runs, outputs, EXACT))
+
+
+def _not_compared(undecided: list[_Inconclusive]) -> Comparison:
+    hint = next((answer.hint for answer in undecided if answer.hint), "")
+    reasons = "; ".join(answer.reason for answer in undecided)
+    return Comparison("not compared", reason=reasons + (f" … hint: {hint}" if hint else ""))
 
 
 def _interface_mismatch(before: Description, after: Description) -> str:
@@ -189,6 +264,17 @@ def _interface_mismatch(before: Description, after: Description) -> str:
         got, wanted = list(after.outputs), list(before.outputs)
         return f"the outputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
     return ""
+
+
+def _run_samples(session: Session, engine: str, spaces: list[InputSpace]) -> list[_Run] | _Inconclusive:
+    """Run the original on every sample; one that cannot be run leaves all undecided."""
+    runs: list[_Run] = []
+    for number, space in enumerate(spaces, 1):
+        found = _run_original(session, engine, space)
+        if isinstance(found, _Inconclusive):
+            return found if len(spaces) == 1 else found._replace(reason=f"sample {number}: {found.reason}")
+        runs += found
+    return runs
 
 
 def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run] | _Inconclusive:
@@ -212,7 +298,7 @@ def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run
                 break
             continue
         run = _Run(inputs, answer)
-        if _unjudged_output(run):
+        if _unjudged_output([run]):
             without_numbers.append(run)
             continue
         runs[choice.size, choice.rank] = run
@@ -222,10 +308,12 @@ def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run
     return list(runs.values()) or without_numbers[:1] or _why_original_failed(engine, space, failures)
 
 
-def _unjudged_output(run: _Run) -> str:
-    """The first output that is NaN throughout, so that nearly any computation would equal it; "" when there is none."""
-    outputs = zip(run.outputs.names, run.outputs.values, strict=True)
-    return next((name for name, value in outputs if is_nan_throughout(value)), "")
+def _unjudged_output(runs: list[_Run]) -> str:
+    """The first output that is NaN throughout in all runs, so that nearly any computation would equal it; "" if none is."""
+    for index, name in enumerate(runs[0].outputs.names):
+        if all(is_nan_throughout(run.outputs.values[index]) for run in runs):
+            return name
+    return ""
 
 
 def _is_hopeless(failures: list[Failure]) -> bool:
@@ -270,14 +358,22 @@ def _explain(failure: Failure) -> str:
     return what.get(failure.kind, "") + failure.message
 
 
-def _compare_outputs(runs: list[_Run], results: list[Outputs], tolerance: _Tolerance) -> tuple[OutputComparison, ...]:
+def _compare_outputs(runs: list[_Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
     """Each output, at its worst over the samples."""
-    worst: dict[str, OutputComparison] = {}
-    for run, result in zip(runs, results, strict=True):
-        for name, expected, got in zip(run.outputs.names, run.outputs.values, result.values, strict=True):
-            now = compare_values(name, expected, got, tolerance.rtol, tolerance.atol)
-            worst[name] = _worse(worst[name], now) if name in worst else now
-    return tuple(worst.values())
+    return functools.reduce(_worst, (_compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
+
+
+def _compare_run(run: _Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
+    triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
+    return tuple(
+        compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples
+    )
+
+
+def _worst(
+    first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]
+) -> tuple[OutputComparison, ...]:
+    return tuple(map(_worse, first, second))
 
 
 def _worse(first: OutputComparison, second: OutputComparison) -> OutputComparison:

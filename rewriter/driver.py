@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,7 @@ from .report import Report
 from .rule import registry
 from .skeleton import Skeleton
 from .storage import read, stage
+from .tolerance import EXACT, Tolerance
 from .transitions import newest_opset
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from .samples import Samples
 
 Comparing = Literal["auto", "required", "off"]
-RTOL, ATOL = 1e-4, 1e-5
-"""Tolerances where a rule that is not exact to the last bit was applied; all else compares exactly."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,7 @@ class Options:
     compare: Comparing = "off"
     runtime: Runtime = "auto"
     samples: Samples | None = None
-    rtol: float | None = None
-    atol: float | None = None
+    tolerance: Tolerance = EXACT
     external_data: str = "auto"
 
 
@@ -300,12 +298,8 @@ def _compare(original: Path, result: Path, report: Report, options: Options) -> 
     """Raises CompareError where the two differ, or could not be compared and had to be."""
     from .compare import compare  # a third of our own imports, and not needed where nothing is compared
 
-    exact = not report.inexact
-    rtol = options.rtol if options.rtol is not None else 0.0 if exact else RTOL
-    atol = options.atol if options.atol is not None else 0.0 if exact else ATOL
-    comparison = compare(
-        original, result, runtime=options.runtime, samples=options.samples, rtol=rtol, atol=atol
-    )
+    tolerance = replace(options.tolerance, inexact=bool(report.inexact))
+    comparison = compare(original, result, runtime=options.runtime, samples=options.samples, tolerance=tolerance)
     if comparison.status == "different":
         raise CompareError(f"the result computes something else ({comparison.runtime}): {comparison.reason}")
     if comparison.status == "not compared" and options.compare == "required":

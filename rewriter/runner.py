@@ -79,12 +79,16 @@ class DescribeRequest(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """`session` stands for one loading of `path`: the model stays loaded until another session is asked for."""
+    """`session` stands for one loading of `path`: the model stays loaded until another session is asked for.
+
+    `probes` are values of the main graph that are to be outputs too.
+    """
 
     session: int
     path: str
     runtime: str
     inputs: dict[str, Any]
+    probes: tuple[str, ...] = ()
 
 
 class ForgetRequest(NamedTuple):
@@ -131,7 +135,7 @@ def describe(path: str) -> Description:
 class _OnnxRuntime:
     """A session that computes node by node as the file says, in one thread, so that results can be compared exactly."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         try:
             import onnxruntime
         except Exception as error:
@@ -141,8 +145,12 @@ class _OnnxRuntime:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
+        model: str | bytes = path
+        if probes:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
+            model = _with_outputs(path, probes)
         try:
-            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             raise RejectedError(_onnxruntime_failure(error, "invalid")) from error
         values = [*self._session.get_inputs(), *self._session.get_outputs()]
@@ -178,6 +186,13 @@ class _OnnxRuntime:
         dtype = numpy_dtype(value.element_type())
         data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
         return np.frombuffer(data, dtype).reshape(value.shape())
+
+
+def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
+    """The model file with more graph outputs: protobuf merges messages that follow each other, so nothing is parsed."""
+    more = onnx.ModelProto(graph=onnx.GraphProto(output=[onnx.ValueInfoProto(name=name) for name in names]))
+    with open(path, "rb") as file:
+        return file.read() + more.SerializeToString()
 
 
 _BY_BITS = frozenset({"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"})
@@ -221,11 +236,13 @@ def _exists(operator: str, domain: str, opset: int) -> bool:
 class _Reference:
     """onnx.reference, with a Split that refuses what the specification forbids instead of cutting what it can."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         from onnx.reference import ReferenceEvaluator
 
         try:
-            self._evaluator = ReferenceEvaluator(path, new_ops=[_strict_split()])
+            model = onnx.load(path)
+            model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
+            self._evaluator = ReferenceEvaluator(model, new_ops=[_strict_split()])
         except MemoryError as error:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
@@ -286,7 +303,7 @@ def _uneven_sizes(dim: int, count: int) -> list[int]:
     return [size] * (count - 1) + [dim - size * (count - 1)]
 
 
-_RUNTIMES: dict[str, Callable[[str], _Loaded]] = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
+_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
 
 
 def _one_line(error: object) -> str:
@@ -321,7 +338,7 @@ class _Server:
         loaded = self._loaded if self._session == request.session else None
         if loaded is None:
             self._forget()  # before the next one takes memory
-            self._loaded = loaded = _RUNTIMES[request.runtime](request.path)
+            self._loaded = loaded = _RUNTIMES[request.runtime](request.path, request.probes)
             self._session = request.session
         return loaded.run(request.inputs)
 

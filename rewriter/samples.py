@@ -32,12 +32,18 @@ class SampleError(Exception):
 class Samples:
     """What the user says about the inputs; everything else is chosen.
 
-    `shapes`: input name → dimensions. `data`: input name → array, of the declared dtype. `seed` of the random values.
+    `shapes`: input name → dimensions. `data`: the samples to run, each input name → array, of the declared dtype; a
+    sample need not have all inputs. `seed` of the random values.
     """
 
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    data: Mapping[str, np.ndarray] = field(default_factory=dict)
+    data: Sequence[Mapping[str, np.ndarray]] = ()
     seed: int = 0
+
+    @property
+    def are_given(self) -> bool:
+        """Whether the user said anything about the inputs of the model."""
+        return bool(self.shapes or self.data)
 
 
 class Choice(NamedTuple):
@@ -62,10 +68,13 @@ _RANKS = (2, 3, 4, 1, 0)
 class InputSpace:
     """All inputs that the original accepts, narrowed by the result's fixed dimensions and by what the user gives."""
 
-    def __init__(self, original: Description, result: Description, samples: Samples) -> None:
-        """Raises: SplitRewriteError when a given name, shape or array does not fit the original."""
+    def __init__(
+        self, original: Description, result: Description, samples: Samples, data: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        """`data` is the one of the samples to complete. Raises: SplitRewriteError when a name, shape or array misfits."""
         fixed = {value.name: value for value in _values(result.required)}
         self._samples = samples
+        self._data = data or {}
         self._required = _values(original.required)
         self._types = {value.name: value.type for value in [*self._required, *_values(original.overridable)]}
         self._bound: dict[str, int] = {}
@@ -75,7 +84,7 @@ class InputSpace:
             own = self._open_shape(name, declared)
             other = _shape(fixed[name].type) if name in fixed else None
             self._shapes[name] = _narrow(own, other, self._bound)
-        for name in [*samples.shapes, *samples.data]:
+        for name in [*samples.shapes, *self._data]:
             self._apply_given(name)
 
     @property
@@ -91,11 +100,11 @@ class InputSpace:
     @property
     def is_given(self) -> bool:
         """Whether the user gave every input."""
-        return all(value.name in self._samples.data for value in self._required)
+        return all(value.name in self._data for value in self._required)
 
     def choices(self) -> list[Choice]:
         """Ways to fill the inputs, the most natural first."""
-        chosen = [value for value in self._required if value.name not in self._samples.data]
+        chosen = [value for value in self._required if value.name not in self._data]
         sizes = _SIZES if self.has_open_sizes else _SIZES[:1]
         integers = _INTEGERS if any(_holds_integers(value.type) for value in chosen) else _INTEGERS[:1]
         unranked = any(self._shapes[value.name] is None for value in chosen)
@@ -111,7 +120,7 @@ class InputSpace:
         """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
         random = np.random.default_rng(self._samples.seed)
         sizes = self._sizes(choice)
-        inputs: dict[str, Any] = dict(self._samples.data)
+        inputs: dict[str, Any] = dict(self._data)
         room = MAX_INPUT_BYTES
         for value in self._required:
             if value.name in inputs:
@@ -128,7 +137,7 @@ class InputSpace:
         return inputs
 
     def _check_names(self) -> None:
-        for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._samples.data)):
+        for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._data)):
             for name in given:
                 if name not in self._types:
                     raise SplitRewriteError(f"{option} {name}: no such input; the inputs are {self.summary}")
@@ -137,8 +146,8 @@ class InputSpace:
         """Take a given shape, or that of given data, and let it decide the symbolic dimensions that it names."""
         option, given = "--test-input-shape", self._samples.shapes.get(name)
         declared = self._types[name]
-        if name in self._samples.data:
-            option, array = "--input-data", self._samples.data[name]
+        if name in self._data:
+            option, array = "--input-data", self._data[name]
             _check_dtype(name, array, declared)
             given = array.shape
         assert given is not None
@@ -156,7 +165,7 @@ class InputSpace:
         return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
 
     def _is_open(self, name: str) -> bool:
-        if name in self._samples.data:
+        if name in self._data:
             return False
         shape = self._shapes[name]
         return shape is None or any(isinstance(dim, str) and dim not in self._bound for dim in shape)

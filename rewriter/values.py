@@ -18,7 +18,7 @@ class OutputComparison:
     (length,), a map "map" and (length,). `max_abs`, `max_rel`: the largest difference, absolute and relative to the
     original's element; infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal
     strings, shapes, types), or one differs from an original 0. `note` says where the first difference is; it is empty
-    when there is none.
+    when there is none. `rtol` and `atol` are what was allowed.
     """
 
     name: str
@@ -28,6 +28,8 @@ class OutputComparison:
     max_rel: float
     equal: bool
     note: str = ""
+    rtol: float = 0.0
+    atol: float = 0.0
 
 
 class _Difference(NamedTuple):
@@ -50,12 +52,14 @@ def compare_values(name: str, expected: Any, got: Any, rtol: float = 0.0, atol: 
     notes = [difference.note for difference in differences if difference.note]
     return OutputComparison(
         name,
-        _dtype(expected),
+        dtype_name(expected),
         _shape(expected),
         max((difference.max_abs for difference in differences), default=0.0),
         max((difference.max_rel for difference in differences), default=0.0),
         not notes,
         notes[0] if notes else "",
+        rtol,
+        atol,
     )
 
 
@@ -164,13 +168,14 @@ def _array_dtype(array: np.ndarray) -> str:
     return "string" if array.dtype.kind in "OUS" else array.dtype.name
 
 
-def _dtype(value: Any) -> str:
+def dtype_name(value: Any) -> str:
+    """ "float32", "string", "seq(float32)" (the first element's, empty where there is none), "map", "none"."""
     if value is None:
         return "none"
     if isinstance(value, dict):
         return "map"
     if isinstance(value, list | tuple):
-        return f"seq({_dtype(value[0]) if value else ''})"
+        return f"seq({dtype_name(value[0]) if value else ''})"
     return _array_dtype(np.asarray(value))
 
 

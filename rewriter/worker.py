@@ -42,9 +42,12 @@ class Worker:
         """The inputs and outputs of the model at `path`."""
         return cast("Description | Failure", self._ask(DescribeRequest(_absolute(path)), self.time_limit))
 
-    def open(self, path: Path, runtime: str = "onnxruntime") -> Session:
-        """A session that loads `path` once for many runs; `runtime` is "onnxruntime" or "onnx.reference"."""
-        return Session(self, path, runtime, next(self._numbers))
+    def open(self, path: Path, runtime: str = "onnxruntime", probes: tuple[str, ...] = ()) -> Session:
+        """A session that loads `path` once for many runs; `runtime` is "onnxruntime" or "onnx.reference".
+
+        `probes` are values of the main graph that are to be outputs too, after its own.
+        """
+        return Session(self, path, runtime, next(self._numbers), probes)
 
     def run(self, path: Path, inputs: dict[str, Any], runtime: str = "onnxruntime") -> Outputs | Failure:
         """Load the model at `path` and run it once on `inputs` (name → array, list, dict or None)."""
@@ -110,8 +113,9 @@ class Worker:
 class Session:
     """One model in one runtime. `time_limit` of the worker bounds all its runs together."""
 
-    def __init__(self, worker: Worker, path: Path, runtime: str, number: int) -> None:
+    def __init__(self, worker: Worker, path: Path, runtime: str, number: int, probes: tuple[str, ...] = ()) -> None:
         self._worker = worker
+        self._probes = probes
         self._path = _absolute(path)
         self._runtime = runtime
         self._number = number
@@ -120,7 +124,7 @@ class Session:
     def run(self, inputs: dict[str, Any]) -> Outputs | Failure:
         """Run the model; loads it when this is the first run, or the child was replaced since."""
         start = time.monotonic()
-        request = RunRequest(self._number, self._path, self._runtime, inputs)
+        request = RunRequest(self._number, self._path, self._runtime, inputs, self._probes)
         answer = self._worker._ask(request, max(self._seconds_left, 0))
         self._seconds_left -= time.monotonic() - start
         return cast("Outputs | Failure", answer)
