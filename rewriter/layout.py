@@ -85,7 +85,7 @@ class _Planner:
         self._layout.model = wire.rewrite(self._layout.source, {"TensorProto": self._tensor}, looked_at_from, hits)
         return self._layout
 
-    def _tensor(self, source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes | wire.Piece] | None:
+    def _tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
         tensor = TensorProto.FromString(source.read(start, stop))
         payload = self._skeleton.payload(tensor)
         if self._mode == "split" and _can_be_external(path):
@@ -130,7 +130,7 @@ class _Planner:
         return offset
 
 
-def _can_be_external(path: wire.Path) -> bool:
+def _can_be_external(path: wire.MessagePath) -> bool:
     """Whether `onnx.load` reads the external data of a tensor in such a place."""
     if path[-1] == "SparseTensorProto" or "TrainingInfoProto" in path:
         return False

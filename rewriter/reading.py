@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
 from . import wire
@@ -51,6 +52,8 @@ def read(path: str | os.PathLike[str]) -> Skeleton:
     except wire.MalformedError as error:
         reason = _known_format(file) or f"is damaged or no ONNX model: {error}"
         raise InvalidModelError(f"{file.name}: {reason}") from error
+    except OSError as error:
+        raise InvalidModelError(f"{file.name}: cannot be read: {error.strerror}") from error
     if not proto.HasField("graph"):
         raise InvalidModelError(f"{file.name}: {_known_format(file) or 'has no graph; is it an ONNX model?'}")
     return Skeleton(proto, file, Path(path).parent)
@@ -67,7 +70,7 @@ def _parse(file: SourceFile) -> ModelProto:
         raise InvalidModelError(f"{file.name}: has external data at the location {MARK!r}, which is reserved")
     try:
         return ModelProto.FromString(data)
-    except Exception as error:  # which one depends on the implementation of protobuf
+    except DecodeError as error:
         wire.rewrite(wire.MemorySource(data), {}, minimum=0)  # knows better what is wrong
         raise wire.MalformedError(str(error)) from error
 
@@ -86,13 +89,16 @@ class _Mark(bytes):
     """What takes the place of a payload."""
 
 
-def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes | wire.Piece] | None:
+def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
     big = list(wire.fields(source, start, stop, CUT_FROM))
     if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in CUT_FIELDS:
         return None
     payload = big[0]
     before, after = wire.Span(start, payload.head), wire.Span(payload.stop, stop)
-    tensor = TensorProto.FromString(source.read(*before) + source.read(*after))
+    try:
+        tensor = TensorProto.FromString(source.read(*before) + source.read(*after))
+    except DecodeError:
+        return None  # as the model will be, with an error that says more
     length = payload.stop - payload.start
     if is_external(tensor) or tensor.external_data or is_kept(tensor, length) or _has_payload(tensor):
         return None

@@ -141,7 +141,7 @@ class Skeleton:
         edits = {"TensorProto": self._checkable_tensor, "SparseTensorProto": self._checkable_sparse}
         return _joined(source, wire.rewrite(source, edits, hits=hits))
 
-    def _checkable_tensor(self, source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes] | None:
+    def _checkable_tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
         tensor = TensorProto.FromString(source.read(start, stop))
         if not is_external(tensor):
             return None
@@ -152,7 +152,7 @@ class Skeleton:
             return [inline_copy(tensor, payload).SerializeToString(deterministic=True)]
         return [_without_file(tensor).SerializeToString(deterministic=True)]
 
-    def _checkable_sparse(self, source: wire.Source, start: int, stop: int, path: wire.Path) -> list[bytes] | None:
+    def _checkable_sparse(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
         """The checker reads the indices of a sparse tensor: one element of the same dense shape stands for them."""
         sparse = SparseTensorProto.FromString(source.read(start, stop))
         if not (is_external(sparse.values) or is_external(sparse.indices)):
@@ -178,7 +178,7 @@ class Skeleton:
         return ModelProto.FromString(_joined(source, pieces))
 
     def _inlined_tensor(
-        self, source: wire.Source, start: int, stop: int, path: wire.Path
+        self, source: wire.Source, start: int, stop: int, path: wire.MessagePath
     ) -> Sequence[bytes | wire.Piece] | None:
         tensor = TensorProto.FromString(source.read(start, stop))
         if self.base_dir is None and not is_cut(tensor):
@@ -190,7 +190,7 @@ class Skeleton:
         """Whether `file`, which exists, is external data of this model."""
         locations: set[str] = set()
 
-        def note_location(source: wire.Source, start: int, stop: int, path: wire.Path) -> None:
+        def note_location(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> None:
             tensor = TensorProto.FromString(source.read(start, stop))
             if is_external(tensor) and not is_cut(tensor):
                 locations.add(external_entries(tensor)["location"])

@@ -101,8 +101,8 @@ class FileSource:
         return b"".join(parts)
 
 
-Path = tuple[str, ...]
-Edit = Callable[[Source, int, int, Path], "Sequence[bytes | Piece] | None"]
+MessagePath = tuple[str, ...]
+Edit = Callable[[Source, int, int, MessagePath], "Sequence[bytes | Piece] | None"]
 
 
 def fields(source: Source, position: int, end: int, minimum: int = 0, hits: Sequence[int] = ()) -> Iterator[Field]:
@@ -233,7 +233,7 @@ def _rewrite_message(
     minimum: int,
     hits: Sequence[int],
     span: Span,
-    path: Path,
+    path: MessagePath,
 ) -> list[bytes | Piece] | None:
     if len(path) > _DEEPEST:
         raise MalformedError(f"messages are nested more than {_DEEPEST} deep")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -52,6 +53,10 @@ INVALID = {
     "a length of 2**63": (b"\x3a" + b"\xff" * 8 + b"\x7f", "reaches beyond the end"),
     "a number without an end": (b"\x08" + b"\xff" * 30, "more than ten bytes"),
     "field number 0": (b"\x02\x01a", "no field number 0"),
+    "a shape that is no list of numbers": (
+        field(7, field(5, field(1, b"\x80") + field(9, bytes(5000)))),
+        "is damaged or no ONNX model",
+    ),
     "noise": (bytes(range(256)) * 40, "is damaged or no ONNX model"),
     "a protobuf of something else": (field(2, b"producer"), "has no graph"),
     "graphs nested deeper than protobuf reads": (nested_graphs(40), "nested"),
@@ -97,6 +102,17 @@ def test_refuses_what_is_no_file(tmp_path, make, message):
     with pytest.raises(InvalidModelError, match=message) as caught:
         read(path)
     assert str(path) in str(caught.value)
+
+
+def test_refuses_what_the_disk_does_not_give(tmp_path, monkeypatch, either_way):
+    def broken(*args: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / "model.onnx"
+    path.write_bytes(WHOLE)
+    monkeypatch.setattr(os, "pread", broken)
+    with pytest.raises(InvalidModelError, match=r"model\.onnx: cannot be read: Input/output error"):
+        read(path)
 
 
 def test_refuses_a_path_that_no_file_can_have():
