@@ -180,15 +180,14 @@ def _multiply_where_negative(node: Node) -> None:
     slope = node.const_input(1, "a slope that is not one per channel")
     if not np.isfinite(slope).all():
         raise Unconvertible("the slope is not one per channel, and not finite")
-    node.written_for = 7
-    kind = node.need_elem_type()
-    x = node.input(0)
+    kind, x = node.need_elem_type(), node.input(0)
     zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
-    negative = node.before("Less", [x, zero], what="negative")
-    mask = node.before("Cast", [negative], what="mask", to=kind)
-    rest = node.before("Cast", [node.before("Not", [negative])], what="rest", to=kind)
-    factor = node.before("Add", [node.before("Mul", [mask, node.input(1)], what="slopes"), rest], what="factor")
-    node.become("Mul", [x, factor])
+    negative = node.before("Less", [x, zero], what="negative", opset=7)
+    mask = node.before("Cast", [negative], what="mask", to=kind, opset=7)
+    positive = node.before("Not", [negative], what="positive", opset=7)
+    ones = node.before("Cast", [positive], what="ones", to=kind, opset=7)
+    slopes = node.before("Mul", [mask, node.input(1)], what="slopes", opset=7)
+    node.become("Mul", [x, node.before("Add", [slopes, ones], what="factor", opset=7)], opset=7)
 
 
 @downgrade(("Max", "Min", "Mean", "Sum"), 8)

@@ -1,0 +1,111 @@
+"""BatchNormalization: is_test until 6, spatial until 8, five outputs in training until 13, training_mode from 14 on.
+
+https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
+"""
+
+from __future__ import annotations
+
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .flattening import become_reshape
+from .indices import int64
+
+_PARAMETERS = ("X", "scale", "B", "mean", "var")
+
+
+@upgrade("BatchNormalization", 7)
+def outputs_tell_training(node: Node) -> None:
+    """is_test goes: one output is inference, five are training."""
+    is_test = node.pop_attr("is_test", 0)
+    if is_test and _extra_outputs(node):
+        raise Unconvertible("is_test=1, and outputs that only training has", "remove the outputs after the first")
+
+
+@downgrade("BatchNormalization", 7)
+def say_is_test(node: Node) -> None:
+    """One output is inference, which is_test says; its default is training."""
+    if not _extra_outputs(node):
+        node.set_attr("is_test", 1)
+
+
+@downgrade("BatchNormalization", 6)
+def consume_inputs(node: Node) -> None:
+    """consumed_inputs is required, and the input has 4 dimensions."""
+    rank = node.need_rank()
+    if rank != 4:
+        raise Unconvertible(f"BatchNormalization of opset 1 takes 4 dimensions, and '{node.input(0)}' has {rank}")
+    node.set_attr("consumed_inputs", [0, 0, 0, 1, 1])
+
+
+@upgrade("BatchNormalization", 9)
+def one_channel_per_feature(node: Node) -> None:
+    """spatial=0 normalizes each element for itself: as the channels of a matrix."""
+    if node.pop_attr("spatial", 1):
+        return
+    if _extra_outputs(node):
+        raise Unconvertible("training with spatial=0 has no form from opset 9 on")
+    data = node.input(0)
+    matrix = node.before("Flatten", [data], what="matrix", axis=1)
+    flat = int64(node, [-1], "flat")
+    vectors = [node.before("Reshape", [node.input(i), flat], what=_PARAMETERS[i].lower()) for i in range(1, 5)]
+    epsilon = node.attr("epsilon")
+    normalized = node.before("BatchNormalization", [matrix, *vectors], what="normalized", epsilon=epsilon)
+    become_reshape(node, normalized, data, flattened_from=1)
+
+
+@upgrade("BatchNormalization", 14)
+def say_training_mode(node: Node) -> None:
+    """More than one output is training; the saved statistics have no counterpart."""
+    if not _extra_outputs(node):
+        return
+    if node.has_output(3) or node.has_output(4):
+        names = ", ".join(f"'{name}'" for name in node.outputs[3:] if name)
+        raise Unconvertible(f"saved_mean and saved_var ({names}) do not exist from opset 14 on", "remove these outputs")
+    node.set_attr("training_mode", 1)
+
+
+@downgrade("BatchNormalization", 14, exact=False)
+def train_step_by_step(node: Node) -> None:
+    """Training is spelled out: before 14 its outputs are others. Inference stays."""
+    if not node.pop_attr("training_mode", 0):
+        return
+    rank = node.need_rank()
+    kind = node.need_elem_type()
+    if {node.elem_type(index) for index in range(1, 5)} != {kind}:
+        raise Unconvertible("training with statistics of another type than the data has no form before opset 14")
+    axes = [axis for axis in range(rank) if axis != 1]
+    data = node.input(0)
+    mean = node.before("ReduceMean", [data], what="mean", axes=axes, keepdims=1)
+    centred = node.before("Sub", [data, mean], what="centred")
+    squares = node.before("Mul", [centred, centred], what="squares")
+    variance = node.before("ReduceMean", [squares], what="variance", axes=axes, keepdims=1)
+    momentum = node.attr("momentum", 0.9)
+    for index, current in ((1, mean), (2, variance)):
+        if node.has_output(index):
+            _running(node, index, current, momentum)
+    epsilon = _scalar(node, kind, node.attr("epsilon", 1e-5), "epsilon")
+    deviation = node.before("Sqrt", [node.before("Add", [variance, epsilon], what="variance")], what="deviation")
+    column = int64(node, [-1] + [1] * (rank - 2), "column") if rank > 1 else int64(node, [-1], "column")
+    scale, bias = (node.before("Reshape", [node.input(index), column], what="column") for index in (1, 2))
+    normalized = node.before("Mul", [node.before("Div", [centred, deviation], what="normalized"), scale], what="scaled")
+    node.before("Add", [normalized, bias], outputs=[node.output(0)])
+    node.remove()
+
+
+def _running(node: Node, index: int, current: str, momentum: float) -> None:
+    """Output `index`: the running statistic in input `index` + 2, moved towards the current one."""
+    kind = node.need_elem_type()
+    old = node.before("Mul", [node.input(index + 2), _scalar(node, kind, momentum, "momentum")], what="old")
+    flat = node.before("Reshape", [current, int64(node, [-1], "flat")], what="current")
+    new = node.before("Mul", [flat, _scalar(node, kind, 1 - momentum, "rest")], what="new")
+    node.before("Add", [old, new], outputs=[node.output(index)])
+
+
+def _scalar(node: Node, kind: int, value: float, what: str) -> str:
+    return node.add_constant(value, helper.tensor_dtype_to_np_dtype(kind), what)
+
+
+def _extra_outputs(node: Node) -> bool:
+    return any(node.outputs[1:])

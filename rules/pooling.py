@@ -1,0 +1,267 @@
+"""AveragePool, MaxPool, LpPool, GlobalLpPool: rounding up, dilations, and what an average counts came one by one.
+
+https://onnx.ai/onnx/operators/onnx__AveragePool.html (1, 7, 10, 11, 19, 22), onnx__MaxPool.html (1, 8, 10, 11, 12, 22),
+onnx__LpPool.html (1, 2, 11, 18, 22), onnx__GlobalLpPool.html (1, 2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .conv import is_same_padded, mind_same_padding
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A pool along one spatial axis: `size` is the length of the input, `reach` the span of the dilated kernel."""
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    pad_begin: int
+    pad_end: int
+    rounds_up: bool
+    """Whether a window that is there in part only counts."""
+
+    @property
+    def reach(self) -> int:
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def windows(self) -> int:
+        """How many windows there are by the text before opset 22."""
+        room = self.size + self.pad_begin + self.pad_end - self.reach
+        return (-(-room // self.stride) if self.rounds_up else room // self.stride) + 1
+
+    @property
+    def windows_with_data(self) -> int:
+        """As `windows`, without those that start behind the input, by the text since opset 22."""
+        return min(self.windows, (self.size + self.pad_begin - 1) // self.stride + 1)
+
+    @property
+    def pad_end_rounding_down(self) -> int:
+        """The padding behind the input with which `windows_with_data` fit as a whole."""
+        return max(0, (self.windows_with_data - 1) * self.stride + self.reach - self.size - self.pad_begin)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many elements of the input each window with data sees."""
+        starts = np.arange(self.windows_with_data)[:, None] * self.stride - self.pad_begin
+        positions = starts + np.arange(self.kernel) * self.dilation
+        return ((positions >= 0) & (positions < self.size)).sum(axis=1)
+
+
+def _axes(node: Node) -> list[Axis]:
+    """Raises Unconvertible where a length is unknown, or the padding automatic."""
+    auto_pad = node.attr("auto_pad", "NOTSET")
+    if auto_pad != "NOTSET":
+        raise Unconvertible(f"ceil_mode or dilations together with auto_pad={auto_pad}", "write the padding out as pads")
+    kernel = node.attr("kernel_shape")
+    ones, pads, rounds_up = [1] * len(kernel), _pads(node), bool(node.attr("ceil_mode", 0))
+    strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
+    return [
+        Axis(node.need_dimension(2 + i), kernel[i], strides[i], dilations[i], pads[i], pads[i + len(kernel)], rounds_up)
+        for i in range(len(kernel))
+    ]
+
+
+def _pads(node: Node) -> list[int]:
+    return node.attr("pads") or [0] * 2 * len(node.attr("kernel_shape"))
+
+
+# Windows that start behind the input.
+
+
+@upgrade(("AveragePool", "LpPool", "MaxPool"), 22)
+def windows_behind_the_input_go(node: Node) -> None:
+    """A caution where rounding up may make windows that see padding only: opset 22 drops them."""
+    if not _may_see_padding_only(node):
+        return
+    if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
+        node.caution("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
+    elif any(axis.windows != axis.windows_with_data for axis in _axes(node)):
+        node.caution("ceil_mode=1: the last window sees padding only, and is dropped since opset 22: the output gets smaller")
+
+
+@downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
+def no_windows_behind_the_input(node: Node) -> None:
+    """Where rounding up would make windows that see padding only, the padding is cut so that rounding down does it."""
+    if not _may_see_padding_only(node):
+        return
+    if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
+        node.caution("ceil_mode=1: before opset 22 there may be a last window that sees only the padding behind the input")
+    elif any(axis.windows != axis.windows_with_data for axis in _axes(node)):
+        _round_down(node)
+
+
+def _may_see_padding_only(node: Node) -> bool:
+    """Whether ceil_mode can make a window that starts behind the input: where stride and padding are longer than the kernel."""
+    if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return False
+    kernel = node.attr("kernel_shape")
+    ones = [1] * len(kernel)
+    rows = zip(kernel, node.attr("strides", ones), node.attr("dilations", ones), _pads(node)[len(kernel) :], strict=True)
+    return any(stride + pad_end > (size - 1) * dilation + 1 for size, stride, dilation, pad_end in rows)
+
+
+def _spatial(node: Node) -> range:
+    return range(2, 2 + len(node.attr("kernel_shape")))
+
+
+# Rounding up.
+
+
+@downgrade(("AveragePool", "MaxPool"), 10)
+def round_down(node: Node) -> None:
+    """ceil_mode becomes padding behind the input; dilations must be 1."""
+    _drop_dilations_of_one(node)
+    if node.has_attr("dilations"):
+        raise Unconvertible(f"dilations={node.attr('dilations')} of MaxPool are new in opset 10")
+    _round_down_if_asked(node)
+
+
+def _drop_dilations_of_one(node: Node) -> None:
+    if all(dilation == 1 for dilation in node.attr("dilations", [])):
+        node.pop_attr("dilations")
+
+
+def _round_down_if_asked(node: Node) -> None:
+    if not node.attr("ceil_mode", 0) or is_same_padded(node):
+        node.pop_attr("ceil_mode")  # padded to ceil(length / stride) windows either way
+        return
+    for axis in _axes(node):
+        if axis.windows != axis.windows_with_data:
+            raise Unconvertible("with ceil_mode=1 the last window sees padding only")
+    _round_down(node)
+
+
+def _round_down(node: Node) -> None:
+    """Replace ceil_mode=1 by the padding behind the input with which no window is left over; that padding counts nothing."""
+    axes = _axes(node)
+    begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
+    node.pop_attr("ceil_mode")
+    if node.op_type == "AveragePool" and node.attr("count_include_pad", 0):
+        _pad_before(node)
+        begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]
+    node.set_attr("pads", begins + ends)
+
+
+# Averages.
+
+
+@downgrade("AveragePool", 7)
+def count_no_padding(node: Node) -> None:
+    """Zeros that count are put around the data before."""
+    if not node.attr("count_include_pad", 0):
+        node.pop_attr("count_include_pad")
+    elif is_same_padded(node):
+        raise Unconvertible("count_include_pad=1 together with automatic padding", "write the padding out as pads")
+    else:
+        _pad_before(node)
+
+
+def _pad_before(node: Node) -> None:
+    """Padding that counts becomes data: a Pad with zeros."""
+    pads = _pads(node)
+    half = len(pads) // 2
+    node.pop_attr("count_include_pad")
+    node.pop_attr("pads")
+    if any(pads):
+        around = [0, 0, *pads[:half], 0, 0, *pads[half:]]
+        node.set_input(0, node.before("Pad", [node.input(0)], what="padded", opset=10, pads=around))
+
+
+@downgrade("AveragePool", 19, exact=False)
+def average_as_convolution(node: Node) -> None:
+    """An average over a dilated kernel is a convolution with ones, divided by how many elements it sees."""
+    _drop_dilations_of_one(node)
+    if not node.has_attr("dilations"):
+        return
+    kind = node.need_elem_type()
+    if node.attr("count_include_pad", 0):
+        _pad_before(node)
+    counts = reduce(np.multiply.outer, [axis.counts for axis in _axes(node)])
+    divisor = node.add_constant(counts, helper.tensor_dtype_to_np_dtype(kind), "counts")
+    node.become("Div", [_sum_windows(node, node.input(0)), divisor])
+
+
+@downgrade("LpPool", 18, exact=False)
+def norm_as_convolution(node: Node) -> None:
+    """ceil_mode becomes padding; with a dilated kernel, the sum of powers is a convolution with ones."""
+    _drop_dilations_of_one(node)
+    if not node.has_attr("dilations"):
+        _round_down_if_asked(node)
+        return
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    power = node.attr("p", 2)
+    absolute = node.before("Abs", [node.input(0)], what="absolute")
+    powers = node.before("Pow", [absolute, node.add_constant(power, dtype, "p")], what="powers")
+    root = node.add_constant(1 / power, dtype, "root")
+    node.become("Pow", [_sum_windows(node, powers), root])
+
+
+def _sum_windows(node: Node, name: str) -> str:
+    """The sum of `name`, which has the shape of input 0, over each window: a convolution, channel by channel, with ones."""
+    channels, axes = node.need_dimension(1), _axes(node)
+    kernel = [axis.kernel for axis in axes]
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    ones = node.add_constant(np.ones((channels, 1, *kernel)), dtype, "ones")
+    return node.before(
+        "Conv",
+        [name, ones],
+        what="sums",
+        group=channels,
+        kernel_shape=kernel,
+        strides=[axis.stride for axis in axes],
+        dilations=[axis.dilation for axis in axes],
+        pads=[axis.pad_begin for axis in axes] + [axis.pad_end_rounding_down for axis in axes],
+    )
+
+
+# MaxPool's second output.
+
+
+@downgrade("MaxPool", 8)
+def drop_storage_order(node: Node) -> None:
+    """It concerns the second output, which is new in opset 8, and only that."""
+    if not node.has_output(1):
+        node.pop_attr("storage_order")
+
+
+# Automatic padding.
+
+
+@upgrade(("AveragePool", "LpPool"), 11)
+@downgrade(("AveragePool", "LpPool"), 11)
+@upgrade("MaxPool", 12)
+@downgrade("MaxPool", 12)
+def same_padding(node: Node) -> None:
+    """A caution about automatic padding with a stride."""
+    mind_same_padding(node)
+
+
+# The power of LpPool.
+
+
+@upgrade(("LpPool", "GlobalLpPool"), 2)
+def whole_power(node: Node) -> None:
+    """p is a whole number."""
+    power = node.attr("p", 2.0)
+    if power != int(power):
+        raise Unconvertible(f"p={power} is no whole number, as it has to be from opset 2 on")
+    if node.has_attr("p"):
+        node.set_attr("p", int(power))
+
+
+@downgrade(("LpPool", "GlobalLpPool"), 2)
+def floating_power(node: Node) -> None:
+    """p is of floating type."""
+    if node.has_attr("p"):
+        node.set_attr("p", float(node.attr("p")))

@@ -1,0 +1,40 @@
+"""RNN, GRU, LSTM: output_sequence until 6, layout from 14 on.
+
+https://onnx.ai/onnx/operators/onnx__LSTM.html
+"""
+
+from __future__ import annotations
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import downgrade, upgrade
+
+OPERATORS = ("RNN", "GRU", "LSTM")
+_X, _INITIAL_STATES = 0, (5, 6)
+"""Positions among the inputs; only an LSTM has a second state."""
+
+
+@upgrade(OPERATORS, 7)
+def optional_outputs(node: Node) -> None:
+    """output_sequence said whether Y is computed; from 7 on its name says so."""
+    node.pop_attr("output_sequence")
+
+
+@downgrade(OPERATORS, 7)
+def say_output_sequence(node: Node) -> None:
+    """Y is computed if output_sequence says so."""
+    if node.has_output(0):
+        node.set_attr("output_sequence", 1)
+
+
+@downgrade(OPERATORS, 14)
+def sequence_first(node: Node) -> None:
+    """layout=1, batch first, becomes Transposes of the data, the states and the outputs."""
+    if not node.pop_attr("layout", 0):
+        return
+    for index in (_X, *_INITIAL_STATES):
+        if node.has_input(index):
+            node.set_input(index, node.before("Transpose", [node.input(index)], what="sequence_first", perm=[1, 0, 2]))
+    for index, order in enumerate(([2, 0, 1, 3], [1, 0, 2], [1, 0, 2])):
+        if node.has_output(index):
+            output = node.output(index)
+            node.after("Transpose", [node.detach_output(index, "sequence_first")], outputs=[output], perm=order)
