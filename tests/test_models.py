@@ -57,7 +57,7 @@ def test_converts_and_compares_equal_or_names_what_is_in_the_way(name: str, targ
 @pytest.mark.parametrize("name", WITH_INPUTS)
 def test_recorded_inputs_can_be_given(name: str, tmp_path: Path) -> None:
     data = dict(np.load(FOLDER / f"{name}.npz"))
-    options = Options(samples=Samples(data=data))
+    options = Options(samples=Samples(data=[data]))
     report = convert_file(MODELS[name], tmp_path / "o.onnx", 21, compare="required", options=options)
     assert report.comparison is not None
     assert all(output.equal for output in report.comparison.outputs)
