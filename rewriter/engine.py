@@ -170,6 +170,7 @@ class Engine:
     # -- graphs
 
     def _convert(self, scope: Scope, target: int) -> None:
+        scope.target = target
         rebuilt: dict[int, list[NodeProto]] = {}
         untouched: set[str] = set()
         for index, proto in enumerate(scope.graph.node):

@@ -183,6 +183,8 @@ class Scope:
         self.parent = parent
         self.where = where
         self.opset = opset
+        self.target = opset
+        """The opset in whose form the nodes that are done are; the engine sets it."""
         self._origin = origin
         """Index of the node that holds this graph in the parent's original node list, and which of its graphs it is."""
         self._made: dict[str, tuple[NodeProto, int]] = {}

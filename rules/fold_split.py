@@ -126,14 +126,12 @@ def split_of_part(node: Node) -> None:
 
 
 def _outer_split(node: Node, part: str) -> Node | None:
-    """The Split in the same graph that makes `part`, in the form that it has by now, if its sizes can be stated anew."""
+    """The Split in the same graph that makes `part`, done already, if other sizes can be stated in its place."""
     proto = node.scope.producers.get(part)
     if proto is None or proto.op_type != "Split" or proto.domain not in DEFAULT_DOMAINS:
         return None
-    outer = Node(proto, node.scope, 12)
-    if outer.has_input(1) or outer.has_attr("num_outputs"):
-        outer.opset = 18
-    can_state_sizes = outer.has_attr("split") or (outer.opset == 18 and node.scope.takes_initializers)
+    outer = Node(proto, node.scope, node.scope.target)
+    can_state_sizes = outer.opset < 13 or node.scope.takes_initializers
     return outer if can_state_sizes and node.scope.model.is_read_once(part) else None
 
 
