@@ -107,8 +107,8 @@ def unreviewed(newest: int) -> list[str]:
     known = _reviewed()
     found: list[str] = []
     for op_type in sorted({schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""}):
-        first = next(version for version in range(1, newest + 1) if schema_at(op_type, version) is not None)
-        steps = path(op_type, first, newest)
+        first = next((version for version in range(1, newest + 1) if schema_at(op_type, version) is not None), newest)
+        steps = path(op_type, first, newest) if schema_at(op_type, first) is not None else ()
         found += [f"{op_type} {step}" for step in steps if (op_type, step.newer) not in known]
     return found
 

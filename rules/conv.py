@@ -44,8 +44,9 @@ def odd_padding(node: Node) -> None:
 
 def _may_be_odd(node: Node) -> bool:
     """Whether (kernel - 1) * dilation + 1 + output_padding - stride, the padding, may be odd along some axis."""
-    kernel = node.attr("kernel_shape") or (node.shape(1) or ())[2:]
-    if node.has_attr("output_shape") or not kernel or not all(isinstance(size, int) for size in kernel):
+    dims = node.attr("kernel_shape") or (node.shape(1) or ())[2:]
+    kernel = [size for size in dims if isinstance(size, int)]
+    if node.has_attr("output_shape") or not kernel or len(kernel) != len(dims):
         return True
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
     dilations, strides = node.attr("dilations", ones), node.attr("strides", ones)

@@ -18,13 +18,13 @@ from .indices import int64
 _SCALE, _ZERO = 1, 2
 _FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
-_RANGES = {
+_RANGES: dict[int, tuple[int, int]] = {
     TensorProto.UINT8: (0, 255),
     TensorProto.INT8: (-128, 127),
     TensorProto.UINT16: (0, 65535),
     TensorProto.INT16: (-32768, 32767),
 }
-_WIDER = {
+_WIDER: dict[int, tuple[int, ...]] = {
     TensorProto.FLOAT16: (TensorProto.FLOAT,),
     TensorProto.BFLOAT16: (TensorProto.FLOAT,),
     TensorProto.INT32: (TensorProto.FLOAT,),
