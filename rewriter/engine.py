@@ -278,7 +278,7 @@ class Engine:
             return
         wrong = delta.wrong_types(node.proto, node.scope.type_string)
         if wrong:
-            node.written_for = transition.opset_after
+            node.begin_rule(transition.opset_after)
             name = f"widening.{node.op_type}"
             self._change(name, node)
             if not widening.widen(node, wrong, delta):
@@ -286,7 +286,7 @@ class Engine:
 
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
-        node.written_for = node.opset
+        node.begin_rule(node.opset)
         if expansion.fold(node):
             self._change("expansion.constant", node)
             return
@@ -308,7 +308,7 @@ class Engine:
         """Run the rule; True if it changed the node."""
         before, node.changed = node.changed, False
         op_type = node.op_type
-        node.written_for = rule.written_for
+        node.begin_rule(rule.written_for)
         rule.apply(node)
         for message in node.cautions:
             self._remark("caution", node, message, op_type)

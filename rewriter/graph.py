@@ -21,6 +21,8 @@ from .skeleton import Skeleton
 
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
+_MAX_LOOK_BACK = 100
+"""Nodes that working out a shape looks back."""
 GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 """The operators of the default domain that have subgraphs."""
 
@@ -189,6 +191,7 @@ class Scope:
         """Index of the node that holds this graph in the parent's original node list, and which of its graphs it is."""
         self._made: dict[str, tuple[NodeProto, int]] = {}
         self._made_types: dict[str, TypeProto] = {}
+        self._worked_out: dict[str, TypeProto | None] = {}
         self._values: dict[str, np.ndarray | None] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
@@ -198,7 +201,11 @@ class Scope:
         label = node.name or next(filter(None, node.output), "")
         for which, (attribute, graph) in enumerate(subgraphs(node)):
             where = f"{outer}{node.op_type} '{label}' {attribute}"
-            yield Scope(self.model, graph, self, where, opset, None if index is None else (index, which))
+            child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which))
+            if index is None:
+                for inner in graph.node:  # inference has not seen what a rule made
+                    child.register(inner, opset)
+            yield child
 
     # -- who defines a name
 
@@ -459,6 +466,43 @@ class Scope:
             scope = scope.parent
         return None
 
+    def shape_worked_out(self, name: str) -> Shape | None:
+        """As `shape`, but what inference left open is inferred again, node by node, with every constant that folds.
+
+        Dear, so only for what would be refused otherwise.
+        """
+        shape = self.shape(name)
+        if shape is not None and all(isinstance(dim, int) for dim in shape):
+            return shape
+        kind = self._type_worked_out(self.resolve(name), _MAX_LOOK_BACK)
+        return shape if kind is None else inference.shape_of(kind)
+
+    def _type_worked_out(self, name: str, steps: int) -> TypeProto | None:
+        known, scope = self.type(name), self.find(name)
+        shape = None if known is None else inference.shape_of(known)
+        if scope is None or steps == 0 or (shape is not None and all(isinstance(dim, int) for dim in shape)):
+            return known
+        if name not in scope._worked_out:
+            scope._worked_out[name] = known
+            scope._infer_again(name, steps - 1)
+        return scope._worked_out[name]
+
+    def _infer_again(self, name: str, steps: int) -> None:
+        node, opset = self._made.get(name) or (self._first_producers.get(name), self.opset)
+        if node is None:
+            return
+        types = {value: kind for value in node.input if (kind := self._type_worked_out(self.resolve(value), steps)) is not None}
+        data = {value: numpy_helper.from_array(array, value) for value in types if (array := self._small_constant(value)) is not None}
+        if all(value in types for value in node.input if value):
+            for value, kind in inference.infer_node(node, opset, types, data, self.model.ir_version).items():
+                self._worked_out[value] = _merge_types(self._worked_out.get(value) or self.type(value), kind)
+
+    @cached_property
+    def _first_producers(self) -> dict[str, NodeProto]:
+        """The node that makes each value, in the form that it had before any rule."""
+        graph = self._inferred_graph
+        return {} if graph is None else {name: node for node in graph.node for name in node.output if name}
+
     # -- bookkeeping for the engine
 
     def register(self, node: NodeProto, opset: int) -> None:
@@ -504,6 +548,14 @@ def _merge(declared: Shape | None, inferred: Shape | None) -> Shape | None:
     return tuple(a if isinstance(a, int) or (b is None) else b for a, b in zip(declared, inferred, strict=True))
 
 
+def _merge_types(known: TypeProto | None, inferred: TypeProto) -> TypeProto:
+    """Both as one, if they are tensors: each dimension that either knows."""
+    if known is None or {known.WhichOneof("value"), inferred.WhichOneof("value")} != {"tensor_type"}:
+        return inferred if known is None else known
+    shape = _merge(inference.shape_of(known), inference.shape_of(inferred))
+    return helper.make_tensor_type_proto(known.tensor_type.elem_type or inferred.tensor_type.elem_type, shape)
+
+
 class Node:
     """One node, in the form of `opset`, and all that a rule may ask of it and do to it.
 
@@ -514,6 +566,7 @@ class Node:
         "added_after",
         "added_before",
         "approximate",
+        "behind",
         "body_opset",
         "cautions",
         "changed",
@@ -539,6 +592,8 @@ class Node:
         """The opset of the nodes that the rule at work makes; the engine sets it."""
         self.added_before: list[Node] = []
         self.added_after: list[Node] = []
+        self.behind = 0
+        """How many of `added_after` the rule at work put there: they come before those of earlier rules, which read them."""
         self.cautions: list[str] = []
         self.approximate = False
         """An otherwise exact rule says so where the last bits of this one node's result may differ."""
@@ -548,6 +603,11 @@ class Node:
         """What made a rule put this node where one node was, for the user to know if it cannot stay; and a hint."""
         self.settled = False
         """Whether it has gone as far as its rules take it."""
+
+    def begin_rule(self, written_for: int) -> None:
+        """A rule starts, which makes nodes in the form of opset `written_for`."""
+        self.written_for = written_for
+        self.behind = 0
 
     # -- what it is
 
@@ -713,14 +773,17 @@ class Node:
 
     def need_rank(self, index: int = 0) -> int:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
-        rank = self.rank(index)
-        if rank is None:
+        shape = self._shape_worked_out(index)
+        if shape is None:
             raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
-        return rank
+        return len(shape)
+
+    def _shape_worked_out(self, index: int) -> Shape | None:
+        return self.scope.shape_worked_out(self.input(index)) if self.has_input(index) else None
 
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
         """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
-        shape = self.shape(index)
+        shape = self._shape_worked_out(index)
         if shape is None:
             self.need_rank(index)
         known = tuple(dim for dim in shape or () if isinstance(dim, int))
@@ -735,7 +798,8 @@ class Node:
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
         """As `dimension`. Raises Unconvertible where it is no number."""
-        dim = self.dimension(axis, index)
+        shape = self._shape_worked_out(index)
+        dim = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
         if not isinstance(dim, int):
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
             raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint())
@@ -811,7 +875,7 @@ class Node:
         opset: int | None = None,
         **attributes: Any,
     ) -> str:
-        """Put a node after this one, behind those already there; returns its first output."""
+        """Put a node after this one, behind those that the same rule put there; returns its first output."""
         return self._make(op_type, inputs, what, outputs, attributes, self.added_after, opset)[0]
 
     def _make(
@@ -841,7 +905,11 @@ class Node:
         self.scope.register(proto, opset)
         made = Node(proto, self.scope, opset)
         made.why = self.why
-        where.append(made)
+        if where is self.added_after:
+            where.insert(self.behind, made)
+            self.behind += 1
+        else:
+            where.append(made)
         self.changed = True
 
     def become(self, op_type: str, inputs: Sequence[str], *, opset: int | None = None, **attributes: Any) -> None:

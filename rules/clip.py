@@ -12,9 +12,6 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import downgrade, upgrade
 
 _INPUTS = {"min": 1, "max": 2}
-_AS_FLOAT = (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16)
-_AS_DOUBLE = (TensorProto.INT32, TensorProto.UINT32)
-_NO_WIDER_FLOAT = (TensorProto.INT64, TensorProto.UINT64)
 
 
 @upgrade("Clip", 11)
@@ -44,18 +41,17 @@ def order_bounds(node: Node) -> None:
 
 
 @downgrade("Clip", 12)
-def clip_integers(node: Node) -> None:
-    """Integers are clipped as a float that holds them all, or, where there is none, by comparisons."""
-    kind = node.elem_type()
-    if kind in _NO_WIDER_FLOAT:
-        _clip_by_comparisons(node)
-    elif kind in _AS_FLOAT or kind in _AS_DOUBLE:
-        wider = TensorProto.FLOAT if kind in _AS_FLOAT else TensorProto.DOUBLE
-        for index, name in enumerate(node.inputs):
-            if name:
-                node.set_input(index, node.before("Cast", [name], what="wider", to=wider))
-        output = node.output(0)
-        node.after("Cast", [node.detach_output(0, "wider")], outputs=[output], to=kind)
+def clip_by_comparisons(node: Node) -> None:
+    """64-bit integers fit into no type that Clip takes below: they are compared and chosen."""
+    if node.elem_type() not in (TensorProto.INT64, TensorProto.UINT64):
+        return
+    data, low, high = node.input(0), node.input(1), node.input(2)
+    if low:
+        data = node.before("Where", [node.before("Less", [data, low], what="below"), low, data], what="raised")
+    if high:
+        node.become("Where", [node.before("Greater", [data, high], what="above"), high, data])
+    else:
+        node.become("Identity", [data])
 
 
 @downgrade("Clip", 11)
@@ -94,13 +90,3 @@ def _clip_by_max_and_min(node: Node) -> None:
     ]
     raised = node.before("Max", [node.input(0), bounds[0]], what="raised")
     node.become("Min", [raised, bounds[1]])
-
-
-def _clip_by_comparisons(node: Node) -> None:
-    data, low, high = node.input(0), node.input(1), node.input(2)
-    if low:
-        data = node.before("Where", [node.before("Less", [data, low], what="below"), low, data], what="raised")
-    if high:
-        node.become("Where", [node.before("Greater", [data, high], what="above"), high, data])
-    else:
-        node.become("Identity", [data])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.graph import Node
 
@@ -72,9 +72,7 @@ def double(node: Node, value: list[float]) -> str:
 def count_up(node: Node, start: str, limit: str, step: str) -> str:
     """start, start + step, … up to `limit`, which is not included; int64 vectors of one in, a vector out."""
     scalars = [_scalar(node, value) for value in (start, limit, step)]
-    name = node.fresh_name("indices")
-    node.add_node(helper.make_node("Range", scalars, [name], name=name), opset=11)
-    return name
+    return node.before("Range", scalars, what="indices", opset=11)
 
 
 def _scalar(node: Node, vector: str) -> str:

@@ -6,19 +6,28 @@ https://onnx.ai/onnx/operators/onnx__ReduceSum.html and its neighbours.
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import REDUCTIONS
 from .indices import int64
 from .parameters import axes_of, to_attribute, to_input
+from .squeeze import sizes_without
 
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 _WITHOUT_REDUCTION = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log", "ReduceSumSquare": "Mul"}
 """What is left of an operator that reduces nothing; Identity for the others (the log of one exp for ReduceLogSumExp)."""
-_ROUNDS_ONCE = ("ReduceMax", "ReduceMin")
-"""Reductions that give the same numbers axis by axis as in one go."""
+_STAGES = {
+    "ReduceL1": ("ReduceL1", "ReduceSum", ""),
+    "ReduceL2": ("ReduceSumSquare", "ReduceSum", "Sqrt"),
+    "ReduceLogSum": ("ReduceSum", "ReduceSum", "Log"),
+    "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum", ""),
+}
+"""What reduces the first axis, what the further ones, and what is done at the end; the others are themselves at each axis."""
+_ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
+_ROUNDS_INTEGERS = ("ReduceMean", "ReduceLogSumExp")
+_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 @upgrade("ReduceSum", 13)
@@ -31,7 +40,7 @@ def axes_to_input(node: Node) -> None:
 @downgrade("ReduceSum", 13)
 @downgrade(_SINCE_18, 18)
 def axes_to_attribute(node: Node) -> None:
-    """Constant axes become the attribute; one axis that is only known at run time is brought to a known place by Reshape."""
+    """Constant axes become the attribute; computed ones are brought to a known place by Reshape, one by one."""
     reduces_nothing = node.pop_attr("noop_with_empty_axes", 0)
     axes = axes_of(node)
     if axes or (axes is None and not node.has_input(1)):
@@ -81,20 +90,24 @@ def _reduce_at_run_time(node: Node) -> None:
     rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
     if not isinstance(count, int):
         raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
-    if count > 1 and node.op_type not in _ROUNDS_ONCE:
-        raise Unconvertible(
-            f"the {count} axes '{axes}' are computed at run time; {node.op_type} axis by axis would round differently",
-            "make them a constant (an initializer that is no graph input)",
-        )
+    if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in _FLOATING:
+        reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
+        raise Unconvertible(reason, "make them a constant (an initializer that is no graph input)")
+    node.approximate = count > 1 and node.op_type not in _ROUNDS_NOTHING
+    node.why = (f"its axes '{axes}' are computed at run time", "make them a constant (an initializer that is no graph input)")
+    first, further, last = _STAGES.get(node.op_type, (node.op_type, node.op_type, "")) if count > 1 else (node.op_type, "", "")
     data, shape = node.input(0), node.before("Shape", [node.input(0)], what="shape")
     positions = int64(node, list(range(rank)), "positions")
     for index in range(count):
         one = node.before("Gather", [axes, int64(node, [index], "index")], what=f"axis{index}", axis=0)
-        data, shape = _reduce_one(node, data, shape, _position(node, one, rank), positions)
+        data, shape = _reduce_one(node, further if index else first, data, shape, _position(node, one, rank), positions)
+    if last:
+        data = node.before(last, [data])
     if node.attr("keepdims", 1):
         node.become("Identity", [data])
     else:
-        node.become("Squeeze", [data, axes], opset=13)
+        sizes = sizes_without(node, shape, axes, rank, count)
+        node.become("Reshape", [data, sizes], opset=14, allowzero=1)
 
 
 def _position(node: Node, axis: str, rank: int) -> str:
@@ -106,8 +119,8 @@ def _position(node: Node, axis: str, rank: int) -> str:
     return node.before("Add", [axis, shift], what="axis")
 
 
-def _reduce_one(node: Node, data: str, shape: str, axis: str, positions: str) -> tuple[str, str]:
-    """`data` with `axis` reduced to length 1, and its shape."""
+def _reduce_one(node: Node, reduce: str, data: str, shape: str, axis: str, positions: str) -> tuple[str, str]:
+    """`data` with `axis` reduced by `reduce` to length 1, and its shape."""
     index = node.before("Cast", [axis], what="axis", to=TensorProto.INT64)
     as_double = node.before("Cast", [positions], what="positions", to=TensorProto.DOUBLE)
     before = _product(node, shape, node.before("Less", [as_double, axis], what="before"))
@@ -115,7 +128,7 @@ def _reduce_one(node: Node, data: str, shape: str, axis: str, positions: str) ->
     middle = node.before("Gather", [shape, index], what="middle", axis=0)
     folded = node.before("Concat", [before, middle, after], what="folded", axis=0)
     data = _reshape(node, data, folded)
-    data = node.before(node.op_type, [data], axes=[1], keepdims=1)
+    data = node.before(reduce, [data], opset=12, axes=[1], keepdims=1)  # the form with the attribute
     here = node.before("Cast", [node.before("Equal", [positions, index], what="here")], what="here", to=TensorProto.INT64)
     there = node.before("Sub", [int64(node, [1], "one"), here], what="there")
     shape = node.before("Add", [node.before("Mul", [shape, there], what="others"), here], what="reduced")
@@ -132,6 +145,4 @@ def _product(node: Node, shape: str, mask: str) -> str:
 
 def _reshape(node: Node, data: str, shape: str) -> str:
     """A 0 in the computed shape is meant, and no copy of an input dimension: so the form of 14, with allowzero."""
-    name = node.fresh_name("reshaped")
-    node.add_node(helper.make_node("Reshape", [data, shape], [name], name=name, allowzero=1), opset=14)
-    return name
+    return node.before("Reshape", [data, shape], what="reshaped", opset=14, allowzero=1)

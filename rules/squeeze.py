@@ -52,7 +52,7 @@ def _unsqueeze_at_run_time(node: Node) -> None:
         node.become("Reshape", [node.input(0), int64(node, [1] * rank, "shape")])
         return
     column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
-    axes = _axes_as_double(node, rank)
+    axes = _axes_as_double(node, node.input(1), rank)
     new = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, axes)])
     before = _how_many(node, "Less", [axes, column])
     source = node.before("Sub", [int64(node, list(range(rank)), "positions"), before], what="source")
@@ -65,12 +65,28 @@ def _unsqueeze_at_run_time(node: Node) -> None:
 
 def _squeeze_at_run_time(node: Node) -> None:
     """The output's shape: the dimensions that are not squeezed."""
-    rank = node.need_rank()
-    column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
-    gone = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, _axes_as_double(node, rank))])
-    kept = node.before("Not", [node.before("Cast", [gone], what="gone", to=TensorProto.BOOL)], what="kept")
+    rank, count = node.need_rank(), node.dimension(0, 1)
+    output = node.output_shape()
+    if not isinstance(count, int) and output is not None:
+        count = rank - len(output)
+    if not isinstance(count, int):
+        raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint())
     shape = node.before("Shape", [node.input(0)], what="shape")
-    _reshape(node, node.before("Compress", [shape, kept], what="sizes", axis=0))
+    _reshape(node, sizes_without(node, shape, node.input(1), rank, count))
+
+
+def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> str:
+    """`shape`, of `rank` numbers, without those at `axes`, which are `count` and known at run time only.
+
+    The places that stay, in their order, are those of the largest keys, where a key is higher the further in front it is.
+    """
+    column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
+    gone = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, _axes_as_double(node, axes, rank))])
+    kept = node.before("Sub", [int64(node, [1] * rank, "ones"), gone], what="kept")
+    keys = node.before("Mul", [kept, int64(node, list(range(rank, 0, -1)), "order")], what="keys")
+    keys = node.before("Cast", [keys], what="keys", to=TensorProto.FLOAT)
+    _, places = node.before_many("TopK", [keys, int64(node, [rank - count], "k")], 2, what="places", axis=0)
+    return node.before("Gather", [shape, places], what="sizes", axis=0)
 
 
 def _reshape(node: Node, sizes: str) -> None:
@@ -88,9 +104,9 @@ def _number_of_axes(node: Node) -> int:
     return count
 
 
-def _axes_as_double(node: Node, rank: int) -> str:
-    """The axes from the front, as double."""
-    axes = node.before("Cast", [node.input(1)], what="axes", to=TensorProto.DOUBLE)
+def _axes_as_double(node: Node, axes: str, rank: int) -> str:
+    """`axes` from the front, as double."""
+    axes = node.before("Cast", [axes], what="axes", to=TensorProto.DOUBLE)
     negative = node.before("Less", [axes, double(node, [0.0])], what="negative")
     as_number = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
     return node.before("Add", [axes, node.before("Mul", [as_number, double(node, [float(rank)])], what="shift")], what="axes")
@@ -104,5 +120,4 @@ def _how_many(node: Node, comparison: str, operands: list[str]) -> str:
     """For each row, for how many of the axes the comparison holds."""
     holds = node.before(comparison, operands, what=comparison.lower())
     as_number = node.before("Cast", [holds], what="holds", to=TensorProto.FLOAT)
-    count = node.before("ReduceSum", [as_number], what="count", axes=[1], keepdims=0)
-    return _as_int(node, count)
+    return _as_int(node, node.before("ReduceSum", [as_number], what="count", opset=11, axes=[1], keepdims=0))

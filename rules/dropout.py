@@ -1,0 +1,104 @@
+"""Dropout: whether it trains is is_test until 6, left open from 7 to 11 (runtimes do not drop), training_mode from 12 on.
+
+In 10 the mask becomes boolean; in 12 the ratio becomes an input, and the mask of a Dropout that does not train is all true.
+https://onnx.ai/onnx/operators/onnx__Dropout.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+
+_RATIO, _TRAINING = 1, 2
+_MASK = 1
+
+
+@upgrade("Dropout", 7)
+def training_from_is_test(node: Node) -> None:
+    """is_test=1 goes; without it the node trains, which only opset 12 can say again."""
+    if node.pop_attr("is_test", 0):
+        _drop_unread_mask(node, "is not filled where is_test=1")
+        return
+    ratio = node.add_constant(node.pop_attr("ratio", 0.5), np.float32, "ratio")
+    if _has_read_mask(node):
+        kind, output = node.need_elem_type(), node.output(_MASK)
+        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
+    node.become("Dropout", [node.input(0), ratio, node.add_constant(True, np.bool_, "training")], opset=12)
+
+
+@upgrade("Dropout", 10)
+def mask_to_boolean(node: Node) -> None:
+    """The mask becomes boolean; what reads it gets the numbers that it had."""
+    if _has_read_mask(node):
+        kind, output = node.need_elem_type(), node.output(_MASK)
+        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
+
+
+@downgrade("Dropout", 10)
+def mask_to_numbers(node: Node) -> None:
+    """The mask has the type of the data; what reads it gets the booleans that it had."""
+    if _has_read_mask(node):
+        output = node.output(_MASK)
+        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=TensorProto.BOOL)
+
+
+@upgrade("Dropout", 12)
+def ratio_to_input(node: Node) -> None:
+    """The ratio becomes an input; the node does not train, as before."""
+    _refuse_mask(node, "is true throughout from opset 12 on, and left open before")
+    ratio = node.pop_attr("ratio")
+    if ratio is not None:
+        node.set_input(_RATIO, node.add_constant(ratio, np.float32, "ratio"))
+
+
+@downgrade("Dropout", 12)
+def ratio_to_attribute(node: Node) -> None:
+    """A Dropout that does not train, or drops nothing, keeps its ratio; its mask is all true. One that trains is refused."""
+    ratio = node.constant(_RATIO)
+    if not _drops_nothing(node, ratio):
+        raise Unconvertible(
+            "training_mode is set, or computed at run time, and opsets 7 to 11 have no word for it",
+            "export the model for inference",
+        )
+    for index in (_TRAINING, _RATIO):
+        node.drop_input(index)
+    node.pop_attr("seed")
+    if ratio is not None:
+        node.set_attr("ratio", float(ratio.reshape(())))
+    if _has_read_mask(node):
+        output = node.output(_MASK)
+        node.drop_output(_MASK)
+        some = node.before("Cast", [node.input(0)], what="some", to=TensorProto.BOOL)
+        node.before("Or", [some, node.before("Not", [some], what="others")], outputs=[output])
+
+
+@downgrade("Dropout", 7)
+def test_mode(node: Node) -> None:
+    """A Dropout that does not train says is_test=1, which fills no mask."""
+    _drop_unread_mask(node, "is not filled before opset 7")
+    node.set_attr("is_test", 1)
+
+
+def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
+    if not node.has_input(_TRAINING):
+        return True
+    training = node.constant(_TRAINING)
+    return (training is not None and not training.any()) or (ratio is not None and not ratio.any())
+
+
+def _has_read_mask(node: Node) -> bool:
+    return node.has_output(_MASK) and node.scope.model.is_read(node.output(_MASK))
+
+
+def _drop_unread_mask(node: Node, why: str) -> None:
+    _refuse_mask(node, why)
+    if node.has_output(_MASK):
+        node.drop_output(_MASK)
+
+
+def _refuse_mask(node: Node, why: str) -> None:
+    if _has_read_mask(node):
+        raise Unconvertible(f"the mask '{node.output(_MASK)}' {why}", "remove what reads the mask")

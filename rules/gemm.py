@@ -1,0 +1,55 @@
+"""Gemm: C is optional from opset 11 on; before 7, the attribute broadcast says that C is smaller than the product.
+
+https://onnx.ai/onnx/operators/onnx__Gemm.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .indices import int64
+
+_C = 2
+
+
+@upgrade("Gemm", 7)
+def drop_broadcast(node: Node) -> None:
+    """What broadcast=1 allowed is a part of what 7 always does."""
+    node.pop_attr("broadcast")
+
+
+@downgrade("Gemm", 11)
+def add_zero(node: Node) -> None:
+    """An absent C is 0."""
+    if not node.has_input(_C):
+        dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+        node.set_input(_C, node.add_constant(0, dtype, "zero"))
+
+
+@downgrade("Gemm", 7)
+def broadcast_to_attribute(node: Node) -> None:
+    """broadcast=1 for a C that is a number or a row; a column is repeated, for nothing else broadcasts below 7."""
+    shape = node.need_shape(_C)
+    rows, columns = node.need_dimension(_free_axis(node, "transA", 0)), node.need_dimension(_free_axis(node, "transB", 1), 1)
+    if shape == (rows, columns):
+        return
+    node.set_attr("broadcast", 1)
+    if shape in ((), (columns,)):
+        return
+    if int(np.prod(shape)) in (1, columns) and shape[-1] == columns:
+        node.set_input(_C, node.before("Reshape", [node.input(_C), int64(node, [columns], "shape")], what="row"))
+    elif int(np.prod(shape)) == 1:
+        node.set_input(_C, node.before("Reshape", [node.input(_C), int64(node, [], "shape")], what="number"))
+    elif shape == (rows, 1):
+        node.pop_attr("broadcast")
+        node.set_input(_C, node.before("Tile", [node.input(_C), int64(node, [1, columns], "repeats")], what="columns"))
+    else:
+        raise Unconvertible(f"C of shape {shape} does not broadcast to ({rows}, {columns})")
+
+
+def _free_axis(node: Node, transposed: str, axis: int) -> int:
+    """The axis of A (0) or B (1) that the product keeps."""
+    return 1 - axis if node.attr(transposed, 0) else axis

@@ -1,0 +1,301 @@
+"""Pad: pads and value are attributes until 10, inputs from 11; 18 adds the input axes, 19 the mode wrap.
+
+A Pad that the older form cannot state is done axis by axis: constant mode by Concat, the other modes by a Gather of positions.
+https://onnx.ai/onnx/operators/onnx__Pad.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import from_the_front
+from .indices import choose, count_up, double, int64, length, wrapped
+from .parameters import axes_of, known_ints, to_attribute, to_input
+
+_PADS, _VALUE, _AXES = 1, 2, 3
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+_MAX_FILL = 65_536
+"""Elements of a constant that holds nothing but padding; more are made when the model runs."""
+
+
+@upgrade("Pad", 2)
+def paddings_to_pads(node: Node) -> None:
+    """The attribute paddings is called pads from here on."""
+    node.set_attr("pads", node.pop_attr("paddings"))
+
+
+@upgrade("Pad", 11)
+def pads_to_input(node: Node) -> None:
+    """The attributes pads and value become inputs."""
+    to_input(node, "pads", _PADS)
+    value = node.pop_attr("value", 0.0)
+    if value != 0:
+        dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+        node.set_input(_VALUE, node.add_constant(value, dtype, "value"))
+
+
+@downgrade("Pad", 19)
+def wrap_by_gather(node: Node) -> None:
+    """Mode wrap becomes a Gather of positions along each axis."""
+    if node.attr("mode", "constant") == "wrap":
+        _spell_out_axes(node)
+        _pad_axis_by_axis(node)
+
+
+@downgrade("Pad", 18)
+def pads_of_all_axes(node: Node) -> None:
+    """Without the input axes, pads has two entries for every axis."""
+    _spell_out_axes(node)
+
+
+@downgrade("Pad", 13)
+def gather_what_nothing_widens(node: Node) -> None:
+    """Strings and complex numbers fit no wider type that Pad took: they are padded axis by axis."""
+    if node.elem_type() in (TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
+        _pad_axis_by_axis(node)
+
+
+@downgrade("Pad", 11)
+def pads_to_attribute(node: Node) -> None:
+    """Constant pads of floats become attributes; all else is padded axis by axis."""
+    value = node.constant(_VALUE) if node.has_input(_VALUE) else np.zeros((), np.float32)
+    pads = known_ints(node, "pads", _PADS)
+    if pads is None or value is None or node.need_elem_type() not in _FLOATS or not _is_float32(value):
+        _pad_axis_by_axis(node)
+        return
+    given = node.has_input(_VALUE)
+    node.drop_input(_VALUE)
+    to_attribute(node, _PADS, "pads", "pads")
+    if given:
+        node.set_attr("value", float(value.reshape(())))
+
+
+@downgrade("Pad", 2)
+def pads_to_paddings(node: Node) -> None:
+    """The attribute is called paddings below; it takes no negative numbers, which become a Slice."""
+    pads = node.pop_attr("pads")
+    if min(pads, default=0) < 0:
+        if node.attr("mode", "constant") not in ("constant", "edge"):
+            raise Unconvertible("negative pads of mode reflect do not exist in opset 1", "slice the input in the model")
+        rank = len(pads) // 2
+        data = node.input(0)
+        for axis in range(rank):
+            data = _crop(node, data, axis, pads[axis], pads[axis + rank])
+        node.set_input(0, data)
+    node.set_attr("paddings", [max(pad, 0) for pad in pads])
+
+
+def _is_float32(value: np.ndarray) -> bool:
+    """Whether `value` is one number that the float of an attribute holds exactly."""
+    number = value.reshape(-1).astype(np.float64)
+    return number.size == 1 and (np.isnan(number[0]) or float(np.float32(number[0])) == number[0])
+
+
+def _spell_out_axes(node: Node) -> None:
+    """Replace the input axes by pads of all axes: in each half, the entry of an axis, or 0."""
+    if not node.has_input(_AXES):
+        node.drop_input(_AXES)
+        return
+    rank, axes, pads = node.need_rank(), axes_of(node, _AXES), known_ints(node, "pads", _PADS)
+    if axes is None:
+        _spread_at_run_time(node, rank)
+        return
+    where = {axis: index for index, axis in enumerate(from_the_front(axes, rank))}
+    zero = 2 * len(axes)
+    source = [where.get(axis, zero) for axis in range(rank)]
+    source += [where[axis] + len(axes) if axis in where else zero for axis in range(rank)]
+    if pads is not None:
+        spread = int64(node, [[*pads, 0][index] for index in source], "pads")
+    else:
+        extended = node.before("Concat", [node.input(_PADS), int64(node, [0], "zero")], what="extended", axis=0)
+        spread = node.before("Gather", [extended, int64(node, source, "source")], what="pads", axis=0)
+    node.drop_input(_AXES)
+    node.set_input(_PADS, spread)
+
+
+def _spread_at_run_time(node: Node, rank: int) -> None:
+    axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
+    axes = wrapped(node, axes, TensorProto.INT64, int64(node, rank, "rank"))
+    column = node.add_constant(np.arange(rank).reshape(-1, 1), np.int64, "positions")
+    here = node.before("Cast", [node.before("Equal", [column, axes], what="here")], what="here", to=TensorProto.INT64)
+    shape = node.add_constant([2, 1, -1], np.int64, "halves_shape")
+    halves = node.before("Reshape", [node.input(_PADS), shape], what="halves")
+    products = node.before("Mul", [halves, here], what="products")
+    sums = node.before("ReduceSum", [products, int64(node, [2], "last")], what="sums", keepdims=0)
+    spread = node.before("Reshape", [sums, int64(node, [-1], "flat")], what="pads")
+    node.drop_input(_AXES)
+    node.set_input(_PADS, spread)
+
+
+# Axis by axis.
+
+
+@dataclass(frozen=True)
+class _Amount:
+    """How much one side of an axis grows (or, negative, shrinks): a number, or the name of a vector of one int64."""
+
+    known: int | None
+    name: str
+
+    def vector(self, node: Node) -> str:
+        return self.name if self.known is None else int64(node, [self.known], "pad")
+
+
+def _pad_axis_by_axis(node: Node) -> None:
+    rank, pads = node.need_rank(), known_ints(node, "pads", _PADS)
+    mode = node.attr("mode", "constant")
+    data = node.input(0)
+    for axis in range(rank):
+        before, after = (_amount(node, pads, index) for index in (axis, axis + rank))
+        if before.known == after.known == 0:
+            continue
+        if mode == "constant":
+            data = _concat_fills(node, data, axis, before, after)
+        else:
+            data = _gather_positions(node, data, axis, before, after, mode)
+    node.become("Identity", [data])
+
+
+def _amount(node: Node, pads: list[int] | None, index: int) -> _Amount:
+    if pads is not None:
+        return _Amount(pads[index], "")
+    which = int64(node, [index], "index")
+    return _Amount(None, node.before("Gather", [node.input(_PADS), which], what=f"pad{index}", axis=0))
+
+
+def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
+    """`data` without what negative pads take away; in the form of opset 9 and before."""
+    if before >= 0 and after >= 0:
+        return data
+    end = after if after < 0 else int(np.iinfo(np.int64).max)
+    return node.before("Slice", [data], what="cropped", starts=[max(-before, 0)], ends=[end], axes=[axis])
+
+
+def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
+    data = _slice_off(node, data, axis, before, after)
+    fills = [_fill(node, data, axis, amount) for amount in (before, after)]
+    parts = [part for part in (fills[0], data, fills[1]) if part]
+    return node.before("Concat", parts, what=f"padded{axis}", axis=axis) if len(parts) > 1 else data
+
+
+def _slice_off(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
+    """`data` without what negative pads take away."""
+    if all(amount.known is not None and amount.known >= 0 for amount in (before, after)):
+        return data
+    start = _negative_part(node, before)
+    end = node.before("Sub", [length(node, data, axis), _negative_part(node, after)], what="end")
+    return node.before("Slice", [data, start, end, int64(node, [axis], "axis")], what="cropped", opset=10)
+
+
+def _negative_part(node: Node, amount: _Amount) -> str:
+    """How much is taken away: max(-amount, 0), a vector of one."""
+    if amount.known is not None:
+        return int64(node, [max(-amount.known, 0)], "crop")
+    return node.before("Sub", [_positive_part(node, amount), amount.name], what="crop")
+
+
+def _positive_part(node: Node, amount: _Amount) -> str:
+    """max(amount, 0), a vector of one."""
+    if amount.known is not None:
+        return int64(node, [max(amount.known, 0)], "pad")
+    as_float = node.before("Cast", [amount.name], what="sign", to=TensorProto.FLOAT)
+    positive = node.before("Greater", [as_float, node.add_constant([0], np.float32, "zero")], what="positive")
+    factor = node.before("Cast", [positive], what="positive", to=TensorProto.INT64)
+    return node.before("Mul", [amount.name, factor], what="pad")
+
+
+def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
+    """A block of padding that fits `data` along all axes but `axis`; "" where there is none."""
+    if amount.known is not None and amount.known <= 0:
+        return ""
+    value = node.constant(_VALUE) if node.has_input(_VALUE) else _zero(node)
+    shape = node.scope.shape(data)
+    if value is not None and amount.known is not None and shape is not None:
+        sizes = [amount.known if index == axis else dim for index, dim in enumerate(shape)]
+        known = [size for size in sizes if isinstance(size, int)]
+        if len(known) == len(sizes) and np.prod(known, dtype=object) <= _MAX_FILL:
+            block = np.full(known, value.reshape(-1)[0], value.dtype)
+            return node.add_constant(block, block.dtype, "padding")
+    name = node.input(_VALUE) if value is None else node.add_constant(value.reshape(()), value.dtype, "value")
+    rank = node.need_rank()
+    others = int64(node, [int(index != axis) for index in range(rank)], "others")
+    here = int64(node, [int(index == axis) for index in range(rank)], "here")
+    kept = node.before("Mul", [node.before("Shape", [data], what="shape"), others], what="kept")
+    grown = node.before("Mul", [_positive_part(node, amount), here], what="grown")
+    return node.before("Expand", [name, node.before("Add", [kept, grown], what="sizes")], what="padding")
+
+
+def _zero(node: Node) -> np.ndarray:
+    kind = node.need_elem_type()
+    return np.array("", object) if kind == TensorProto.STRING else np.zeros((), helper.tensor_dtype_to_np_dtype(kind))
+
+
+def _gather_positions(node: Node, data: str, axis: int, before: _Amount, after: _Amount, mode: str) -> str:
+    """Mode edge, reflect or wrap: each element of the result is one of `data`."""
+    _refuse_negative(before, after, mode)
+    dimension = node.dimension(axis)
+    if before.known is not None and after.known is not None and isinstance(dimension, int):
+        chosen = int64(node, _positions(before.known, after.known, dimension, mode), "chosen")
+    else:
+        chosen = _positions_at_run_time(node, before, after, length(node, data, axis), mode)
+    return node.before("Gather", [data, chosen], what=f"padded{axis}", axis=axis)
+
+
+def _refuse_negative(before: _Amount, after: _Amount, mode: str) -> None:
+    """Whether an axis shrinks before or after it is mirrored is not specified."""
+    if mode != "edge" and any(amount.known is not None and amount.known < 0 for amount in (before, after)):
+        raise Unconvertible(f"negative pads of mode {mode} have no older form", "slice the input in the model")
+
+
+def _positions(before: int, after: int, dimension: int, mode: str) -> list[int]:
+    wanted = np.arange(-before, dimension + after)
+    if mode == "edge":
+        return np.clip(wanted, 0, dimension - 1).tolist()
+    if mode == "wrap":
+        return (wanted % dimension).tolist()
+    period = max(2 * (dimension - 1), 1)
+    return np.minimum(wanted % period, period - wanted % period).tolist() if dimension > 1 else [0] * len(wanted)
+
+
+def _positions_at_run_time(node: Node, before: _Amount, after: _Amount, size: str, mode: str) -> str:
+    first = node.before("Sub", [int64(node, [0], "zero"), before.vector(node)], what="first")
+    limit = node.before("Add", [size, after.vector(node)], what="limit")
+    wanted = count_up(node, first, limit, int64(node, [1], "one"))
+    last = node.before("Sub", [size, int64(node, [1], "one")], what="last")
+    if mode == "edge":
+        return _clamp(node, wanted, last)
+    if mode == "wrap":
+        return _modulo(node, wanted, size)
+    # A mirrored axis repeats after 2 · last elements; of an axis of one element, everything is a copy.
+    period = node.before("Add", [last, last], what="period")
+    is_one = node.before("Equal", [period, int64(node, [0], "zero")], what="is_one")
+    period = node.before("Add", [period, node.before("Cast", [is_one], what="is_one", to=TensorProto.INT64)], what="period")
+    there = _modulo(node, wanted, period)
+    back = node.before("Sub", [period, there], what="back")
+    at, mirrored = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (there, back))
+    nearer = choose(node, node.before("Less", [mirrored, at], what="is_back"), mirrored, at)
+    return _clamp(node, node.before("Cast", [nearer], what="positions", to=TensorProto.INT64), last)
+
+
+def _clamp(node: Node, wanted: str, last: str) -> str:
+    """`wanted`, at least 0 and at most `last`."""
+    at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (wanted, last))
+    zero = double(node, [0.0])
+    at = choose(node, node.before("Less", [at, zero], what="before_first"), zero, at)
+    at = choose(node, node.before("Greater", [at, end], what="behind_last"), end, at)
+    return node.before("Cast", [at], what="positions", to=TensorProto.INT64)
+
+
+def _modulo(node: Node, wanted: str, period: str) -> str:
+    """`wanted` modulo `period`, never negative, whichever way Div rounds."""
+    rounds = node.before("Div", [wanted, period], what="rounds")
+    rest = node.before("Sub", [wanted, node.before("Mul", [rounds, period], what="whole")], what="rest")
+    as_float = node.before("Cast", [rest], what="sign", to=TensorProto.FLOAT)
+    negative = node.before("Less", [as_float, node.add_constant([0], np.float32, "zero")], what="negative")
+    as_number = node.before("Cast", [negative], what="negative", to=TensorProto.INT64)
+    return node.before("Add", [rest, node.before("Mul", [as_number, period], what="shift")], what="modulo")

@@ -1,0 +1,127 @@
+"""What Resize computes along one axis: for each element of the result, which elements of the input, with which weights.
+
+Pure numpy, by https://onnx.ai/onnx/operators/onnx__Resize.html. Known lengths only; antialiasing is not here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..rewriter.rule import Unconvertible
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How an axis of `length` becomes one of `resized` elements. `start` and `end` are the region of interest, as shares."""
+
+    length: int
+    resized: int
+    scale: float
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The attributes of a Resize that say which elements count."""
+
+    mode: str
+    coordinates: str
+    nearest: str
+    cubic_a: float
+    exclude_outside: bool
+
+
+@dataclass(frozen=True)
+class Tap:
+    """One element of the input for each of the result, [resized], and its weights, [resized], or None where they are all 1."""
+
+    indices: np.ndarray
+    weights: np.ndarray | None
+
+
+def taps(axis: Sampling, how: Filter) -> list[Tap]:
+    """The taps along one axis; their weighted sum is the result.
+
+    Raises Unconvertible where the nearest element hangs on the rounding of the coordinate, or a coordinate is extrapolated.
+    """
+    at = _coordinates(axis, how, np.dtype(np.float64))
+    if how.coordinates == "tf_crop_and_resize" and ((at < 0) | (at > axis.length - 1)).any():
+        raise Unconvertible("the region of interest reaches beyond the input, and is extrapolated")
+    if how.mode == "nearest":
+        return [Tap(_nearest(axis, how, at), None)]
+    first = np.floor(at)
+    share = at - first
+    if how.mode == "linear":
+        offsets, weights = [0, 1], [1 - share, share]
+    else:
+        offsets, weights = [-1, 0, 1, 2], _cubic(share, how.cubic_a)
+    indices = [first.astype(np.int64) + offset for offset in offsets]
+    if how.exclude_outside:
+        weights = _inside_only(indices, weights, axis.length)
+    clamped = [np.clip(index, 0, axis.length - 1) for index in indices]
+    return [Tap(index, weight) for index, weight in zip(clamped, weights, strict=True)]
+
+
+def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
+    """Where each element of the result lies in the input, computed in `dtype`."""
+    x = np.arange(axis.resized, dtype=dtype)
+    scale, half = dtype.type(axis.scale), dtype.type(0.5)
+    last = dtype.type(axis.length - 1)
+    if how.coordinates == "asymmetric":
+        return x / scale
+    if how.coordinates == "half_pixel" or (how.coordinates == "pytorch_half_pixel" and axis.resized > 1):
+        return (x + half) / scale - half
+    if how.coordinates == "pytorch_half_pixel":
+        return np.zeros_like(x)
+    if how.coordinates == "align_corners":
+        return x * last / dtype.type(axis.resized - 1) if axis.resized > 1 else np.zeros_like(x)
+    if how.coordinates == "half_pixel_symmetric":
+        adjustment = dtype.type(axis.resized) / (scale * dtype.type(axis.length))
+        return dtype.type(axis.length) / 2 * (1 - adjustment) + (x + half) / scale - half
+    if how.coordinates == "tf_crop_and_resize":
+        start, end = dtype.type(axis.start), dtype.type(axis.end)
+        if axis.resized > 1:
+            return start * last + x * (end - start) * last / dtype.type(axis.resized - 1)
+        return half * (start + end) * last + x
+    raise Unconvertible(f"the coordinates '{how.coordinates}' have no older form")
+
+
+def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
+    """Runtimes compute coordinates in float32: where that chooses another element than the exact value, refuse."""
+    exact = _round(at, how.nearest)
+    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
+    last = axis.length - 1
+    if not np.array_equal(np.clip(exact, 0, last), np.clip(single, 0, last)):
+        raise Unconvertible("an element lies so near the middle between two that its neighbour hangs on the runtime's rounding")
+    return np.clip(exact, 0, last).astype(np.int64)
+
+
+def _round(at: np.ndarray, how: str) -> np.ndarray:
+    if how == "floor":
+        return np.floor(at)
+    if how == "ceil":
+        return np.ceil(at)
+    if how == "round_prefer_ceil":
+        return np.floor(at + 0.5)
+    if how == "round_prefer_floor":
+        return np.ceil(at - 0.5)
+    raise Unconvertible(f"nearest_mode '{how}' has no older form")
+
+
+def _cubic(share: np.ndarray, a: float) -> list[np.ndarray]:
+    def near(distance: np.ndarray) -> np.ndarray:
+        return ((a + 2) * distance - (a + 3)) * distance * distance + 1
+
+    def far(distance: np.ndarray) -> np.ndarray:
+        return ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+
+    return [far(share + 1), near(share), near(1 - share), far(2 - share)]
+
+
+def _inside_only(indices: list[np.ndarray], weights: list[np.ndarray], length: int) -> list[np.ndarray]:
+    kept = [np.where((index >= 0) & (index < length), weight, 0) for index, weight in zip(indices, weights, strict=True)]
+    total = np.sum(kept, axis=0)
+    return [weight / total for weight in kept]

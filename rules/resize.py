@@ -1,0 +1,246 @@
+"""Resize: 11 adds roi, sizes and the coordinate modes (10 is asymmetric), 13 makes roi and scales optional, 18 adds axes,
+antialias and keep_aspect_ratio_policy, 19 adds half_pixel_symmetric. Before 10, Upsample.
+
+What an older form cannot state is spelled out, where lengths and scales are known: along each axis, a Gather for mode nearest,
+a weighted sum of Gathers for linear and cubic.
+https://onnx.ai/onnx/operators/onnx__Resize.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
+from .axes import from_the_front
+from .indices import int64
+from .resampling import Filter, Sampling, Tap, taps
+
+_ROI, _SCALES, _SIZES = 1, 2, 3
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
+
+
+@upgrade("Resize", 11)
+def asymmetric_coordinates(node: Node) -> None:
+    """The only way of opset 10 is written out: asymmetric coordinates, rounded down, or up along an axis that shrinks."""
+    data, scales, mode = node.input(0), node.input(1), node.attr("mode", "nearest")
+    known = node.constant(1)
+    rounding = "floor" if mode == "nearest" else None
+    if rounding and known is None:
+        node.caution("a scale below 1, computed at run time, rounds up at opset 10 (as onnxruntime has it) and down from 11 on")
+    if rounding and known is not None and any(_rounding_matters(scale) for scale in known):
+        rounding = "ceil"
+        if (known > 1).any():
+            grown = node.add_constant(np.maximum(known, 1), np.float32, "up")
+            data = _asymmetric(node, data, grown, mode, "floor")
+            scales = node.add_constant(np.minimum(known, 1), np.float32, "down")
+    node.become("Resize", [data, _no_roi(node), scales], **_asymmetric_attributes(mode, rounding))
+
+
+@upgrade("Resize", 13)
+def absent_scales(node: Node) -> None:
+    """Where sizes are given, scales are absent, no longer an empty tensor."""
+    if node.has_input(_SIZES) and node.has_input(_SCALES):
+        node.set_input(_SCALES, "")
+
+
+@downgrade("Resize", 19)
+def without_symmetric_coordinates(node: Node) -> None:
+    """half_pixel_symmetric is half_pixel where the length is a whole multiple; else the result is spelled out."""
+    if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
+        return
+    if node.has_input(_SIZES):
+        node.set_attr("coordinate_transformation_mode", "half_pixel")
+        return
+    _spell_out(node)
+
+
+@downgrade("Resize", 18)
+def for_all_axes(node: Node) -> None:
+    """roi, scales and sizes get entries for all axes; a policy is applied to known sizes."""
+    if node.attr("antialias", 0) and node.attr("mode", "nearest") != "nearest":
+        raise Unconvertible("antialias=1 has no older form", "export without antialias")
+    node.pop_attr("antialias")
+    if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" and node.has_input(_SIZES):
+        _spell_out(node)
+        return
+    node.pop_attr("keep_aspect_ratio_policy")
+    axes = node.pop_attr("axes")
+    if axes is None:
+        return
+    axes = from_the_front(axes, node.need_rank())
+    if node.has_input(_ROI):
+        node.set_input(_ROI, _spread_roi(node, axes))
+    if node.has_input(_SCALES):
+        node.set_input(_SCALES, _spread(node, node.input(_SCALES), axes, node.add_constant([1], np.float32, "one")))
+    if node.has_input(_SIZES):
+        node.set_input(_SIZES, _spread_sizes(node, axes))
+
+
+@downgrade("Resize", 13)
+def empty_scales(node: Node) -> None:
+    """roi and scales are required, and empty where they are not used."""
+    if not node.has_input(_ROI):
+        node.set_input(_ROI, _no_roi(node))
+    if not node.has_input(_SCALES):
+        node.set_input(_SCALES, node.add_constant([], np.float32, "scales"))
+
+
+@downgrade("Resize", 11)
+def asymmetric_only(node: Node) -> None:
+    """What is asymmetric, and rounds as opset 10 does, stays a Resize; all else is spelled out."""
+    mode, scales = node.attr("mode", "nearest"), node.constant(_SCALES)
+    asymmetric = node.attr("coordinate_transformation_mode", "half_pixel") == "asymmetric"
+    by_scales = not node.has_input(_SIZES)
+    if not (asymmetric and by_scales and mode != "cubic" and _rounds_as_10(node, mode, scales)):
+        _spell_out(node)
+        return
+    node.become("Resize", [node.input(0), node.input(_SCALES)], mode=mode)
+
+
+@decompose("Resize", opset=9)
+def upsample(node: Node) -> None:
+    """What only grows is an Upsample; all else is spelled out."""
+    scales = node.const_input(1, "the scales")
+    if (scales >= 1).all():
+        node.become("Upsample", [node.input(0), node.input(1)], mode=node.attr("mode", "nearest"))
+    else:
+        rounding = "ceil" if any(map(_rounding_matters, scales)) and not (scales > 1).any() else "floor"
+        if rounding == "floor" and any(map(_rounding_matters, scales)):
+            raise Unconvertible("mode nearest rounds one axis up and another down")
+        _spell_out_with(node, _scaled(node, scales), Filter(node.attr("mode", "nearest"), "asymmetric", rounding, 0.0, False))
+
+
+def _asymmetric(node: Node, data: str, scales: str, mode: str, rounding: str) -> str:
+    return node.before("Resize", [data, _no_roi(node), scales], what="grown", **_asymmetric_attributes(mode, rounding))
+
+
+def _asymmetric_attributes(mode: str, rounding: str | None) -> dict[str, Any]:
+    return {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}
+
+
+def _no_roi(node: Node) -> str:
+    return node.add_constant([], np.float32, "roi")
+
+
+def _rounding_matters(scale: float) -> bool:
+    """Whether an axis of this scale shrinks, and its elements lie between those of the input."""
+    return scale < 1 and not float(1 / np.float32(scale)).is_integer()
+
+
+def _rounds_as_10(node: Node, mode: str, scales: np.ndarray | None) -> bool:
+    if mode != "nearest":
+        return True
+    if scales is None:
+        return False
+    up, down = (scales > 1).any(), any(map(_rounding_matters, scales))
+    rounding = node.attr("nearest_mode", "round_prefer_floor")
+    return (rounding == "floor" and not down) or (rounding == "ceil" and not up)
+
+
+# Entries for all axes.
+
+
+def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
+    """`values`, one for each of `axes`, as a vector for all axes, in which the others have `other`, a vector of one."""
+    extended = node.before("Concat", [values, other], what="extended", axis=0)
+    source = [axes.index(axis) if axis in axes else len(axes) for axis in range(node.need_rank())]
+    return node.before("Gather", [extended, int64(node, source, "source")], what="spread", axis=0)
+
+
+def _spread_roi(node: Node, axes: list[int]) -> str:
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type(_ROI))
+    extended = node.before("Concat", [node.input(_ROI), node.add_constant([0, 1], dtype, "whole")], what="extended", axis=0)
+    rank, count = node.need_rank(), len(axes)
+    starts = [axes.index(axis) if axis in axes else 2 * count for axis in range(rank)]
+    ends = [count + axes.index(axis) if axis in axes else 2 * count + 1 for axis in range(rank)]
+    return node.before("Gather", [extended, int64(node, starts + ends, "source")], what="roi", axis=0)
+
+
+def _spread_sizes(node: Node, axes: list[int]) -> str:
+    shape = node.before("Shape", [node.input(0)], what="shape")
+    extended = node.before("Concat", [node.input(_SIZES), shape], what="extended", axis=0)
+    rank = node.need_rank()
+    source = [axes.index(axis) if axis in axes else len(axes) + axis for axis in range(rank)]
+    return node.before("Gather", [extended, int64(node, source, "source")], what="sizes", axis=0)
+
+
+# Spelled out along each axis.
+
+
+def _spell_out(node: Node) -> None:
+    """The node as Gathers. Written for opset 11 to 19, whose inputs are roi, scales and sizes."""
+    if node.attr("antialias", 0) and node.attr("mode", "nearest") != "nearest":
+        raise Unconvertible("antialias=1 has no older form", "export without antialias")
+    how = Filter(
+        node.attr("mode", "nearest"),
+        node.attr("coordinate_transformation_mode", "half_pixel"),
+        node.attr("nearest_mode", "round_prefer_floor"),
+        node.attr("cubic_coeff_a", -0.75),
+        bool(node.attr("exclude_outside", 0)),
+    )
+    _spell_out_with(node, _samplings(node), how)
+
+
+def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> None:
+    kind = node.need_elem_type()
+    if how.mode != "nearest" and kind not in _FLOATS:
+        raise Unconvertible(f"mode {how.mode} of this type is rounded in ways that differ", "cast the input to float")
+    weights_dtype = helper.tensor_dtype_to_np_dtype(kind)
+    data, rank = node.input(0), node.need_rank()
+    node.approximate = how.mode != "nearest"
+    for axis, sampling in samplings.items():
+        shape = [-1 if index == axis else 1 for index in range(rank)]
+        parts = [_tapped(node, data, axis, tap, shape, weights_dtype) for tap in taps(sampling, how)]
+        data = parts[0]
+        for part in parts[1:]:
+            data = node.before("Add", [data, part], what=f"resized{axis}")
+    node.become("Identity", [data])
+
+
+def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype: np.dtype) -> str:
+    taken = node.before("Gather", [data, int64(node, tap.indices.tolist(), "taken")], what=f"taken{axis}", axis=axis)
+    if tap.weights is None:
+        return taken
+    return node.before("Mul", [taken, node.add_constant(tap.weights.reshape(shape), dtype, "weights")], what=f"weighted{axis}")
+
+
+def _samplings(node: Node) -> dict[int, Sampling]:
+    """The axes that change, each with how; raises Unconvertible where that is only known at run time."""
+    rank = node.need_rank()
+    axes = from_the_front(node.attr("axes", list(range(rank))), rank)
+    whole = [0.0] * len(axes) + [1.0] * len(axes)
+    cropped = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
+    roi = node.const_input(_ROI, "the region of interest").tolist() if cropped else whole
+    starts, ends = roi[: len(axes)], roi[len(axes) :]
+    if not node.has_input(_SIZES):
+        scales = dict(zip(axes, node.const_input(_SCALES, "the scales").tolist(), strict=True))
+        found = _scaled(node, [scales.get(axis, 1.0) for axis in range(rank)])
+        if not cropped:
+            return found
+        raise Unconvertible("scales of a cropped region have no older form", "give sizes instead")
+    sizes = node.const_input(_SIZES, "the sizes").tolist()
+    lengths = [node.need_dimension(axis) for axis in axes]
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        pairs = [(size, size / length) for size, length in zip(sizes, lengths, strict=True)]
+    else:
+        common = (min if policy == "not_larger" else max)(size / length for size, length in zip(sizes, lengths, strict=True))
+        pairs = [(math.floor(common * length + 0.5), common) for length in lengths]
+    return {
+        axis: Sampling(length, resized, scale, start, end)
+        for axis, length, (resized, scale), start, end in zip(axes, lengths, pairs, starts, ends, strict=True)
+        if cropped or resized != length
+    }
+
+
+def _scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
+    lengths = {axis: node.need_dimension(axis) for axis, scale in enumerate(scales) if scale != 1}
+    return {
+        axis: Sampling(length, math.floor(length * float(scales[axis])), float(scales[axis]), 0.0, 1.0)
+        for axis, length in lengths.items()
+    }

@@ -1,0 +1,42 @@
+"""Tile: in opset 1, one axis and how often, both tensors of the type of the data; from 6 on, how often for every axis.
+
+https://onnx.ai/onnx/operators/onnx__Tile.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .indices import int64
+
+
+@upgrade("Tile", 6)
+def one_axis_to_all(node: Node) -> None:
+    """tiles and axis become one vector of repeats."""
+    tiles, axis = (_whole_number(node, index, what) for index, what in ((1, "tiles"), (2, "the axis")))
+    repeats = [1] * node.need_rank()
+    repeats[axis] = tiles
+    node.become("Tile", [node.input(0), int64(node, repeats, "repeats")])
+
+
+@downgrade("Tile", 6)
+def all_axes_one_by_one(node: Node) -> None:
+    """One Tile for each axis that is repeated."""
+    repeats = node.const_input(1, "the repeats").reshape(-1).tolist()
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    data = node.input(0)
+    for axis, tiles in enumerate(repeats):
+        if tiles != 1:
+            operands = [node.add_constant(number, dtype, what) for number, what in ((tiles, "tiles"), (axis, "axis"))]
+            data = node.before("Tile", [data, *operands], what=f"tiled{axis}")
+    node.become("Identity", [data])
+
+
+def _whole_number(node: Node, index: int, what: str) -> int:
+    value = node.const_input(index, what).reshape(-1)
+    if value.size != 1 or value[0] != np.floor(value[0]):
+        raise Unconvertible(f"{what} '{node.input(index)}' is no whole number")
+    return int(value[0])
