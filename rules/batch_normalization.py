@@ -18,9 +18,10 @@ _PARAMETERS = ("X", "scale", "B", "mean", "var")
 @upgrade("BatchNormalization", 7)
 def outputs_tell_training(node: Node) -> None:
     """is_test goes: one output is inference, five are training."""
-    is_test = node.pop_attr("is_test", 0)
-    if is_test and _extra_outputs(node):
-        raise Unconvertible("is_test=1, and outputs that only training has", "remove the outputs after the first")
+    if node.pop_attr("is_test", 0):
+        _drop_unread_outputs(node, 1)
+        if _extra_outputs(node):
+            raise Unconvertible("is_test=1, and outputs that only training has", "remove the outputs after the first")
 
 
 @downgrade("BatchNormalization", 7)
@@ -60,6 +61,7 @@ def say_training_mode(node: Node) -> None:
     """More than one output is training; the saved statistics have no counterpart."""
     if not _extra_outputs(node):
         return
+    _drop_unread_outputs(node, 3)
     if node.has_output(3) or node.has_output(4):
         names = ", ".join(f"'{name}'" for name in node.outputs[3:] if name)
         raise Unconvertible(f"saved_mean and saved_var ({names}) do not exist from opset 14 on", "remove these outputs")
@@ -109,3 +111,10 @@ def _scalar(node: Node, kind: int, value: float, what: str) -> str:
 
 def _extra_outputs(node: Node) -> bool:
     return any(node.outputs[1:])
+
+
+def _drop_unread_outputs(node: Node, first: int) -> None:
+    """Drop the outputs from `first` on that nothing reads."""
+    for index in reversed(range(first, len(node.outputs))):
+        if node.has_output(index) and not node.scope.model.is_read(node.output(index)):
+            node.drop_output(index)

@@ -231,6 +231,8 @@ def _sum_windows(node: Node, name: str) -> str:
 @downgrade("MaxPool", 8)
 def drop_storage_order(node: Node) -> None:
     """It concerns the second output, which is new in opset 8, and only that."""
+    if node.has_output(1) and not node.scope.model.is_read(node.output(1)):
+        node.drop_output(1)
     if not node.has_output(1):
         node.pop_attr("storage_order")
 
