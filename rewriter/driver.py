@@ -193,6 +193,7 @@ class _Job:
         if self.source is not None:
             check.check_opset(self.source, self.target)
         self._source_ir = self._proto.ir_version
+        _require_known_parts(self._proto)
         overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target)
 
@@ -231,6 +232,17 @@ def _source_opset(proto: onnx.ModelProto) -> int | None:
     if len(declared) > 1:
         raise InvalidModelError(f"the model imports the default domain twice, as opset {' and '.join(map(str, sorted(declared)))}")
     return default_opset(proto.opset_import)
+
+
+def _require_known_parts(proto: onnx.ModelProto) -> None:
+    """Raises InvalidModelError for the rare parts of a model that no rule looks into."""
+    if proto.training_info:
+        raise InvalidModelError("the model has training_info, which is not converted; remove it (inference does not need it)")
+    for function in proto.functions:
+        if function.domain in DEFAULT_DOMAINS:
+            raise InvalidModelError(
+                f"the local function '{function.name}' redefines an operator of ONNX's own domain; give it another domain"
+            )
 
 
 def _require_rules(names: Iterable[str]) -> None:

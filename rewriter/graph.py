@@ -15,6 +15,7 @@ import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from . import folding, inference
+from .errors import InvalidModelError
 from .inference import Dimension, Shape
 from .rule import Left, Unconvertible
 from .skeleton import Skeleton
@@ -69,12 +70,20 @@ class Survey:
             self.graphs.append(graph)
             labels = [f"{domain}::{node.op_type}" if (domain := node.domain) else node.op_type for node in graph.node]
             counts = Counter(labels)
+            _require_text(counts)
             self.operators.update(counts)
             holders = {label for label in counts if label in GRAPH_HOLDERS or "::" in label}
             if holders:
                 for node, label in zip(graph.node, labels, strict=True):
                     if label in holders:
                         pending.extend(inner for _, inner in subgraphs(node))
+
+
+def _require_text(labels: Iterable[str]) -> None:
+    """protobuf hands out a string that is not valid UTF-8 as bytes. Raises InvalidModelError for one."""
+    for label in labels:
+        if not isinstance(label, str):
+            raise InvalidModelError(f"the input is not a valid model: the operator {label!r} is not valid UTF-8")
 
 
 def all_graphs(model: onnx.ModelProto) -> list[GraphLike]:
@@ -94,6 +103,8 @@ class Model:
         """Names that lost a use: what produces them may be dead now."""
         self.new_uses: set[str] = set()
         """Names that a rule let something read."""
+        self.retired: set[str] = set()
+        """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
         self.original = skeleton.checkable()
@@ -118,7 +129,7 @@ class Model:
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or with a number behind it, such that nothing in the model has that name."""
         name, number = wanted, 1
-        while name in self._names:
+        while name in self._names or name in self.retired:
             number += 1
             name = f"{wanted}_{number}"
         self._names[name] = 1
@@ -491,8 +502,10 @@ class Scope:
         node, opset = self._made.get(name) or (self._first_producers.get(name), self.opset)
         if node is None:
             return
-        types = {value: kind for value in node.input if (kind := self._type_worked_out(self.resolve(value), steps)) is not None}
-        data = {value: numpy_helper.from_array(array, value) for value in types if (array := self._small_constant(value)) is not None}
+        found = {value: self._type_worked_out(self.resolve(value), steps) for value in node.input if value}
+        types = {value: kind for value, kind in found.items() if kind is not None}
+        constants = {value: array for value in types if (array := self._small_constant(value)) is not None}
+        data = {value: numpy_helper.from_array(array, value) for value, array in constants.items()}
         if all(value in types for value in node.input if value):
             for value, kind in inference.infer_node(node, opset, types, data, self.model.ir_version).items():
                 self._worked_out[value] = _merge_types(self._worked_out.get(value) or self.type(value), kind)
@@ -531,7 +544,8 @@ class Scope:
         return True
 
     def forget(self, node: NodeProto) -> None:
-        """The node is gone: its inputs lost a use."""
+        """The node is gone: its inputs lost a use, and its outputs are not made by it."""
+        self.model.retired.update(filter(None, node.output))
         self.model.lost_uses.update(filter(None, node.input))
         for name in node.output:
             if self.producers.get(name) is node:
@@ -706,6 +720,7 @@ class Node:
 
     def set_output(self, index: int, name: str) -> None:
         self.proto.output.extend([""] * (index + 1 - len(self.proto.output)))
+        self.scope.model.retired.add(self.proto.output[index])
         self.proto.output[index] = name
         if name:
             self.scope.producers[name] = self.proto
@@ -724,6 +739,7 @@ class Node:
 
     def drop_output(self, index: int) -> None:
         """Make output `index` absent; absent outputs at the end go."""
+        self.scope.model.retired.add(self.proto.output[index])
         self.proto.output[index] = ""
         while self.proto.output and self.proto.output[-1] == "":
             del self.proto.output[-1]

@@ -197,3 +197,26 @@ def test_round_trip(target: int) -> None:
     x = np.arange(14, dtype=np.float32).reshape(7, 2)
     for got, want in zip(helpers.run(back, {"x": x}), np.split(x, [3, 6]), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def test_parts_that_no_rule_looks_into_are_refused() -> None:
+    source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 13)
+    source.training_info.add().algorithm.node.add(op_type="Split", input=["x"], output=["a", "b"])
+    with pytest.raises(InvalidModelError, match="has training_info, which is not converted"):
+        convert_version(source, 18)
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (float[4] y) {y = Mish(x)}
+    <domain: "", opset_import: ["" : 18]> Mish (v) => (w) {w = Relu(v)}"""
+    with pytest.raises(InvalidModelError, match="'Mish' redefines an operator"):
+        convert_version(helpers.model(text), 13)
+
+
+def test_a_new_value_never_takes_the_name_of_one_that_is_gone() -> None:
+    text = """g (float[2, 3] x) => (float[2, 2] y, float[2, 1] z) <int64[2] s = {2, 1}> {
+        seq = SplitToSequence<axis = 1>(x, s)
+        i = Constant<value_int = 0>() j = Constant<value_int = 1>()
+        y_split = SequenceAt(seq, i)
+        y = Identity(y_split)
+        z = SequenceAt(seq, j) }"""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for target in (11, 13, 18):
+        helpers.assert_same(helpers.model(text, 13), target, {"x": x})
