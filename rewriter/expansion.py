@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, numpy_helper
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, numpy_helper
 
 from .graph import DEFAULT_DOMAINS, Node, default_opset, reads, subgraphs
 from .rule import Unconvertible
@@ -162,13 +162,22 @@ def _named_values(graph: GraphProto) -> Iterable[onnx.ValueInfoProto | TensorPro
 
 
 def _type_body_inputs(call: Node, inner: NodeProto) -> None:
-    """Bodies leave the inputs of their loops untyped: each has the element type of the node's input in the same place."""
+    """Bodies leave the inputs of their loops untyped: each has the element type of the node's input in the same place.
+
+    The rank of what a Scan carries does not change, and what it scans has one axis less.
+    """
     if inner.op_type not in ("Loop", "Scan"):
         return
     fallback = (TensorProto.INT64, TensorProto.BOOL)
+    scanned = next((attribute.i for attribute in inner.attribute if attribute.name == "num_scan_inputs"), 0)
     for _, graph in subgraphs(inner):
         for index, value in enumerate(graph.input):
             outer = inner.input[index] if index < len(inner.input) else ""
             elem_type = call.scope.elem_type(outer) if outer else fallback[index] if index < 2 else None
-            if elem_type is not None and not value.type.tensor_type.elem_type:
-                value.type.tensor_type.elem_type = elem_type
+            if elem_type is None or value.type.tensor_type.elem_type:
+                continue
+            value.type.tensor_type.elem_type = elem_type
+            shape = call.scope.shape_worked_out(outer) if inner.op_type == "Scan" else None
+            if shape is not None:
+                rank = len(shape) - (index >= len(graph.input) - scanned)
+                value.type.tensor_type.shape.dim.extend(TensorShapeProto.Dimension() for _ in range(rank))

@@ -76,9 +76,9 @@ def _from_the_front(node: Node, index: int, size: str) -> str:
 
 def _product(node: Node, name: str, axes: range) -> str:
     """The number of elements along `axes` of `name`, an int64 scalar."""
-    shape = node.scope.shape(name)
-    known = None if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
-    if known is not None and len(known) == len(axes):
+    shape = node.scope.shape_worked_out(name)
+    known = [] if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
+    if len(known) == len(axes):
         return int64(node, prod(known), "stride")
     sizes = node.before("Concat", [length(node, name, axis) for axis in axes], what="sizes", axis=0)
     return node.before("ReduceProd", [sizes], what="stride", axes=[0], keepdims=0)
@@ -87,7 +87,7 @@ def _product(node: Node, name: str, axes: range) -> str:
 def _rest(node: Node, indices: str, axis: int, rank: int) -> str:
     """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and where it is else."""
     data = node.input(0)
-    shapes = [node.scope.shape(name) for name in (data, indices)]
+    shapes = [node.scope.shape_worked_out(name) for name in (data, indices)]
     known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
     if all(len(dims) == rank for dims in known):
         strides = [prod(known[0][d + 1 :]) for d in range(rank)]
@@ -134,7 +134,7 @@ def _depth(node: Node) -> int:
 def _row_places(node: Node, depth: int) -> str:
     """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged to one."""
     data, vector = node.input(0), int64(node, [1], "vector")
-    shape = node.shape()
+    shape = node.scope.shape_worked_out(data)
     known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]
     if len(known) == depth:
         sizes = int64(node, known, "sizes")
