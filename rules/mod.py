@@ -26,7 +26,7 @@ def other_rounding(node: Node) -> None:
 
 
 def _floor(node: Node) -> None:
-    """A remainder of the other sign than the divisor moves by one divisor; a remainder of 0 takes the divisor's sign."""
+    """A remainder of the other sign than the divisor moves by one divisor; then all have the divisor's sign, 0 too."""
     a, b = node.inputs
     kind = node.need_elem_type()
     zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
@@ -34,7 +34,6 @@ def _floor(node: Node) -> None:
     is_zero = node.before("Equal", [remainder, zero], what="is_zero")
     negative = [node.before("Less", [value, zero], what="negative") for value in (remainder, b)]
     differ = node.before("Xor", negative, what="signs_differ")
-    moved = node.before("Where", [differ, node.before("Add", [remainder, b], what="moved"), remainder], what="floored")
-    sign = node.before("Sign", [b], what="sign")
-    signed_zero = node.before("Mul", [node.before("Abs", [remainder], what="abs"), sign], what="signed_zero")
-    node.become("Where", [is_zero, signed_zero, moved])
+    moves = node.before("And", [differ, node.before("Not", [is_zero], what="is_not_zero")], what="moves")
+    moved = node.before("Where", [moves, node.before("Add", [remainder, b], what="moved"), remainder], what="floored")
+    node.become("Mul", [node.before("Abs", [moved], what="abs"), node.before("Sign", [b], what="sign")])

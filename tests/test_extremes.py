@@ -1,0 +1,37 @@
+"""Max, Min and Pow in types that came with opset 12."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+from split_rewrite.rewriter import convert_version
+
+
+def test_refuses_a_power_of_int64():
+    proto = model("g (int64[N] x, int64[N] e) => (int64[N] y) { y = Pow (x, e) }", 12)
+    assert "a power of int64 is not exact in double" in refusal(proto, 11)
+
+
+@pytest.mark.parametrize("kind, runtime", [("int64", "onnxruntime"), ("uint64", "reference")])
+@pytest.mark.parametrize("op", ["Max", "Min"])
+def test_integers_that_no_float_holds(op, kind, runtime):
+    """onnxruntime has no Where of uint64."""
+    proto = model(f"g ({kind}[3] a, {kind}[2,1] b, {kind}[3] c) => ({kind}[2,3] y) {{ y = {op} (a, b, c) }}", 12)
+    big = 2**62
+    values = [[big, big + 1, 5], [[big + 1], [big - 1]], [big + 2, 0, big]]
+    a, b, c = (np.array(value, kind) for value in values)
+    choose = np.maximum if op == "Max" else np.minimum
+    got = run(convert_version(proto, 11).model, {"a": a, "b": b, "c": c}, runtime)[0]
+    np.testing.assert_array_equal(got, choose(choose(a, b), c))
+
+
+@pytest.mark.parametrize("base, exponent", [("float", "int64"), ("float", "int32"), ("int32", "float"), ("int32", "int32")])
+def test_powers_of_two_types(base, exponent):
+    proto = model(f"g ({base}[4] x, {exponent}[4] e) => ({base}[4] y) {{ y = Pow (x, e) }}", 12)
+    dtypes = {"float": "float32", "int32": "int32", "int64": "int64"}
+    feeds = {"x": np.array([1, 2, 3, -3], dtypes[base]), "e": np.array([4, 5, 0, 3], dtypes[exponent])}
+    assert_same(proto, 11, feeds, rtol=1e-7)
+
+
+def test_one_floating_type_stays():
+    proto = model("g (float[4] x, float[4] e) => (float[4] y) { y = Pow (x, e) }", 12)
+    assert assert_same(proto, 7, {"x": np.float32([1, 2, 3, 4]), "e": np.float32([0.5, 2, -1, 3])}).graph.node == proto.graph.node

@@ -1,0 +1,28 @@
+"""GatherND: batch_dims spelled out."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal
+
+
+def proto(data, indices, out, batch_dims):
+    return model(f"g (float{data} x, int64{indices} i) => (float{out} y) {{ y = GatherND <batch_dims={batch_dims}> (x, i) }}", 12)
+
+
+def test_refuses_a_batch_of_unknown_length():
+    assert "the shape (N, 1) of 'i' is not fully known" in refusal(proto("[N,3,4]", "[N,1]", "[N,4]", 1), 11)
+
+
+@pytest.mark.parametrize(
+    "data, indices, out, batch_dims",
+    [
+        pytest.param("[2,3,4]", "[2,1]", "[2,4]", 1, id="a slice each"),
+        pytest.param("[2,3,4]", "[2,5,2]", "[2,5]", 1, id="elements"),
+        pytest.param("[2,3,4,5]", "[2,3,2,1]", "[2,3,2,5]", 2, id="two batch dimensions"),
+    ],
+)
+def test_positions_go_before_the_indices(data, indices, out, batch_dims):
+    shape, index_shape = ([int(n) for n in text[1:-1].split(",")] for text in (data, indices))
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    i = np.random.default_rng(4).integers(-3, 3, size=index_shape)
+    assert_same(proto(data, indices, out, batch_dims), 11, {"x": x, "i": i})
