@@ -95,6 +95,8 @@ REFUSED = {
     "input-truncated": ("cut.onnx o.onnx", "cut.onnx: is damaged or no ONNX model"),
     "input-is-text": ("text.onnx o.onnx", "text.onnx: "),
     "input-invalid": ("invalid.onnx o.onnx -t 13", "Split 'cut' (main graph) is invalid: it has neither split nor num_outputs"),
+    "attribute-of-wrong-type": ("text_axis.onnx o.onnx", "the input is not a valid model: Mismatched attribute type"),
+    "operator-not-utf8": ("latin.onnx o.onnx", "the operator b'Spl\\xeft' is not valid UTF-8"),
     "output-in-no-folder": ("m.onnx nowhere/o.onnx", "the folder nowhere does not exist"),
     "output-is-a-folder": ("m.onnx folder", "folder: is a folder; name the file to write"),
     "opset-0": ("m.onnx o.onnx -t 0", "the target opset 0 is unknown"),
@@ -148,10 +150,12 @@ def bad_files(tmp_path: Path) -> None:
     """What the rows above name, in the current folder."""
     whole = model(SPLIT).SerializeToString()
     onnx.save(two_inputs(), tmp_path / "two.onnx")
+    onnx.save(model(SPLIT.replace("axis = 1", 'axis = "x"')), tmp_path / "text_axis.onnx")
     onnx.save(named(SPLIT.replace(", num_outputs = 3", ""), "cut"), tmp_path / "invalid.onnx")
     (tmp_path / "folder").mkdir()
     (tmp_path / "empty.onnx").touch()
     (tmp_path / "cut.onnx").write_bytes(whole[:-20])
+    (tmp_path / "latin.onnx").write_bytes(whole.replace(b"Split", b"Spl\xeft"))
     (tmp_path / "text.onnx").write_text("graph: see the attachment\n")
     (tmp_path / "empty.npy").touch()
     (tmp_path / "garbage.npy").write_bytes(bytes(range(200)))

@@ -1,4 +1,4 @@
-"""Every model of models/ to opsets old and new: it converts, checks and compares equal, or is refused for known reasons."""
+"""Every model of models/ to opsets old and new: all convert, check and compare equal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from split_rewrite.rewriter import Options, Samples, UnconvertibleError, convert_file
+from split_rewrite.rewriter import Options, Samples, convert_file
 from split_rewrite.rewriter.graph import all_graphs
 
 FOLDER = Path(__file__).parent.parent / "models"
@@ -17,8 +17,6 @@ MODELS = {path.stem: path for path in sorted(FOLDER.glob("*.onnx"))}
 WITH_INPUTS = sorted(path.stem for path in FOLDER.glob("*.npz"))
 TARGETS = (9, 11, 13, 17, 18, 21, 25)
 
-REFUSED: dict[str, dict[int, set[str]]] = {"detector_opset20": dict.fromkeys((9, 11, 13, 17, 18), {"Resize"})}
-"""The operators that may be in the way, by model and target. Whatever is not here has to convert."""
 PAIRS = [
     pytest.param(name, target, id=f"{name}-to-{target}")
     for name, target in itertools.product(MODELS, TARGETS)
@@ -27,14 +25,9 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("name", "target"), PAIRS)
-def test_converts_and_compares_equal_or_names_what_is_in_the_way(name: str, target: int, tmp_path: Path) -> None:
+def test_converts_and_compares_equal(name: str, target: int, tmp_path: Path) -> None:
     result = tmp_path / "result.onnx"
-    try:
-        report = convert_file(MODELS[name], result, target, compare="required")
-    except UnconvertibleError as refusal:
-        assert {blocker.op_type for blocker in refusal.blockers} == REFUSED.get(name, {}).get(target)
-        assert not result.exists()
-        return
+    report = convert_file(MODELS[name], result, target, compare="required")
     assert report.comparison is not None
     assert report.comparison.status == "equal"
     proto = onnx.load(result)
