@@ -11,7 +11,7 @@ def test_refuses_a_power_of_int64():
     assert "a power of int64 is not exact in double" in refusal(proto, 11)
 
 
-@pytest.mark.parametrize("kind, runtime", [("int64", "onnxruntime"), ("uint64", "reference")])
+@pytest.mark.parametrize("kind, runtime", [("int64", "onnxruntime"), ("uint64", "onnx.reference")])
 @pytest.mark.parametrize("op", ["Max", "Min"])
 def test_integers_that_no_float_holds(op, kind, runtime):
     """onnxruntime has no Where of uint64."""
