@@ -1,0 +1,75 @@
+"""Squeeze and Unsqueeze: axes between attribute and input, negative, and computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal
+
+X = np.arange(6, dtype=np.float32).reshape(1, 2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "target", "message"),
+    [
+        pytest.param(
+            "g (float[1, 2, 1, 3] x, int64[N] a) => (float[M] y) <int64[1] f = {-1}> { t = Squeeze (x, a) y = Reshape (t, f) }",
+            *(13, 12, "not even the number of the axes 'a' is known"),
+            id="unknown_number_of_computed_axes",
+        ),
+        pytest.param(
+            "g (float[1, 2, 1, 3] x, int64[N] a) => (float[M] y) <int64[1] f = {-1}> { t = Unsqueeze (x, a) y = Reshape (t, f) }",
+            *(13, 12, "not even the number of the axes 'a' is known"),
+            id="unknown_number_of_new_axes",
+        ),
+    ],
+)
+def test_refused(text: str, opset: int, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset), target)
+
+
+def _axes(result: onnx.ModelProto) -> list[int]:
+    return next(list(a.ints) for a in result.graph.node[0].attribute if a.name == "axes")
+
+
+def test_constant_axes_go_down_and_up() -> None:
+    down = model("g (float[1, 2, 1, 3] x) => (float[2, 3] y) <int64[2] a = {0, -2}> { y = Squeeze (x, a) }", opset=13)
+    assert _axes(assert_same(down, 12, {"x": X})) == [0, -2]
+    assert _axes(assert_same(down, 9, {"x": X})) == [0, 2]
+    up = model("g (float[1, 2, 1, 3] x) => (float[2, 3] y) { y = Squeeze <axes = [0, 2]> (x) }", opset=9)
+    assert len(assert_same(up, 21, {"x": X}).graph.node[0].input) == 2
+
+
+def test_new_axes_count_from_the_front_of_the_output() -> None:
+    proto = model("g (float[2, 3] x) => (float[1, 2, 3, 1] y) <int64[2] a = {-1, 0}> { y = Unsqueeze (x, a) }", opset=13)
+    assert _axes(assert_same(proto, 9, {"x": X.reshape(2, 3)})) == [3, 0]
+
+
+def test_absent_axes_stay_absent() -> None:
+    proto = model("g (float[1, 2, 1, 3] x) => (float[2, 3] y) { y = Squeeze (x) }", opset=13)
+    assert not assert_same(proto, 9, {"x": X}).graph.node[0].attribute
+
+
+@pytest.mark.parametrize("axes", [[0, 2], [-2, 0], [2, 0]])
+@pytest.mark.parametrize("target", [12, 9, 7])
+def test_computed_axes_of_squeeze(axes: list[int], target: int) -> None:
+    proto = model("g (float[1, 2, 1, 3] x, int64[2] a) => (float[2, 3] y) { y = Squeeze (x, a) }", opset=13)
+    assert_same(proto, target, {"x": X, "a": np.array(axes)})
+
+
+@pytest.mark.parametrize("axes", [[0, 1], [-1, 0], [3, 1], [2, -4]])
+@pytest.mark.parametrize("target", [12, 9, 7])
+def test_computed_axes_of_unsqueeze(axes: list[int], target: int) -> None:
+    proto = model("g (float[2, 3] x, int64[2] a) => (float[A, B, C, D] y) { y = Unsqueeze (x, a) }", opset=13)
+    assert_same(proto, target, {"x": X.reshape(2, 3), "a": np.array(axes)})
+
+
+def test_computed_axes_of_an_empty_tensor() -> None:
+    proto = model("g (float[N, 3] x, int64[1] a) => (float[A, B, C] y) { y = Unsqueeze (x, a) }", opset=13)
+    assert_same(proto, 12, {"x": np.zeros((0, 3), np.float32), "a": np.array([1])})
+
+
+def test_a_number_becomes_a_tensor() -> None:
+    proto = model("g (float x, int64[2] a) => (float[A, B] y) { y = Unsqueeze (x, a) }", opset=13)
+    assert_same(proto, 9, {"x": np.array(3, np.float32), "a": np.array([0, 1])})
