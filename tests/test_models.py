@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers import run
 from split_rewrite.rewriter import Options, Samples, convert_file
 from split_rewrite.rewriter.graph import all_graphs
 
@@ -50,6 +51,30 @@ def test_sequences_with_known_elements_are_gone(name: str, tmp_path: Path) -> No
     convert_file(MODELS[name], tmp_path / "o.onnx", None, compare="off")
     operators = {node.op_type for graph in all_graphs(onnx.load(tmp_path / "o.onnx")) for node in graph.node}
     assert not [name for name in operators if "Sequence" in name]
+
+
+OF_ONNX = ("pytorch-converted/test_GLU", "pytorch-converted/test_GLU_dim", "pytorch-operator/test_operator_chunk")
+
+
+@pytest.mark.parametrize("case", OF_ONNX)
+def test_onnx_s_own_exports_go_up_and_back(case: str, tmp_path: Path) -> None:
+    """They are of opset 6, and come with inputs and outputs."""
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / case
+    there, back = tmp_path / "18.onnx", tmp_path / "6.onnx"
+    convert_file(folder / "model.onnx", there, 18, compare="required")
+    convert_file(there, back, 6, compare="required")
+    (x,) = recorded(folder, "input")
+    outputs = run(onnx.load(there), {onnx.load(there).graph.input[0].name: x})
+    for expected, got in zip(recorded(folder, "output"), outputs, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert [(node.op_type, len(node.output)) for node in onnx.load(back).graph.node] == [
+        (node.op_type, len(node.output)) for node in onnx.load(folder / "model.onnx").graph.node
+    ]
+
+
+def recorded(folder: Path, kind: str) -> list[np.ndarray]:
+    files = sorted((folder / "test_data_set_0").glob(f"{kind}_*.pb"))
+    return [onnx.numpy_helper.to_array(onnx.load_tensor(file)) for file in files]
 
 
 def test_the_readme_lists_what_is_there() -> None:
