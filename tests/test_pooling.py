@@ -1,0 +1,142 @@
+"""AveragePool, MaxPool, LpPool: rounding up, dilations, what counts, and cautions."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+from split_rewrite.rewriter import convert_version
+
+
+def pool(op, attributes, opset, shape="[1,2,7,6]"):
+    text = f"g (float{shape} x) => (float[A,B,C,D] y) {{ y = {op} <kernel_shape=[3,3]{attributes}> (x) }}"
+    return model(text, opset)
+
+
+REFUSED = [
+    pytest.param("MaxPool", ", dilations=[2,2]", 9, "dilations=[2, 2] of MaxPool are new in opset 10", id="dilated"),
+    pytest.param("MaxPool", ", ceil_mode=1, auto_pad=\"VALID\"", 9, "together with auto_pad=VALID", id="automatic padding"),
+    pytest.param("AveragePool", ", count_include_pad=1, auto_pad=\"SAME_UPPER\"", 6, "together with automatic", id="SAME counts"),
+]
+
+
+@pytest.mark.parametrize("op, attributes, target, message", REFUSED)
+def test_refuses(op, attributes, target, message):
+    assert message in refusal(pool(op, attributes, 13), target)
+
+
+@pytest.mark.parametrize("op, source, target", [("MaxPool", 10, 9), ("LpPool", 18, 17), ("AveragePool", 19, 18)])
+def test_refuses_lengths_that_are_unknown(op, source, target):
+    attributes = ", dilations=[2,2]" if op == "AveragePool" else ", ceil_mode=1"
+    assert "dimension 'N' of 'x' is unknown" in refusal(pool(op, attributes, source, "[1,2,N,6]"), target).replace("axis ", "")
+
+
+def test_refuses_indices_before_8():
+    text = "g (float[1,1,4,4] x) => (float[A,B,C,D] y, int64[A,B,C,D] i) { y, i = MaxPool <kernel_shape=[2,2]> (x) }"
+    assert "output 'i' does not exist" in refusal(model(text, 8), 7)
+
+
+X = np.random.default_rng(6).normal(size=(1, 2, 7, 6)).astype(np.float32)
+
+DOWN = [
+    pytest.param("MaxPool", ", ceil_mode=1, strides=[2,2]", 10, 9, id="maximum rounding up"),
+    pytest.param("MaxPool", ", ceil_mode=1, strides=[2,2], pads=[1,1,1,1]", 13, 7, id="maximum rounding up with padding"),
+    pytest.param("MaxPool", ", ceil_mode=1, strides=[3,2], pads=[0,1,2,0]", 13, 7, id="maximum rounding up, uneven padding"),
+    pytest.param("MaxPool", ", dilations=[1,1]", 13, 7, id="dilations of one"),
+    pytest.param("MaxPool", ", storage_order=1", 13, 7, id="an order that concerns nothing"),
+    pytest.param("MaxPool", ', ceil_mode=1, strides=[2,2], auto_pad="SAME_UPPER"', 13, 9, id="SAME rounds up anyway"),
+    pytest.param("AveragePool", ", ceil_mode=1, strides=[2,2], pads=[1,1,1,1]", 10, 9, id="average rounding up"),
+    pytest.param("AveragePool", ", count_include_pad=0", 9, 7, id="padding does not count"),
+]
+
+
+@pytest.mark.parametrize("op, attributes, source, target", DOWN)
+def test_down_to_the_last_bit(op, attributes, source, target):
+    result = assert_same(pool(op, attributes, source), target, {"x": X})
+    assert [node.op_type for node in result.graph.node] == [op]
+
+
+def windows(size, kernel, stride, dilation, begin, end, ceil):
+    """Of each window, the positions inside the input, and inside the padded input."""
+    room = size + begin + end - ((kernel - 1) * dilation + 1)
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    count = min(count, (size + begin - 1) // stride + 1)
+    for window in range(count):
+        positions = [window * stride - begin + step * dilation for step in range(kernel)]
+        yield [p for p in positions if 0 <= p < size], [p for p in positions if -begin <= p < size + end]
+
+
+def average(x, strides, dilations, pads, ceil, count_padding):
+    """The page's definition, element by element, in double."""
+    axes = [list(windows(x.shape[2 + i], 3, strides[i], dilations[i], pads[i], pads[2 + i], ceil)) for i in (0, 1)]
+    y = np.empty((*x.shape[:2], len(axes[0]), len(axes[1])))
+    for i, (rows, padded_rows) in enumerate(axes[0]):
+        for j, (columns, padded_columns) in enumerate(axes[1]):
+            total = x[:, :, rows][..., columns].astype(np.float64).sum(axis=(2, 3))
+            count = len(padded_rows) * len(padded_columns) if count_padding else len(rows) * len(columns)
+            y[:, :, i, j] = total / count
+    return y
+
+
+@pytest.mark.parametrize("target", [18, 11, 9, 7, 6])
+@pytest.mark.parametrize("count_padding", [0, 1])
+@pytest.mark.parametrize("ceil", [0, 1])
+@pytest.mark.parametrize(
+    "strides, dilations, pads",
+    [([1, 1], [2, 1], [0, 0, 0, 0]), ([2, 2], [2, 2], [1, 1, 1, 2]), ([2, 3], [1, 1], [1, 0, 1, 1]), ([4, 4], [1, 1], [0, 0, 0, 0])],
+)
+def test_averages_of_every_kind(target, count_padding, ceil, strides, dilations, pads):
+    attributes = f", strides={strides}, dilations={dilations}, pads={pads}, ceil_mode={ceil}, count_include_pad={count_padding}"
+    result = convert_version(pool("AveragePool", attributes, 22), target).model
+    if target < 7:
+        result = convert_version(result, 7).model  # onnxruntime starts there
+    expected = average(X, strides, dilations, pads, ceil, count_padding)
+    np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("attributes", [", dilations=[2,1], pads=[1,1,1,1]", ", ceil_mode=1, strides=[2,2]", ", dilations=[1,1], p=3"])
+@pytest.mark.parametrize("target", [17, 11, 7])
+def test_norms_of_every_kind(attributes, target):
+    assert_same(pool("LpPool", attributes, 18), target, {"x": X}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["LpPool", "GlobalLpPool"])
+def test_the_power_is_of_floating_type_in_opset_1(op):
+    kernel = "kernel_shape=[2,2], " if op == "LpPool" else ""
+    text = f"g (float[1,1,4,4] x) => (float[A,B,C,D] y) {{ y = {op} <{kernel}p=3> (x) }}"
+    older = convert_version(model(text, 2), 1).model
+    attribute = next(a for a in older.graph.node[0].attribute if a.name == "p")
+    assert attribute.f == 3.0
+    assert convert_version(older, 2).model.graph.node == model(text, 2).graph.node
+    attribute.f = 2.5
+    assert "p=2.5 is no whole number" in refusal(older, 2)
+
+
+def cautions(proto, target):
+    return [remark.message for remark in convert_version(proto, target).report.remarks if remark.kind == "caution"]
+
+
+@pytest.mark.parametrize("source, target", [(21, 22), (22, 21)])
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+def test_a_caution_where_a_window_may_see_only_padding(op, source, target):
+    attributes = ", ceil_mode=1, strides=[3,3], pads=[1,1,1,1]"
+    (message,) = cautions(pool(op, attributes, source, "[1,2,N,M]"), target)
+    assert "only the padding behind the input" in message
+
+
+@pytest.mark.parametrize("source, target", [(21, 22), (22, 21)])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        pytest.param(", strides=[3,3], pads=[1,1,1,1]", id="rounding down"),
+        pytest.param(", ceil_mode=1, strides=[2,2], pads=[1,1,1,1]", id="stride and padding as long as the kernel"),
+    ],
+)
+def test_no_caution_where_none_can(attributes, source, target):
+    assert cautions(pool("MaxPool", attributes, source, "[1,2,N,M]"), target) == []
+
+
+def test_a_window_of_padding_is_cut_downward():
+    text = 'g (float[1,1,2,2] x) => (float[1,1,1,1] y) { y = MaxPool <kernel_shape=[1,1], ceil_mode=1, strides=[2,2]> (x) }'
+    x = np.float32([[[[1, 2], [3, 4]]]])
+    for target in (21, 13, 9):
+        result = convert_version(model(text, 22), target).model
+        np.testing.assert_array_equal(run(result, {"x": x})[0], [[[[1]]]])
