@@ -343,7 +343,8 @@ class Scope:
         if array.dtype != object and key in self._constants:
             return self._constants[key]
         tensor = numpy_helper.from_array(array, self.model.fresh_name(name))
-        self._constants[key] = tensor.name
+        if self.takes_initializers:  # a Constant node may come too late for another use
+            self._constants[key] = tensor.name
         self._values[tensor.name] = array
         return self.add_tensor(tensor)
 

@@ -1,0 +1,87 @@
+"""CumSum and CumProd: a Scan that carries the total; for a short axis of known length, the steps written out.
+
+https://onnx.ai/onnx/operators/onnx__CumSum.html, onnx__CumProd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import GraphProto, helper, numpy_helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import decompose
+from .axes import from_the_front
+from .indices import int64
+
+_STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
+WRITTEN_OUT = 16
+"""The longest axis whose steps are written out: that reaches opset 7, and a Scan only 9."""
+
+
+@decompose(("CumSum", "CumProd"), opset=13)
+def one_after_the_other(node: Node) -> None:
+    """Each element joins the total of those before it, in the order of the axis."""
+    rank = node.need_rank()
+    (axis,) = from_the_front([int(node.const_input(1, "the axis").reshape(()))], rank)
+    dimension = node.dimension(axis)
+    if isinstance(dimension, int) and 0 < dimension <= WRITTEN_OUT:
+        _write_out(node, axis, dimension)
+    else:
+        _scan(node, axis, rank)
+
+
+def _write_out(node: Node, axis: int, count: int) -> None:
+    operator, neutral = _STEPS[node.op_type]
+    parts = node.before_many("Split", [node.input(0)], count, what="part", axis=axis)
+    order = parts[::-1] if node.attr("reverse", 0) else parts
+    totals = [order[0]]
+    for part in order[1:]:
+        totals.append(node.before(operator, [totals[-1], part], what="total"))
+    if node.attr("exclusive", 0):
+        totals = [_filled(node, parts[0], neutral), *totals[:-1]]
+    node.become("Concat", totals[::-1] if node.attr("reverse", 0) else totals, axis=axis)
+
+
+def _filled(node: Node, like: str, value: int) -> str:
+    """`value` in the shape of `like`."""
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    shape = node.before("Shape", [like], what="shape")
+    return node.before("ConstantOfShape", [shape], what="start", value=numpy_helper.from_array(np.array([value], dtype)))
+
+
+def _scan(node: Node, axis: int, rank: int) -> None:
+    operator, neutral = _STEPS[node.op_type]
+    elem_type, direction = node.need_elem_type(), node.attr("reverse", 0)
+    others = [other for other in range(rank) if other != axis]
+    shape = node.before("Shape", [node.input(0)], what="shape")
+    inner = node.before("Gather", [shape, int64(node, others, "others")], what="inner", axis=0)
+    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+    start = node.before("ConstantOfShape", [inner], what="start", value=numpy_helper.from_array(np.array([neutral], dtype)))
+    names = [node.fresh_name(what) for what in ("before", "element", "total", "given")]
+    body = _body(names, operator, elem_type, rank - 1, exclusive=bool(node.attr("exclusive", 0)))
+    node.before_many(
+        "Scan",
+        [start, node.input(0)],
+        [node.fresh_name("last"), node.output(0)],
+        what="scan",
+        body=body,
+        num_scan_inputs=1,
+        scan_input_axes=[axis],
+        scan_output_axes=[axis],
+        scan_input_directions=[direction],
+        scan_output_directions=[direction],
+    )
+    node.remove()
+
+
+def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:
+    before, element, total, given = names
+    values = {name: helper.make_tensor_value_info(name, elem_type, [None] * rank) for name in names}
+    nodes = [
+        helper.make_node(operator, [before, element], [total], name=total),
+        helper.make_node("Identity", [before if exclusive else total], [given], name=given),
+    ]
+    return helper.make_graph(nodes, "step", [values[before], values[element]], [values[total], values[given]])
+
