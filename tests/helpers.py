@@ -22,6 +22,20 @@ def model(text: str, opset: int = 18, ir_version: int = 8) -> onnx.ModelProto:
     return parser.parse_model(text)
 
 
+def known(*opsets: int) -> tuple[int, ...]:
+    """Those of `opsets` that the installed onnx knows."""
+    return tuple(opset for opset in opsets if opset <= onnx.defs.onnx_opset_version())
+
+
+def without(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """`proto` with the empty name wherever a node of the main graph says `name`: old parsers cannot read it."""
+    for node in proto.graph.node:
+        for names in (node.input, node.output):
+            for index, value in enumerate(names):
+                names[index] = "" if value == name else value
+    return proto
+
+
 @cache
 def _worker() -> Worker:
     return Worker()

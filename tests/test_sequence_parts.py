@@ -44,7 +44,7 @@ def chunks(x: np.ndarray, size: int, axis: int) -> list[np.ndarray]:
     return np.split(x, range(size, x.shape[axis], size), axis)
 
 
-@pytest.mark.parametrize("target", [9, 11, 13, 18, 25])
+@pytest.mark.parametrize("target", helpers.known(9, 11, 13, 18, 25))
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("position", ["zero", "one", "last", "before_last"])
