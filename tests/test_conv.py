@@ -18,7 +18,9 @@ def cautions(text, source, target):
 CAUTIONS = [
     pytest.param("Conv", 'auto_pad="SAME_UPPER", strides=[2,2]', "leaves open how long the output is", id="a stride"),
     pytest.param("Conv", 'auto_pad="SAME_LOWER", strides=[1,2]', "leaves open how long the output is", id="one stride"),
-    pytest.param("ConvTranspose", 'auto_pad="SAME_UPPER", strides=[2,2]', "puts the odd element on the other side", id="3 - 2 is odd"),
+    pytest.param(
+        "ConvTranspose", 'auto_pad="SAME_UPPER", strides=[2,2]', "puts the odd element on the other side", id="3 - 2 is odd"
+    ),
     pytest.param("ConvTranspose", 'auto_pad="SAME_LOWER", output_shape=[5,5]', "puts the odd element", id="an output shape"),
 ]
 NONE = [

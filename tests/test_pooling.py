@@ -13,8 +13,8 @@ def pool(op, attributes, opset, shape="[1,2,7,6]"):
 
 REFUSED = [
     pytest.param("MaxPool", ", dilations=[2,2]", 9, "dilations=[2, 2] of MaxPool are new in opset 10", id="dilated"),
-    pytest.param("MaxPool", ", ceil_mode=1, auto_pad=\"VALID\"", 9, "together with auto_pad=VALID", id="automatic padding"),
-    pytest.param("AveragePool", ", count_include_pad=1, auto_pad=\"SAME_UPPER\"", 6, "together with automatic", id="SAME counts"),
+    pytest.param("MaxPool", ', ceil_mode=1, auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"),
+    pytest.param("AveragePool", ', count_include_pad=1, auto_pad="SAME_UPPER"', 6, "together with automatic", id="SAME counts"),
 ]
 
 
@@ -81,7 +81,12 @@ def average(x, strides, dilations, pads, ceil, count_padding):
 @pytest.mark.parametrize("ceil", [0, 1])
 @pytest.mark.parametrize(
     "strides, dilations, pads",
-    [([1, 1], [2, 1], [0, 0, 0, 0]), ([2, 2], [2, 2], [1, 1, 1, 2]), ([2, 3], [1, 1], [1, 0, 1, 1]), ([4, 4], [1, 1], [0, 0, 0, 0])],
+    [
+        ([1, 1], [2, 1], [0, 0, 0, 0]),
+        ([2, 2], [2, 2], [1, 1, 1, 2]),
+        ([2, 3], [1, 1], [1, 0, 1, 1]),
+        ([4, 4], [1, 1], [0, 0, 0, 0]),
+    ],
 )
 def test_averages_of_every_kind(target, count_padding, ceil, strides, dilations, pads):
     attributes = f", strides={strides}, dilations={dilations}, pads={pads}, ceil_mode={ceil}, count_include_pad={count_padding}"
@@ -92,7 +97,9 @@ def test_averages_of_every_kind(target, count_padding, ceil, strides, dilations,
     np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("attributes", [", dilations=[2,1], pads=[1,1,1,1]", ", ceil_mode=1, strides=[2,2]", ", dilations=[1,1], p=3"])
+@pytest.mark.parametrize(
+    "attributes", [", dilations=[2,1], pads=[1,1,1,1]", ", ceil_mode=1, strides=[2,2]", ", dilations=[1,1], p=3"]
+)
 @pytest.mark.parametrize("target", [17, 11, 7])
 def test_norms_of_every_kind(attributes, target):
     assert_same(pool("LpPool", attributes, 18), target, {"x": X}, rtol=1e-5, atol=1e-6)
@@ -135,7 +142,7 @@ def test_no_caution_where_none_can(attributes, source, target):
 
 
 def test_a_window_of_padding_is_cut_downward():
-    text = 'g (float[1,1,2,2] x) => (float[1,1,1,1] y) { y = MaxPool <kernel_shape=[1,1], ceil_mode=1, strides=[2,2]> (x) }'
+    text = "g (float[1,1,2,2] x) => (float[1,1,1,1] y) { y = MaxPool <kernel_shape=[1,1], ceil_mode=1, strides=[2,2]> (x) }"
     x = np.float32([[[[1, 2], [3, 4]]]])
     for target in (21, 13, 9):
         result = convert_version(model(text, 22), target).model
