@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
+from ..rewriter.rule import Unconvertible, downgrade, upgrade
 
 _INPUTS = {"min": 1, "max": 2}
 
@@ -59,6 +59,8 @@ def bounds_to_attributes(node: Node) -> None:
     """Constant bounds become attributes; bounds that are computed or need more than float32 turn the node into Max and Min."""
     kind = node.elem_type()
     low, high = (node.constant(index) if node.has_input(index) else _default(kind, index) for index in _INPUTS.values())
+    if any(bound is not None and np.isnan(bound).any() for bound in (low, high)):
+        raise Unconvertible("a bound is NaN, which runtimes take in different ways", "leave the bound out")
     if low is None or high is None or not (_fits_attribute(low, kind) and _fits_attribute(high, kind)):
         _clip_by_max_and_min(node)
         return
@@ -79,7 +81,7 @@ def _default(kind: int | None, index: int) -> np.ndarray | None:
 
 def _fits_attribute(value: np.ndarray, kind: int | None) -> bool:
     """Whether `value` is one number, exact in the float of an attribute. Double goes by Max and Min: runtimes lack it."""
-    return kind != TensorProto.DOUBLE and value.size == 1 and not np.isnan(value).any()
+    return kind != TensorProto.DOUBLE and value.size == 1
 
 
 def _clip_by_max_and_min(node: Node) -> None:

@@ -15,7 +15,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
 from .indices import choose, count_up, double, int64, length, wrapped
-from .parameters import axes_of, known_ints, to_attribute, to_input
+from .parameters import axes_of, known_ints, say_computed, to_attribute, to_input
 
 _PADS, _VALUE, _AXES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
@@ -149,6 +149,8 @@ class _Amount:
 def _pad_axis_by_axis(node: Node) -> None:
     rank, pads = node.need_rank(), known_ints(node, "pads", _PADS)
     mode = node.attr("mode", "constant")
+    if pads is None:
+        say_computed(node, "pads", node.input(_PADS))
     data = node.input(0)
     for axis in range(rank):
         before, after = (_amount(node, pads, index) for index in (axis, axis + rank))

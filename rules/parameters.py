@@ -11,6 +11,9 @@ import numpy as np
 
 from ..rewriter.graph import Node
 
+MAKE_CONSTANT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
+"""The hint for an operand that is computed at run time and should not be."""
+
 
 def known_input(node: Node, index: int) -> np.ndarray | None:
     """Input `index` where it is the same in every run: a constant, or an empty tensor by its shape (int64 then)."""
@@ -59,3 +62,9 @@ def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
         value = node.const_input(index, what)
     node.drop_input(index)
     node.set_attr(attribute, value.reshape(-1).tolist())
+
+
+def say_computed(node: Node, what: str, name: str) -> None:
+    """Should what this node becomes be refused, tell the user that `what` is computed, unless there is an earlier cause."""
+    if not node.why[0]:
+        node.why = (f"its {what} '{name}' are computed at run time", MAKE_CONSTANT)

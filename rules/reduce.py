@@ -12,7 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import REDUCTIONS
 from .indices import int64
-from .parameters import axes_of, to_attribute, to_input
+from .parameters import MAKE_CONSTANT, axes_of, say_computed, to_attribute, to_input
 from .squeeze import sizes_without
 
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
@@ -92,9 +92,9 @@ def _reduce_at_run_time(node: Node) -> None:
         raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
     if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in _FLOATING:
         reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
-        raise Unconvertible(reason, "make them a constant (an initializer that is no graph input)")
+        raise Unconvertible(reason, MAKE_CONSTANT)
     node.approximate = count > 1 and node.op_type not in _ROUNDS_NOTHING
-    node.why = (f"its axes '{axes}' are computed at run time", "make them a constant (an initializer that is no graph input)")
+    say_computed(node, "axes", axes)
     first, further, last = _STAGES.get(node.op_type, (node.op_type, node.op_type, "")) if count > 1 else (node.op_type, "", "")
     data, shape = node.input(0), node.before("Shape", [node.input(0)], what="shape")
     positions = int64(node, list(range(rank)), "positions")

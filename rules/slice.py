@@ -12,7 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
 from .indices import count_up, int64, length, position, wrapped
-from .parameters import known_ints, to_input
+from .parameters import MAKE_CONSTANT, known_ints, say_computed, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 
@@ -42,13 +42,16 @@ def bounds_to_attributes(node: Node) -> None:
     starts, ends = known_ints(node, "starts", _STARTS), known_ints(node, "ends", _ENDS)
     steps = known_ints(node, "steps", _STEPS) if node.has_input(_STEPS) else [1] * len(axes)
     if steps is None:
-        raise Unconvertible(f"the steps '{node.input(_STEPS)}' are computed at run time", "make them a constant")
+        raise Unconvertible(f"the steps '{node.input(_STEPS)}' are computed at run time", MAKE_CONSTANT)
     if starts is not None and ends is not None and all(step == 1 for step in steps):
         if axes:
             node.become("Slice", [node.input(0)], starts=starts, ends=ends, axes=axes)
         else:
             node.become("Identity", [node.input(0)])
         return
+    if starts is None or ends is None:
+        computed = node.input(_STARTS if starts is None else _ENDS)
+        say_computed(node, "bounds", computed)
     data = node.input(0)
     for index, (axis, step) in enumerate(zip(axes, steps, strict=True)):
         start, end = (None if known is None else known[index] for known in (starts, ends))
@@ -115,5 +118,6 @@ def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
 
 
 def _add_rank_at_run_time(node: Node) -> None:
+    say_computed(node, "axes", node.input(_AXES))
     rank = int64(node, node.need_rank(), "rank")
     node.set_input(_AXES, wrapped(node, node.input(_AXES), node.need_elem_type(_AXES), rank))

@@ -12,7 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import add_rank
 from .indices import double, int64
-from .parameters import axes_of, to_attribute, to_input
+from .parameters import axes_of, say_computed, to_attribute, to_input
 
 
 @upgrade(("Squeeze", "Unsqueeze"), 13)
@@ -26,7 +26,9 @@ def axes_to_attribute(node: Node) -> None:
     """Constant axes become the attribute; with axes that are only known at run time the node becomes a Reshape."""
     if not node.has_input(1) or axes_of(node) is not None:
         to_attribute(node, 1, "axes", "axes")
-    elif node.op_type == "Unsqueeze":
+        return
+    say_computed(node, "axes", node.input(1))
+    if node.op_type == "Unsqueeze":
         _unsqueeze_at_run_time(node)
     else:
         _squeeze_at_run_time(node)

@@ -12,6 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import downgrade, upgrade
 from .axes import add_rank
 from .indices import int64
+from .parameters import MAKE_CONSTANT
 
 _WIDER = {
     TensorProto.FLOAT: (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16),
@@ -56,6 +57,7 @@ def k_to_attribute(node: Node) -> None:
     if value is not None:
         node.become("TopK", [data], axis=node.attr("axis"), k=int(value.reshape(())))
         return
+    node.why = (f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)
     everything = node.need_dimension(axis)
     axes = int64(node, [axis % node.need_rank()], "axis")
