@@ -112,13 +112,13 @@ def compare(
     """
     samples = samples or Samples()
     engines = _installed(runtime)
-    judge = _Judge(original, result, samples, tolerance, worker or shared_worker())
+    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker())
     found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
 
 
 @functools.cache
-def shared_worker() -> Worker:
+def _shared_worker() -> Worker:
     worker = Worker()
     atexit.register(worker.close)
     return worker

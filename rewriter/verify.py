@@ -1,0 +1,95 @@
+"""Which comparison a conversion gets: of the whole models where they are small enough to be run, else node by node."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from .compare import Comparison, Runtime, compare
+from .compare_nodes import compare_nodes
+from .errors import SplitRewriteError
+from .graph import Model
+from .payload import is_cut, is_external, raw_length
+from .samples import Samples
+from .skeleton import Skeleton
+from .storage import stage
+from .tolerance import EXACT, Tolerance
+
+WHOLE_BYTES = 256 << 20
+"""Models of up to so many bytes, in the file and in external data, are run as a whole,"""
+WHOLE_NODES = 10_000
+"""if they have no more nodes than this, in all graphs and functions."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a conversion is to be compared."""
+
+    how: Literal["auto", "model", "nodes", "required"] = "auto"
+    runtime: Runtime = "auto"
+    samples: Samples | None = None
+    tolerance: Tolerance = EXACT
+
+
+class Files(NamedTuple):
+    """The files that the models are in, if they are in any: as they are, whatever was read from them."""
+
+    original: Path | None = None
+    result: Path | None = None
+
+
+def verify(
+    original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files
+) -> Comparison:
+    """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found to be others.
+
+    Raises: SplitRewriteError where the settings exclude each other or do not fit the model.
+    """
+    if not _runs_whole(original, settings):
+        return _compare_nodes(original, result, aliases, settings)
+    whole = _compare_whole(original.skeleton, result, settings, files)
+    if whole.status != "not compared" or settings.how == "model":
+        return whole
+    nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
+    reasons = [f"the whole models could not be compared: {whole.reason}", nodes.reason]
+    return replace(nodes, reason="; ".join(filter(None, reasons)))
+
+
+def _runs_whole(original: Model, settings: Settings) -> bool:
+    if settings.how == "model":
+        return True
+    samples = settings.samples
+    speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
+    if settings.how == "nodes" and speaks_of_interface:
+        raise SplitRewriteError("--compare nodes: inputs, and tolerances of named outputs, are for the comparison of whole models")
+    return settings.how != "nodes" and (speaks_of_interface or _is_small(original))
+
+
+def _is_small(model: Model) -> bool:
+    if sum(model.survey.operators.values()) > WHOLE_NODES:
+        return False
+    path = model.skeleton.path
+    size = path.stat().st_size if path else model.proto.ByteSize()
+    tensors = (tensor for graph in model.survey.graphs for tensor in getattr(graph, "initializer", ()))
+    return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= WHOLE_BYTES
+
+
+def _compare_whole(original: Skeleton, result: Skeleton, settings: Settings, files: Files) -> Comparison:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        before = files.original or stack.enter_context(stage(original, folder / "original.onnx")).path
+        after = files.result or stack.enter_context(stage(result, folder / "result.onnx")).path
+        return compare(before, after, runtime=settings.runtime, samples=settings.samples, tolerance=settings.tolerance)
+
+
+def _compare_nodes(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
+    seed = 0 if settings.samples is None else settings.samples.seed
+    return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
+
+
+def _unnamed(tolerance: Tolerance) -> Tolerance:
+    return replace(tolerance, rtol_of={}, atol_of={})
