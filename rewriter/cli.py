@@ -23,11 +23,13 @@ from .errors import SplitRewriteError, UnconvertibleError
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from .driver import Comparing, Options
     from .report import Report
     from .samples import Samples
     from .tolerance import Tolerance
 
 PROGRAM = "split-rewrite"
+REPORT_FORMATS = (".json",)
 UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
@@ -146,6 +148,20 @@ def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
         raise ValueError(str(error)) from error
 
 
+class _ReportFile(click.ParamType[str]):
+    """A file that a report can be written to, told before the work is done."""
+
+    name = "report"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        folder = os.path.dirname(value) or "."
+        if value != "-" and not value.endswith(REPORT_FORMATS):
+            self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
+        if value != "-" and not os.path.isdir(folder):
+            self.fail(f"'{value}': there is no folder '{folder}'.", param, ctx)
+        return value
+
+
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
@@ -195,6 +211,17 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
 @click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what is in the way, and how far the model can go.")
+@click.option(
+    "--report",
+    multiple=True,
+    type=_ReportFile(),
+    metavar="FILE.json|-",
+    help="Also say what was done, or why not, as JSON (see docs/report.md); - is standard output. Repeatable.",
+)
+@click.option(
+    "--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one."
+)
 @click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
 @click.option(
     "--external-data",
@@ -206,10 +233,11 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--compare",
-    type=click.Choice(["auto", "required", "off"]),
+    type=click.Choice(["auto", "model", "nodes", "required", "off"]),
     default="auto",
     show_default=True,
-    help="Run both models and compare their outputs: where possible, or else fail, or never.",
+    help="What to run, old against new: the whole model if it has at most 256 MiB and 10,000 nodes, else (or if that "
+    "cannot be run) each distinct change of a node; only the model; only nodes; as auto, or fail; nothing.",
 )
 @click.option(
     "--runtime",
@@ -256,38 +284,78 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 def command(source: str, destination: str | None, **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
         raise click.UsageError("-q and -v exclude each other.")
-    report = _convert(source, _only_destination(destination, given["output"]), given)
-    if not given["quiet"]:
+    output = _only_destination(destination, given["output"], given["dry_run"])
+    options, target = _options(source, given)
+    report, failure = None, None
+    try:
+        report = _run_job(source, output, target, given["compare"], options)
+    except Exception as error:
+        failure = error
+        raise
+    finally:
+        _write_reports(given["report"], source, output, report, failure)
+    if not given["quiet"] and "-" not in given["report"]:
         _print_report(report, given["verbose"])
+    if report.blockers:
+        raise click.exceptions.Exit(UnconvertibleError.exit_status)
 
 
-def _only_destination(destination: str | None, output: str | None) -> str:
+def _only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:
+    """The file to write; None for a dry run."""
     if destination is not None and output is not None:
         raise click.UsageError("OUTPUT is given twice, as an argument and by -o.")
     chosen = destination if output is None else output
-    if not chosen:
+    if dry_run and chosen:
+        raise click.UsageError("--dry-run writes nothing: leave OUTPUT out.")
+    if not dry_run and not chosen:
         raise click.UsageError("Missing argument 'OUTPUT': name the file to write.")
     return chosen
 
 
-def _convert(source: str, destination: str, given: dict[str, Any]) -> Report:
+def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
+    """The options of the job, and the target opset."""
     with _unwatched_imports():
-        from .driver import Options, convert_file, latest_opset
+        from .driver import Options, latest_opset
 
-    target = given["target_opset"]
+    compares = given["compare"] != "off" and not given["dry_run"]
     options = Options(
+        assume_opset=given["assume_opset"],
         ir_version=given["ir_version"],
         only=frozenset(given["only"]),
         skip=frozenset(given["skip"]),
         strict=given["strict"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
         runtime=given["runtime"],
-        samples=None if given["compare"] == "off" else _samples(source, given),
+        samples=_samples(source, given) if compares else None,
         tolerance=_tolerance(given),
         external_data=given["external_data"],
     )
-    target = latest_opset() if target == "latest" else target
-    return convert_file(source, destination, target, compare=given["compare"], options=options)
+    target = given["target_opset"]
+    return options, latest_opset() if target == "latest" else target
+
+
+def _run_job(source: str, output: str | None, target: int | None, compare: Comparing, options: Options) -> Report:
+    from .driver import check_convertible, convert_file
+
+    if output is None:
+        return check_convertible(source, target, options=options)
+    return convert_file(source, output, target, compare=compare, options=options)
+
+
+def _write_reports(
+    paths: Sequence[str], source: str, output: str | None, report: Report | None, failure: Exception | None
+) -> None:
+    if not paths:
+        return
+    from .document import dump, make_document, write
+
+    status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
+    document = make_document(source, output, report, failure, status)
+    for path in paths:
+        if path == "-":
+            _say(dump(document))
+        else:
+            write(document, path)
 
 
 @contextmanager
@@ -379,14 +447,16 @@ def _only_input(source: str, option: str) -> str:
 
 
 def _print_report(report: Report, verbose: bool) -> None:
-    from .report import details, summary, warnings
+    from .report import details, grouped, summary, verdict, warnings
 
     for warning in warnings(report):
         _say(f"warning: {_one_line(warning)}", sys.stderr)
     if verbose:
         for line in details(report):
             _say(_one_line(line))
-    _say(summary(report))
+    for line in map(str, report.blockers) if verbose else grouped(report.blockers):
+        _say(f"in the way: {_one_line(line)}", sys.stderr)
+    _say(summary(report) if report.reach is None else verdict(report))
 
 
 def _one_line(text: str) -> str:
@@ -409,21 +479,25 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _discard_stdout()  # whoever read it has seen enough; the work is done
     except (Exception, KeyboardInterrupt) as error:
-        status, lines = _explain(error)
+        verbose = context is not None and context.params["verbose"]
+        status, lines = _explain(error, verbose)
         for line in lines:
             _say(_one_line(line), sys.stderr)
-        if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and context and context.params["verbose"]:
+        if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and verbose:
             traceback.print_exc()
         return status
     return 0
 
 
-def _explain(error: BaseException) -> tuple[int, list[str]]:
+def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str]]:
     """The exit status and the lines that `error` deserves."""
     if isinstance(error, UnconvertibleError):
+        from .report import grouped
+
         count = len(error.blockers)
-        in_the_way = "1 node is in the way" if count == 1 else f"{count} nodes are in the way"
-        return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {blocker}" for blocker in error.blockers)]
+        in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"
+        blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
+        return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {line}" for line in blockers)]
     if isinstance(error, SplitRewriteError):
         return error.exit_status, [f"error: {error}"]
     if isinstance(error, click.ClickException):

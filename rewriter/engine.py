@@ -171,22 +171,23 @@ class Engine:
 
     def _convert(self, scope: Scope, target: int) -> None:
         scope.target = target
+        original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         untouched: set[str] = set()
         for index, proto in enumerate(scope.graph.node):
             op_type = proto.op_type
             if proto.domain:
                 if proto.attribute:
-                    self._descend(Node(proto, scope, scope.opset, index), target)
+                    self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
             if op_type in untouched:
                 continue
-            if self._route(op_type, scope.opset, target, False) is None:
+            if self._route(op_type, scope.opset, target, not original) is None:
                 untouched.add(op_type)
                 continue
-            node = Node(proto, scope, scope.opset, index)
+            node = Node(proto, scope, scope.opset, index if original else None)
             nodes = self._work(node, target)
-            if node.changed:
+            if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
                 rebuilt[index] = nodes
@@ -247,6 +248,8 @@ class Engine:
             tried.add(rule.name)
             try:
                 if self._apply(rule, node):
+                    if not node.removed:
+                        node.scope.register(node.proto, node.opset)
                     return True
             except (Left, Unconvertible) as reason:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))

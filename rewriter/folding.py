@@ -58,7 +58,8 @@ def _data(inputs: Values, index: int = 0) -> np.ndarray:
 
 
 def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
-    source, to = _data(inputs), int(attributes["to"])
+    source, to = _data(inputs), attributes["to"]
+    to = onnx.TensorProto.DataType.Value(to.decode()) if isinstance(to, bytes) else to  # a name until opset 5
     if to not in _CAST_TARGETS or source.dtype.kind not in "iub":
         raise ValueError("only casts between integers are exact everywhere")
     return [source.astype(_CAST_TARGETS[to])]

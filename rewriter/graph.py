@@ -103,6 +103,8 @@ class Model:
         """Names that lost a use: what produces them may be dead now."""
         self.new_uses: set[str] = set()
         """Names that a rule let something read."""
+        self.fresh_names: set[str] = set()
+        """Names that rules gave; all others are the author's, and stay."""
         self.retired: set[str] = set()
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
@@ -133,6 +135,7 @@ class Model:
             number += 1
             name = f"{wanted}_{number}"
         self._names[name] = 1
+        self.fresh_names.add(name)
         return name
 
     def is_unique(self, name: str) -> bool:
@@ -153,6 +156,11 @@ class Model:
     def is_read_once(self, name: str) -> bool:
         """Whether the model reads `name` in one place and no rule reads it in another; counted when first asked."""
         return self._uses[name] <= 1 and name not in self.new_uses
+
+    @cached_property
+    def original_proto(self) -> onnx.ModelProto:
+        """The model as it was read, for looking at; payloads that were cut are missing."""
+        return onnx.ModelProto.FromString(self.original)
 
     @cached_property
     def inferred(self) -> onnx.ModelProto | None:
@@ -407,6 +415,23 @@ class Scope:
             if value.HasField("type")
         }
 
+    @property
+    def is_original(self) -> bool:
+        """Whether the model as it was read has this graph; rules make some."""
+        return self.parent is None or (self._origin is not None and self.parent.is_original)
+
+    @cached_property
+    def original_graph(self) -> GraphLike:
+        """This graph in the model as it was read; only where `is_original`."""
+        whole = self.model.original_proto
+        if self.parent is None:
+            numbers = [number for number, scope in enumerate(self.model.functions) if scope is self]
+            return whole.functions[numbers[0]] if numbers else whole.graph
+        if self._origin is None:
+            raise ValueError(f"a rule made the graph {self.where}")
+        index, which = self._origin
+        return list(subgraphs(self.parent.original_graph.node[index]))[which][1]
+
     @cached_property
     def _inferred_graph(self) -> GraphProto | None:
         """This scope's graph in the inferred copy of the original model."""
@@ -536,7 +561,8 @@ class Scope:
 
         So the parts of a Split are outputs of the graph themselves, with no Identity between.
         """
-        if value not in self._made or value in self.outputs or not self.model.is_unique(name):
+        is_ours = value in self._made and value in self.model.fresh_names
+        if not is_ours or value in self.outputs or not self.model.is_unique(name):
             return False
         node, (_, opset) = self.producers.pop(value), self._made.pop(value)
         node.output[list(node.output).index(value)] = name

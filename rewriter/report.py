@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from .compare import Comparison
-    from .engine import Change, Remark
+    from .engine import Change, Remark, Rewrite
     from .errors import Blocker
     from .reach import Reach
     from .rule import Rule
@@ -28,6 +29,8 @@ class Report:
     operators_after: Counter[str] = field(default_factory=Counter)
     changes: list[Change] = field(default_factory=list)
     """Each use of a rule that changed a node."""
+    rewrites: list[Rewrite] = field(default_factory=list)
+    """What the changes add up to, a node of the original at a time."""
     inexact: set[str] = field(default_factory=set)
     """Rules among them whose results may differ in the last bits."""
     remarks: list[Remark] = field(default_factory=list)
@@ -76,6 +79,8 @@ def warnings(report: Report) -> Iterator[str]:
         yield f"{op_type} '{first.node}' ({first.where}){more}: {message}"
     if report.comparison is not None and report.comparison.status == "not compared":
         yield f"the result was not compared: {report.comparison.reason}"
+    if report.comparison is not None and report.comparison.status == "partly compared":
+        yield f"the result was compared in part: {report.comparison.reason}"
 
 
 def details(report: Report) -> Iterator[str]:
@@ -87,6 +92,9 @@ def details(report: Report) -> Iterator[str]:
         return
     if report.comparison.status == "equal" and report.comparison.reason:
         yield f"comparison: {report.comparison.reason}"
+    for piece in report.comparison.pieces:
+        reason = f" ({piece.reason})" if piece.reason else ""
+        yield f"{piece.status}: {_nodes(piece.count)} as {piece.example}, {piece.change}{reason}"
     for output in report.comparison.outputs:
         shape = ",".join(map(str, output.shape))
         yield (
@@ -127,10 +135,20 @@ def _comparison(comparison: Comparison | None) -> str:
         return "off"
     if comparison.status == "not compared":
         return "not possible: see the warning"
+    if comparison.pieces:
+        return _comparison_of_pieces(comparison)
     difference = max((output.max_abs for output in comparison.outputs), default=0.0)
     exact = comparison.rtol == comparison.atol == 0
     allowed = "exact" if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}"
     return f"equal, {allowed}, max difference {difference:g} ({comparison.runtime})"
+
+
+def _comparison_of_pieces(comparison: Comparison) -> str:
+    equal = [piece for piece in comparison.pieces if piece.status == "equal"]
+    nodes = _nodes(sum(piece.count for piece in equal))
+    changes = f"{len(equal)} distinct changes of {nodes}, run old against new, are equal"
+    rest = f", {len(comparison.pieces) - len(equal)} were not compared: see the warning" if comparison.status != "equal" else ""
+    return f"node by node: {changes} ({comparison.runtime}){rest}"
 
 
 def _counts(report: Report) -> Iterator[tuple[str, ...]]:
@@ -148,3 +166,36 @@ def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
     table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def grouped(blockers: Iterable[Blocker]) -> Iterator[str]:
+    """The blockers, a line each; those that differ only in names are one line with their number."""
+    groups: dict[tuple[str, str, str, str], list[Blocker]] = {}
+    for blocker in blockers:
+        reason = _QUOTED.sub("'…'", blocker.reason)
+        groups.setdefault((blocker.op_type, blocker.transition, reason, _QUOTED.sub("'…'", blocker.hint)), []).append(blocker)
+    for group in groups.values():
+        more = "" if len(group) == 1 else f" (and {len(group) - 1:,} more like it; -v lists them)"
+        yield f"{group[0]}{more}"
+
+
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def verdict(report: Report) -> str:
+    """What a dry run found, as a short table."""
+    count = len(report.blockers)
+    nodes = "1 node is" if count == 1 else f"{count:,} nodes are"
+    answer = "can be converted" if not count else f"cannot be converted: {nodes} in the way"
+    rows = [("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
+    if report.reach is not None:
+        rows.append(("lowest", _limit(report.reach.lowest, report.reach.below)))
+        rows.append(("highest", _limit(report.reach.highest, report.reach.above)))
+    return "\n".join(_aligned(rows))
+
+
+def _limit(opset: int, stops: tuple[Blocker, ...]) -> str:
+    if not stops:
+        return f"opset {opset}"
+    more = f" (and {len(stops) - 1:,} more)" if len(stops) > 1 else ""
+    return f"opset {opset}; further is in the way: {stops[0]}{more}"
