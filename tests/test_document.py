@@ -1,0 +1,121 @@
+"""The JSON report of runs that succeed, fail, and only look; and the command line around it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import helpers
+import onnx
+import pytest
+from split_rewrite.rewriter import cli
+
+UNEVEN = "g (float[7] x) => (float[3] a, float[3] b, float[1] c) {[cut] a, b, c = Split<num_outputs = 3>(x)}"
+STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {[one] a = StringConcat(x, x) [two] b = StringConcat(a, x)}"
+
+
+@pytest.fixture
+def save(tmp_path: Path):
+    def make(text: str, opset: int = 18) -> str:
+        path = tmp_path / "in.onnx"
+        onnx.save(helpers.model(text, opset), path)
+        return str(path)
+
+    return make
+
+
+def report_of(arguments: list[str], folder: Path) -> tuple[int, dict]:
+    path = folder / "report.json"
+    status = cli.run([*arguments, "-q", "--report", str(path)])
+    return status, json.loads(path.read_text())
+
+
+def test_a_conversion(save, tmp_path: Path) -> None:
+    source, target = save(UNEVEN), tmp_path / "out.onnx"
+    status, document = report_of(["-t", "12", source, str(target)], tmp_path)
+    assert (status, document["exit_status"], document["outcome"]) == (0, 0, "converted")
+    assert (document["schema"], document["schema_version"]) == ("split-rewrite/report", 1)
+    assert document["opset"] == {"before": 18, "after": 12}
+    assert document["rules"] == {"split.sizes_to_attribute": 1, "split.spell_out_parts": 1}
+    assert document["rewrites"] == [
+        {
+            "where": "main graph",
+            "op_type": "Split",
+            "node": "cut",
+            "before": "[cut] a, b, c = Split <num_outputs: int = 3> (x)",
+            "after": ["[cut] a, b, c = Split <split: ints = [3, 3, 1]> (x)"],
+        }
+    ]
+    for key, path in (("input", Path(source)), ("output", target)):
+        data = path.read_bytes()
+        assert document[key] == {"path": str(path), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    assert document["comparison"]["status"] == "equal"
+    assert [output["name"] for output in document["comparison"]["outputs"]] == ["a", "b", "c"]
+
+
+def test_a_refusal_lists_its_blockers(save, tmp_path: Path) -> None:
+    status, document = report_of(["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")], tmp_path)
+    assert (status, document["exit_status"], document["outcome"]) == (1, 1, "not convertible")
+    assert [blocker["node"] for blocker in document["blockers"]] == ["one", "two"]
+    assert document["output"] is None
+
+
+def test_an_input_that_cannot_be_read(tmp_path: Path) -> None:
+    status, document = report_of(["-t", "18", str(tmp_path / "none.onnx"), str(tmp_path / "out.onnx")], tmp_path)
+    assert (status, document["outcome"]) == (2, "unusable")
+    assert document["input"]["sha256"] is None
+    assert "none.onnx" in document["message"]
+
+
+def test_a_dry_run(save, tmp_path: Path) -> None:
+    status, document = report_of(["-t", "18", "--dry-run", save(STRINGS, 20)], tmp_path)
+    assert (status, document["outcome"]) == (1, "not convertible")
+    assert document["reach"]["lowest"] == 20
+    assert {blocker["node"] for blocker in document["reach"]["below"]} == {"one", "two"}
+    status, document = report_of(["-t", "21", "--dry-run", save(STRINGS, 20)], tmp_path)
+    assert (status, document["outcome"]) == (0, "convertible")
+
+
+def test_standard_output_is_nothing_but_the_report(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["-t", "13", save(UNEVEN), str(tmp_path / "out.onnx"), "--report", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["outcome"] == "converted"
+
+
+def test_equal_blockers_are_one_line(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")]
+    assert cli.run(arguments) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "error: not converted, 2 nodes are in the way:"
+    assert len(lines) == 2 and lines[1].endswith("(and 1 more like it; -v lists them)")
+    assert cli.run([*arguments, "-v"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 3
+
+
+def test_what_a_dry_run_prints(save, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["-t", "18", "--dry-run", save(STRINGS, 20)]) == 1
+    out = capsys.readouterr().out
+    assert "cannot be converted: 2 nodes are in the way" in out
+    assert "lowest   opset 20; further is in the way: StringConcat 'one'" in out
+    assert f"highest  opset {onnx.defs.onnx_opset_version()}" in out
+
+
+REFUSED = {
+    "unknown-format": (["--report", "r.txt"], "ends with .json"),
+    "no-folder": (["--report", "none/r.json"], "there is no folder 'none'"),
+    "dry-run-with-output": (["--dry-run"], "leave OUTPUT out"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+def test_usage(save, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
+    assert cli.run(["-t", "13", save(UNEVEN), str(tmp_path / "out.onnx"), *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.onnx").exists()
+
+
+def test_assumed_opset(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = save("g (float[4] x) => (float[1] a, float[3] b) <int64[2] s = {1, 3}> {a, b = Split(x, s)}", 12)
+    assert cli.run(["-t", "11", source, str(tmp_path / "out.onnx")]) == 2
+    assert "use --assume-opset 13" in capsys.readouterr().err
+    assert cli.run(["-t", "11", source, str(tmp_path / "out.onnx"), "--assume-opset", "13", "--compare", "off"]) == 0
