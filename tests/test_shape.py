@@ -1,0 +1,36 @@
+"""Shape: start and end below opset 15."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import assert_same, model
+
+X = np.zeros((2, 3, 4), np.float32)
+BOUNDS = [
+    "start = 1",
+    "end = -1",
+    "start = -2, end = 3",
+    "start = -9, end = 9",
+    "start = 2, end = 1",
+    "start = -1",
+    "start = 0",
+]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("shape", ["2, N, 4", "2, 3, 4"])
+@pytest.mark.parametrize("target", [14, 10, 9])
+def test_a_part_of_the_shape(bounds: str, shape: str, target: int) -> None:
+    assert_same(model(f"g (float[{shape}] x) => (int64[M] y) {{ y = Shape <{bounds}> (x) }}", opset=15), target, {"x": X})
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_of_an_unknown_rank(bounds: str) -> None:
+    text = f"g (float[24] x, int64[N] s) => (int64[M] y) {{ r = Reshape (x, s) y = Shape <{bounds}> (r) }}"
+    assert_same(model(text, opset=15), 13, {"x": X.reshape(-1), "s": np.array([2, 3, 4])})
+
+
+def test_the_whole_shape_stays_a_shape() -> None:
+    result = assert_same(model("g (float[2, N, 4] x) => (int64[3] y) { y = Shape <start = 0> (x) }", opset=15), 13, {"x": X})
+    assert [node.op_type for node in result.graph.node] == ["Shape"]
