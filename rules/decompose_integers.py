@@ -1,6 +1,6 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, and the bitwise operators.
+"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitwiseAnd.html, …
+https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, decompose
+from ..rewriter.rule import Unconvertible, decompose, downgrade
 from .indices import int64
 
 _BITS: dict[int, int] = {
@@ -21,6 +21,12 @@ _BITS: dict[int, int] = {
     TensorProto.UINT32: 32,
     TensorProto.INT64: 64,
     TensorProto.UINT64: 64,
+}
+_UNSIGNED_OF: dict[int, int] = {
+    TensorProto.INT8: TensorProto.UINT8,
+    TensorProto.INT16: TensorProto.UINT16,
+    TensorProto.INT32: TensorProto.UINT32,
+    TensorProto.INT64: TensorProto.UINT64,
 }
 _UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 
@@ -57,6 +63,60 @@ def _with_sign_of(node: Node, rest: str, b: str) -> str:
     differ = node.before("Less", [product, node.add_constant(0, np.float32, "zero")], what="differ")
     once = node.before("Cast", [differ], what="once", to=TensorProto.INT64)
     return node.before("Add", [rest, node.before("Mul", [once, b], what="shift")], what="wrapped")
+
+
+@downgrade("BitShift", 28)
+def shift_within_the_width(node: Node) -> None:
+    """Before 28 only unsigned numbers shift, by less than their width: signed ones shift their bits, or those of -1 - x."""
+    elem_type = node.need_elem_type()
+    bits, (x, by) = _BITS[elem_type], node.inputs
+    known = node.constant(1)
+    in_range = known is not None and bool(((known >= 0) & (known < bits)).all())
+    if in_range and elem_type in _UNSIGNED:
+        return
+    arithmetic = elem_type not in _UNSIGNED and node.attr("direction") == "RIGHT"
+    unsigned = elem_type if elem_type in _UNSIGNED else _UNSIGNED_OF[elem_type]
+    x, by = (_as(node, name, elem_type) for name in (x, by))
+    inside = None if in_range else _is_inside(node, by, elem_type, bits)
+    negative = node.before("Less", [x, int64(node, 0, "zero")], what="negative") if arithmetic else ""
+    bit_pattern = _complement_where(node, negative, x) if arithmetic else x
+    if inside:
+        by = node.before("Mul", [by, inside], what="by")
+    operands = [node.before("Cast", [name], what="unsigned", to=unsigned) for name in (bit_pattern, by)]
+    shifted = node.before("BitShift", operands, what="shifted", direction=node.attr("direction"))
+    wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
+    shifted = node.before("Cast", [shifted], what="wide", to=wide)
+    if inside:
+        shifted = node.before("Mul", [shifted, inside], what="shifted")
+    _finish(node, _complement_where(node, negative, shifted) if arithmetic else shifted, elem_type)
+
+
+def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
+    """One where a shift is by no less than 0 and less than `bits`, else zero; in the type of `by`."""
+    wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
+    bounds = [node.add_constant(bound, helper.tensor_dtype_to_np_dtype(wide), "bound") for bound in (0, bits)]
+    from_0 = node.before("Not", [node.before("Less", [by, bounds[0]], what="below")], what="from_0")
+    inside = node.before("And", [from_0, node.before("Less", [by, bounds[1]], what="narrow")], what="inside")
+    return node.before("Cast", [inside], what="inside", to=wide)
+
+
+def _complement_where(node: Node, condition: str, number: str) -> str:
+    """`number`, and -1 - number where `condition` holds: x * (1 - 2c) - c, modulo 2**64."""
+    c = node.before("Cast", [condition], what="c", to=TensorProto.INT64)
+    sign = node.before("Sub", [int64(node, 1, "one"), node.before("Add", [c, c], what="twice")], what="sign")
+    return node.before("Sub", [node.before("Mul", [number, sign], what="turned"), c], what="complement")
+
+
+@decompose("BitCast", opset=24)
+def cast_of_the_same_width(node: Node) -> None:
+    """Between a signed and an unsigned integer of one width, Cast keeps the bits."""
+    source, target = node.need_elem_type(), node.attr("to")
+    if source == target:
+        node.become("Identity", [node.input(0)])
+    elif source in _BITS and _BITS[source] == _BITS.get(target):
+        node.become("Cast", [node.input(0)], to=target)
+    else:
+        raise Unconvertible("older operators cannot read the bits of a floating point number, or of numbers of another width")
 
 
 @decompose("BitShift", opset=9)

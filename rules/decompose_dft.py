@@ -1,0 +1,74 @@
+"""DFT as one MatMul with a constant matrix, where the length is known.
+
+https://onnx.ai/onnx/operators/onnx__DFT.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, decompose
+from .axes import from_the_front
+from .indices import int64, length
+
+MAX_LENGTH = 2048
+"""The matrix has 4 * length² elements: 64 MB of float at this length."""
+
+
+@decompose("DFT", opset=13, exact=False)
+def multiply_by_roots_of_unity(node: Node) -> None:
+    """Axis and complex parts become one axis of the rows that the matrix of the transform takes."""
+    rank, kind = node.need_rank(), node.need_elem_type()
+    (axis,) = from_the_front([node.attr("axis", 1)], rank)
+    size, parts = node.need_dimension(axis), node.need_dimension(-1)
+    onesided, inverse = bool(node.attr("onesided", 0)), bool(node.attr("inverse", 0))
+    default = 2 * (size - 1) if onesided and inverse else size
+    count = int(node.const_input(1, "the length").reshape(())) if node.has_input(1) else default
+    if max(size, count) > MAX_LENGTH:
+        raise Unconvertible(f"the matrix of a DFT of length {max(size, count)} would be larger than {MAX_LENGTH}² elements")
+    if onesided and parts != 1 + inverse:
+        raise Unconvertible("a one-sided DFT is of real numbers, and its inverse of complex ones")
+    matrix = _real_inverse(size, count) if onesided and inverse else _matrix(size, parts, count, onesided, inverse)
+    out_parts = 1 if onesided and inverse else 2
+    others = [other for other in range(rank - 1) if other != axis]
+    order = [*others, axis, rank - 1]
+    moved = node.before("Transpose", [node.input(0)], what="moved", perm=order)
+    lengths = [length(node, node.input(0), other) for other in others]
+    rows = _reshape(node, moved, [*lengths, int64(node, [size * parts], "row")])
+    roots = node.add_constant(matrix, helper.tensor_dtype_to_np_dtype(kind), "roots")
+    product = node.before("MatMul", [rows, roots], what="product")
+    shaped = _reshape(node, product, [*lengths, int64(node, [matrix.shape[1] // out_parts, out_parts], "parts")])
+    node.become("Transpose", [shaped], perm=[order.index(position) for position in range(rank)])
+
+
+def _reshape(node: Node, name: str, lengths: list[str]) -> str:
+    return node.before("Reshape", [name, node.before("Concat", lengths, what="form", axis=0)], what="shaped")
+
+
+def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) -> np.ndarray:
+    """(size * parts, frequencies * 2): a row for each part of each sample; samples beyond `count` have no weight."""
+    frequencies = count // 2 + 1 if onesided else count
+    used = min(size, count)
+    angle = 2 * np.pi * np.outer(np.arange(used), np.arange(frequencies)) / count
+    sign, scale = (1, 1 / count) if inverse else (-1, 1)
+    cos, sin = np.cos(angle) * scale, sign * np.sin(angle) * scale
+    matrix = np.zeros((size, parts, frequencies, 2))
+    matrix[:used, 0, :, 0], matrix[:used, 0, :, 1] = cos, sin
+    if parts == 2:
+        matrix[:used, 1, :, 0], matrix[:used, 1, :, 1] = -sin, cos
+    return matrix.reshape(size * parts, frequencies * 2)
+
+
+
+
+def _real_inverse(size: int, count: int) -> np.ndarray:
+    """(size * 2, count): the real signal whose one-sided transform has `size` frequencies; the others are their conjugates."""
+    used = min(size, count // 2 + 1)
+    angle = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / count
+    once = (np.arange(used) == 0) | (2 * np.arange(used) == count)
+    weight = np.where(once, 1, 2)[:, None] / count
+    matrix = np.zeros((size, 2, count))
+    matrix[:used, 0], matrix[:used, 1] = weight * np.cos(angle), -weight * np.sin(angle)
+    return matrix.reshape(size * 2, count)

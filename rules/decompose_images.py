@@ -1,0 +1,86 @@
+"""Col2Im and AffineGrid, where the sizes are known.
+
+https://onnx.ai/onnx/operators/onnx__Col2Im.html, onnx__AffineGrid.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, decompose
+from .decompose_indexing import MAX_PLACES
+from .indices import int64
+
+
+@decompose("Col2Im", opset=13, exact=False)
+def sum_of_blocks(node: Node) -> None:
+    """Each pixel gathers its element of each place in a block, or a zero behind the columns, and sums them."""
+    image, block = (node.const_input(i, what).tolist() for i, what in ((1, "the image shape"), (2, "the block shape")))
+    rank = len(image)
+    strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
+    pads = node.attr("pads", [0] * 2 * rank)
+    steps = [
+        (image[d] + pads[d] + pads[rank + d] - dilations[d] * (block[d] - 1) - 1) // strides[d] + 1 for d in range(rank)
+    ]
+    columns = prod(steps)
+    places = _places(image, block, steps, strides, dilations, pads)
+    if places.size > MAX_PLACES:
+        raise Unconvertible(f"the places of {places.size} elements would have to be written into the model as a constant")
+    flat = node.before("Reshape", [node.input(0), int64(node, [0, -1, prod(block) * columns], "form")], what="flat")
+    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(node.need_elem_type()), "zero")
+    padded = node.before("Pad", [flat, int64(node, [0, 0, 0, 0, 0, 1], "pads"), zero], what="padded")
+    parts = node.before("Gather", [padded, node.add_constant(places, np.int64, "places")], what="parts", axis=2)
+    total = node.before("ReduceSum", [parts, int64(node, [2], "axis")], what="sum", keepdims=0)
+    node.become("Reshape", [total, int64(node, [0, 0, *image], "image")])
+
+
+def _places(
+    image: list[int], block: list[int], steps: list[int], strides: list[int], dilations: list[int], pads: list[int]
+) -> np.ndarray:
+    """(places in a block, pixels): where in the flattened columns the element is; behind the last one where there is none."""
+    pixels = np.indices(image).reshape(len(image), -1)
+    columns = prod(steps)
+    rows = []
+    for number, offset in enumerate(np.ndindex(*block)):
+        place, valid = np.zeros(pixels.shape[1], np.int64), np.ones(pixels.shape[1], bool)
+        for d in range(len(image)):
+            distance = pixels[d] + pads[d] - offset[d] * dilations[d]
+            step = distance // strides[d]
+            valid &= (distance >= 0) & (distance % strides[d] == 0) & (step < steps[d])
+            place = place * steps[d] + step
+        rows.append(np.where(valid, number * columns + place, prod(block) * columns))
+    return np.stack(rows)
+
+
+@decompose("AffineGrid", opset=13, exact=False)
+def transform_a_constant_grid(node: Node) -> None:
+    """theta times the homogeneous positions of the grid. ONNX's own body drops the batch axis where it is 1."""
+    sizes = _sizes(node)
+    if node.attr("align_corners", 0) and 1 in sizes:
+        raise Unconvertible("the position of a single pixel is not defined for align_corners=1")
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    grid = np.stack(np.meshgrid(*(_positions(size, bool(node.attr("align_corners", 0))) for size in sizes), indexing="ij"))
+    homogeneous = np.concatenate([grid[::-1].reshape(len(sizes), -1), np.ones((1, prod(sizes)))])
+    moved = node.before("MatMul", [node.input(0), node.add_constant(homogeneous, dtype, "grid")], what="moved")
+    positions = node.before("Transpose", [moved], what="positions", perm=[0, 2, 1])
+    node.become("Reshape", [positions, int64(node, [0, *sizes, len(sizes)], "form")])
+
+
+def _sizes(node: Node) -> list[int]:
+    """The spatial sizes: of a constant, or of the output as the model declares it."""
+    value = node.constant(1)
+    if value is not None:
+        return [int(size) for size in value[2:]]
+    shape = node.output_shape()
+    known = [] if shape is None else [dim for dim in shape[1:-1] if isinstance(dim, int)]
+    if shape is None or len(known) != len(shape) - 2:
+        node.const_input(1, "the size")
+    return known
+
+
+def _positions(size: int, align_corners: bool) -> np.ndarray:
+    return np.linspace(-1, 1, size) if align_corners else (2 * np.arange(size) + 1) / size - 1

@@ -1,0 +1,37 @@
+"""OneHot and Compress below opset 9, where what they need is constant.
+
+https://onnx.ai/onnx/operators/onnx__OneHot.html, onnx__Compress.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import decompose
+from .axes import from_the_front
+from .indices import int64
+
+
+@decompose("OneHot", opset=8)
+def look_up_off_or_on(node: Node) -> None:
+    """Where the index is the position along the new axis, the second of the two values, else the first."""
+    depth = int(node.const_input(1, "the depth").reshape(()))
+    rank = node.need_rank() + 1
+    (axis,) = from_the_front([node.attr("axis", -1)], rank)
+    indices = node.before("Cast", [node.input(0)], what="indices", to=TensorProto.INT64)
+    indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
+    positions = np.arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
+    hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
+    node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
+
+
+@decompose("Compress", opset=8)
+def gather_the_kept(node: Node) -> None:
+    """A constant condition says which slices to gather."""
+    kept = np.flatnonzero(node.const_input(1, "the condition")).tolist()
+    data, axis = node.input(0), node.attr("axis")
+    if axis is None:
+        data, axis = node.before("Reshape", [data, int64(node, [-1], "flat")], what="flat"), 0
+    node.become("Gather", [data, int64(node, kept, "kept")], axis=axis)
