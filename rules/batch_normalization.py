@@ -68,7 +68,7 @@ def say_training_mode(node: Node) -> None:
     node.set_attr("training_mode", 1)
 
 
-@downgrade("BatchNormalization", 14, exact=False)
+@downgrade("BatchNormalization", 14)
 def train_step_by_step(node: Node) -> None:
     """Training is spelled out: before 14 its outputs are others. Inference stays."""
     if not node.pop_attr("training_mode", 0):
@@ -93,6 +93,7 @@ def train_step_by_step(node: Node) -> None:
     scale, bias = (node.before("Reshape", [node.input(index), column], what="column") for index in (1, 2))
     normalized = node.before("Mul", [node.before("Div", [centred, deviation], what="normalized"), scale], what="scaled")
     node.before("Add", [normalized, bias], outputs=[node.output(0)])
+    node.approximate = True
     node.remove()
 
 

@@ -111,7 +111,8 @@ class _Sampler:
             place = self._calculate("Div", self._calculate("Sub", self._calculate("Mul", one_up, size), 1), 2)
         if self.mode == "nearest":
             place = self._op("Round", [place], "nearest")
-        if self.padding == "border":
+        if self.padding == "border" and len(_TAPS[self.mode]) < 4:
+            # The cubic curve goes on outside, over pixels of the border: so do PyTorch and onnxruntime, not onnx.reference.
             place = self._where_outside(place, self._clamp(place, size), size)
         elif self.padding == "reflection":
             place = self._reflect(place, size)
@@ -124,7 +125,7 @@ class _Sampler:
 
     def _tap(self, place: str, weight: str, size: int) -> Tap:
         inside = ""
-        if self.padding == "zeros":
+        if self.padding == "zeros":  # also where a position is NaN: its index would be none
             low, high = self._calculate("Greater", place, -1), self._calculate("Less", place, size)
             inside = self._op("And", [low, high], "inside")
             place = self._op("Where", [inside, place, self._number(0)], "place")

@@ -27,7 +27,7 @@ def compare_integers(node: Node) -> None:
     node.become("Identity", [chosen])
 
 
-@downgrade("Pow", 12, exact=False)
+@downgrade("Pow", 12)
 def power_in_one_type(node: Node) -> None:
     """Base and exponent of two types, or of integers, are computed in double."""
     base, exponent = node.need_elem_type(), node.need_elem_type(1)
@@ -37,3 +37,4 @@ def power_in_one_type(node: Node) -> None:
         raise Unconvertible("a power of int64 is not exact in double", "cast the base to float or int32")
     inputs = [node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in node.inputs]
     node.become("Cast", [node.before("Pow", inputs, what="power")], to=base)
+    node.approximate = True

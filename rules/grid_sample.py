@@ -6,7 +6,8 @@ https://onnx.ai/onnx/operators/onnx__GridSample.html
 from __future__ import annotations
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from ..rewriter.rule import downgrade, upgrade
+from .decompose_grid_sample import sample_by_gather
 
 _NEW_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
 _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
@@ -21,9 +22,9 @@ def new_names(node: Node) -> None:
 
 @downgrade("GridSample", 20)
 def old_names(node: Node) -> None:
-    """The old names; the data must be images."""
-    rank = node.need_rank()
-    if rank != 4:
-        raise Unconvertible(f"before opset 20 GridSample takes 4 dimensions, and '{node.input(0)}' has {rank}")
-    if node.has_attr("mode"):
+    """The old names; what is no image is sampled by older operators."""
+    if node.need_rank() != 4:
+        sample_by_gather(node)
+        node.approximate = True
+    elif node.has_attr("mode"):
         node.set_attr("mode", _OLD_NAMES.get(node.attr("mode"), node.attr("mode")))

@@ -178,7 +178,7 @@ def _pad_before(node: Node) -> None:
         node.set_input(0, node.before("Pad", [node.input(0)], what="padded", opset=10, pads=around))
 
 
-@downgrade("AveragePool", 19, exact=False)
+@downgrade("AveragePool", 19)
 def average_as_convolution(node: Node) -> None:
     """An average over a dilated kernel is a convolution with ones, divided by how many elements it sees."""
     _drop_dilations_of_one(node)
@@ -190,9 +190,10 @@ def average_as_convolution(node: Node) -> None:
     counts = reduce(np.multiply.outer, [axis.counts for axis in _axes(node)])
     divisor = node.add_constant(counts, helper.tensor_dtype_to_np_dtype(kind), "counts")
     node.become("Div", [_sum_windows(node, node.input(0)), divisor])
+    node.approximate = True
 
 
-@downgrade("LpPool", 18, exact=False)
+@downgrade("LpPool", 18)
 def norm_as_convolution(node: Node) -> None:
     """ceil_mode becomes padding; with a dilated kernel, the sum of powers is a convolution with ones."""
     _drop_dilations_of_one(node)
@@ -205,6 +206,7 @@ def norm_as_convolution(node: Node) -> None:
     powers = node.before("Pow", [absolute, node.add_constant(power, dtype, "p")], what="powers")
     root = node.add_constant(1 / power, dtype, "root")
     node.become("Pow", [_sum_windows(node, powers), root])
+    node.approximate = True
 
 
 def _sum_windows(node: Node, name: str) -> str:
