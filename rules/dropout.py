@@ -32,17 +32,13 @@ def training_from_is_test(node: Node) -> None:
 @upgrade("Dropout", 10)
 def mask_to_boolean(node: Node) -> None:
     """The mask becomes boolean; what reads it gets the numbers that it had."""
-    if _has_read_mask(node):
-        kind, output = node.need_elem_type(), node.output(_MASK)
-        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
+    _cast_mask(node, node.need_elem_type())
 
 
 @downgrade("Dropout", 10)
 def mask_to_numbers(node: Node) -> None:
     """The mask has the type of the data; what reads it gets the booleans that it had."""
-    if _has_read_mask(node):
-        output = node.output(_MASK)
-        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=TensorProto.BOOL)
+    _cast_mask(node, TensorProto.BOOL)
 
 
 @upgrade("Dropout", 12)
@@ -87,6 +83,17 @@ def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
         return True
     training = node.constant(_TRAINING)
     return (training is not None and not training.any()) or (ratio is not None and not ratio.any())
+
+
+def _cast_mask(node: Node, kind: int) -> None:
+    """Cast the mask, which has another type in the next form, to `kind`."""
+    is_read = _has_read_mask(node)
+    node.become("Dropout", node.inputs, ratio=node.attr("ratio"))
+    if is_read:
+        output = node.output(_MASK)
+        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
+    elif node.has_output(_MASK):
+        node.drop_output(_MASK)
 
 
 def _has_read_mask(node: Node) -> bool:

@@ -239,8 +239,11 @@ def _samplings(node: Node) -> dict[int, Sampling]:
 
 
 def _scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
-    lengths = {axis: node.need_dimension(axis) for axis, scale in enumerate(scales) if scale != 1}
-    return {
-        axis: Sampling(length, math.floor(length * float(scales[axis])), float(scales[axis]), 0.0, 1.0)
-        for axis, length in lengths.items()
-    }
+    """Runtimes and shape inference multiply length and scale in float32."""
+    found: dict[int, Sampling] = {}
+    for axis, scale in enumerate(scales):
+        if scale != 1:
+            length = node.need_dimension(axis)
+            resized = math.floor(np.float32(length) * np.float32(scale))
+            found[axis] = Sampling(length, resized, float(scale), 0.0, 1.0)
+    return found
