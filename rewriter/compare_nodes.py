@@ -299,18 +299,23 @@ class _Judge:
 
     def verdict(self, region: Region) -> Comparison:
         """That of the region on any inputs; where it is not "equal" there, on those that the nodes before it make."""
-        first = self._verdict_alone(region)
-        wider: Region | None = region
+        first = found = self._verdict_alone(region)
+        widest = region
         for _ in range(_WIDENINGS):
-            if first.status == "equal" or region.problem or (wider := self._finder.widened(wider)) is None:
+            wider = None if found.status == "equal" else self._finder.widened(widest)
+            if wider is None:
                 break
-            found = self._verdict_alone(wider)
-            if found.status == "equal" or (found.status == "different" and first.status == "not compared"):
-                return found
-        if first.status == "different" and region.foreign:
-            reads = ", ".join(f"'{name}'" for name in region.foreign[:3])
-            return Comparison("not compared", reason=f"what replaces it reads {reads}, which it did not depend on")
-        return first
+            widest, found = wider, self._verdict_alone(wider)
+        if found.status == "equal":
+            return found
+        if first.status == "different" and not region.foreign:
+            return first
+        if found.status == "different" and (not widest.foreign or widest.starts_from_inputs):
+            return found
+        if "different" not in (first.status, found.status):
+            return first
+        reads = ", ".join(f"'{name}'" for name in widest.foreign[:3])
+        return Comparison("not compared", reason=f"what replaces it reads {reads}, which it did not depend on")
 
     def _verdict_alone(self, region: Region) -> Comparison:
         found = Comparison("not compared", reason=region.problem)

@@ -55,6 +55,11 @@ class Region:
     problem: str = ""
     members: list[ChangedNode] = field(default_factory=list)
 
+    @property
+    def starts_from_inputs(self) -> bool:
+        """Whether no node of the original makes what the region reads, so that each of its inputs may be any value."""
+        return all(pair.old_maker(name) is None for pair, name in self.inputs.values())
+
 
 class GraphPair:
     """One graph or function body, before (`old`) and after (`new`) the conversion."""
@@ -98,7 +103,7 @@ class GraphPair:
         return known
 
     def is_sequence(self, name: str) -> bool:
-        """Whether a value of the original is a sequence or an optional, which says less of what is in it than a tensor's type."""
+        """Whether a value of the original is a sequence or an optional, whose type tells little of what is in it."""
         kind = self.type(name)
         return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
 

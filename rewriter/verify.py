@@ -65,7 +65,7 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     samples = settings.samples
     speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
     if settings.how == "nodes" and speaks_of_interface:
-        raise SplitRewriteError("--compare nodes: inputs, and tolerances of named outputs, are for the comparison of whole models")
+        raise SplitRewriteError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
     return settings.how != "nodes" and (speaks_of_interface or _is_small(original))
 
 
