@@ -140,6 +140,12 @@ class _Route:
         self.simplifications = simplifications
         self.steps = steps
 
+    def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
+        """Whether nothing can happen to this very node."""
+        if self.steps or proto.op_type in GRAPH_HOLDERS:
+            return False
+        return not any(rule.when is None or rule.when(proto, scope) for rule in self.simplifications)
+
 
 class Engine:
     """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`."""
@@ -182,8 +188,11 @@ class Engine:
                 continue
             if op_type in untouched:
                 continue
-            if self._route(op_type, scope.opset, target, not original) is None:
+            route = self._route(op_type, scope.opset, target, not original)
+            if route is None:
                 untouched.add(op_type)
+                continue
+            if route.turns_down(proto, scope):
                 continue
             node = Node(proto, scope, scope.opset, index if original else None)
             nodes = self._work(node, target)
@@ -243,7 +252,7 @@ class Engine:
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
-            if rule.name in tried:
+            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.scope)):
                 continue
             tried.add(rule.name)
             try:

@@ -212,6 +212,7 @@ class Scope:
         self._made_types: dict[str, TypeProto] = {}
         self._worked_out: dict[str, TypeProto | None] = {}
         self._values: dict[str, np.ndarray | None] = {}
+        self._makers: dict[frozenset[str], dict[str, str]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
@@ -267,6 +268,28 @@ class Scope:
         if not isinstance(self.graph, GraphProto):
             return frozenset()
         return frozenset(tensor.values.name for tensor in self.graph.sparse_initializer)
+
+    def may_be_stored(self, name: str) -> bool:
+        """Whether there is an initializer `name`, here or in an outer graph; unlike `constant_tensor`, it looks no further."""
+        name = self.resolve(name)
+        scope: Scope | None = self
+        while scope is not None and name not in scope.initializers:
+            scope = scope.parent
+        return scope is not None
+
+    def maker_type(self, name: str, among: frozenset[str]) -> str | None:
+        """The operator that makes `name`, here or in an outer graph, if it is one of `among`; cheaper than `producer`."""
+        name = self.resolve(name)
+        scope: Scope | None = self
+        while scope is not None:
+            if among not in scope._makers:
+                nodes = [node for node in scope.graph.node if node.op_type in among]
+                scope._makers[among] = {output: node.op_type for node in nodes for output in node.output}
+            found = scope._makers[among].get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
 
     def producer(self, name: str) -> NodeProto | None:
         """The node that makes `name`, in this scope or an outer one, seen through aliases."""
@@ -551,6 +574,13 @@ class Scope:
         for name in filter(None, node.output):
             self.producers[name] = node
             self._made[name] = (snapshot, opset)
+        self.note_maker(node)
+
+    def note_maker(self, node: NodeProto) -> None:
+        """`node` is new, or another operator than it was."""
+        for among, makers in self._makers.items():
+            if node.op_type in among:
+                makers.update(dict.fromkeys(node.output, node.op_type))
 
     def note_type(self, name: str, kind: TypeProto) -> None:
         """The type of a value that a rule made, where the rule knows it better than inference."""
@@ -971,6 +1001,7 @@ class Node:
             if value is not None:
                 _fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
+        self.scope.note_maker(self.proto)
         self.changed = True
 
     def remove(self) -> None:

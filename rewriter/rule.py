@@ -18,10 +18,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from .graph import Node
+    from onnx import NodeProto
+
+    from .graph import Node, Scope
 
 Kind = Literal["upgrade", "downgrade", "decompose", "simplify"]
 RuleFunction = Callable[["Node"], None]
+Precondition = Callable[["NodeProto", "Scope"], bool]
 
 
 class Unconvertible(Exception):  # noqa: N818 - rules read better without "Error"
@@ -54,6 +57,8 @@ class Rule:
     exact: bool
     summary: str
     any_version: bool = False
+    when: Precondition | None = None
+    """A cheap look at a node that tells whether a simplification may apply; None where it always may."""
 
     @property
     def written_for(self) -> int:
@@ -103,13 +108,18 @@ registry = Registry()
 
 
 def _register(
-    kind: Kind, op_types: str | tuple[str, ...], version: int, exact: bool, any_version: bool = False
+    kind: Kind,
+    op_types: str | tuple[str, ...],
+    version: int,
+    exact: bool,
+    any_version: bool = False,
+    when: Precondition | None = None,
 ) -> Callable[[RuleFunction], RuleFunction]:
     def decorate(function: RuleFunction) -> RuleFunction:
         name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version))
+            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, when))
         return function
 
     return decorate
@@ -135,6 +145,11 @@ def decompose(
     return _register("decompose", op_types, opset, exact, any_version)
 
 
-def simplify(op_types: str | tuple[str, ...], *, opset: int, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule may replace a node of any opset by a simpler one; nodes that it makes are written for `opset`."""
-    return _register("simplify", op_types, opset, exact)
+def simplify(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, when: Precondition | None = None
+) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule may replace a node of any opset by a simpler one; nodes that it makes are written for `opset`.
+
+    `when` is for operators of which models have many: nodes that it turns down cost next to nothing.
+    """
+    return _register("simplify", op_types, opset, exact, when=when)

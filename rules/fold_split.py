@@ -10,9 +10,9 @@ import itertools
 import math
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import NodeProto, TensorProto, numpy_helper
 
-from ..rewriter.graph import DEFAULT_DOMAINS, Node
+from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope
 from ..rewriter.payload import raw_length
 from ..rewriter.rule import simplify
 from .sequence_origin import parts_of_one_split, same_axis
@@ -24,7 +24,30 @@ MAX_COPIED = 65_536
 """Bytes that parts may have which are no contiguous piece of the stored payload, or cannot be initializers: they are copied."""
 
 
-@simplify("Split", opset=13)
+_MAKERS = frozenset({"Split", "Squeeze", "Constant"})
+
+
+def _has_one_output(node: NodeProto, _scope: Scope) -> bool:
+    return len(node.output) == 1
+
+
+def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
+    return len(node.input) > 1 and not scope.may_be_stored(node.input[1])
+
+
+def _splits_a_constant(node: NodeProto, scope: Scope) -> bool:
+    return scope.may_be_stored(node.input[0]) or scope.maker_type(node.input[0], _MAKERS) == "Constant"
+
+
+def _splits_a_part(node: NodeProto, scope: Scope) -> bool:
+    return scope.maker_type(node.input[0], _MAKERS) == "Split"
+
+
+def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
+    return bool(node.input) and scope.maker_type(node.input[0], _MAKERS) in ("Split", "Squeeze")
+
+
+@simplify("Split", opset=13, when=_has_one_output)
 def single_part(node: Node) -> None:
     """A Split into one part is its input."""
     if part_count(node) != 1 or len(node.outputs) != 1:
@@ -33,7 +56,7 @@ def single_part(node: Node) -> None:
     node.remove()
 
 
-@simplify("Split", opset=13)
+@simplify("Split", opset=13, when=_computes_sizes)
 def literal_sizes(node: Node) -> None:
     """Sizes that are computed from constants become a stored constant."""
     if node.opset < 13 or not node.has_input(1):
@@ -46,7 +69,7 @@ def literal_sizes(node: Node) -> None:
         node.set_input(1, node.add_constant(sizes, np.int64, "split"))
 
 
-@simplify("Split", opset=13)
+@simplify("Split", opset=13, when=_splits_a_constant)
 def parts_of_constant(node: Node) -> None:
     """A Split of a constant is its parts as constants."""
     tensor = _stored(node)
@@ -103,7 +126,7 @@ def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> 
     return skeleton.part(tensor, start * row, (start + size) * row, dims, name)
 
 
-@simplify("Split", opset=13)
+@simplify("Split", opset=13, when=_splits_a_part)
 def split_of_part(node: Node) -> None:
     """A Split of a part that nothing else reads becomes more parts of the Split that makes it."""
     part = node.input(0)
@@ -148,7 +171,7 @@ def _name_all_parts(node: Node) -> None:
     name_outputs(node)
 
 
-@simplify("Concat", opset=13)
+@simplify("Concat", opset=13, when=_starts_with_a_part)
 def concat_of_parts(node: Node) -> None:
     """A Concat of all parts of a Split, in order and on its axis, is what was split."""
     parts = parts_of_one_split(node, [node.scope.resolve(name) for name in node.inputs])
