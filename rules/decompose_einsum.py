@@ -16,6 +16,7 @@ from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64, length
 
 _WHOLE = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
+_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _Operand = tuple[str, str]
 """The name of a value, and a letter for each of its axes."""
 
@@ -23,7 +24,10 @@ _Operand = tuple[str, str]
 @decompose("Einsum", opset=12)
 def pairwise_products(node: Node) -> None:
     """Operands join from left to right; an axis is summed as soon as nothing to come needs it."""
-    node.approximate = node.need_elem_type() not in _WHOLE
+    kind = node.need_elem_type()
+    if kind not in (*_WHOLE, *_FLOATING):
+        raise Unconvertible(f"MatMul of opset 9 takes no {TensorProto.DataType.Name(kind).lower()}")
+    node.approximate = kind in _FLOATING
     terms, output = _terms(node)
     operands = [_diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
     joined = operands[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
@@ -19,6 +19,9 @@ from .indices import int64
 @decompose("Col2Im", opset=13, exact=False)
 def sum_of_blocks(node: Node) -> None:
     """Each pixel gathers its element of each place in a block, or a zero behind the columns, and sums them."""
+    kind = node.need_elem_type()
+    if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
+        raise Unconvertible(f"older operators cannot add {TensorProto.DataType.Name(kind).lower()}")
     image, block = (node.const_input(i, what).tolist() for i, what in ((1, "the image shape"), (2, "the block shape")))
     rank = len(image)
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
@@ -31,7 +34,7 @@ def sum_of_blocks(node: Node) -> None:
     if places.size > MAX_PLACES:
         raise Unconvertible(f"the places of {places.size} elements would have to be written into the model as a constant")
     flat = node.before("Reshape", [node.input(0), int64(node, [0, -1, prod(block) * columns], "form")], what="flat")
-    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(node.need_elem_type()), "zero")
+    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
     padded = node.before("Pad", [flat, int64(node, [0, 0, 0, 0, 0, 1], "pads"), zero], what="padded")
     parts = node.before("Gather", [padded, node.add_constant(places, np.int64, "places")], what="parts", axis=2)
     total = node.before("ReduceSum", [parts, int64(node, [2], "axis")], what="sum", keepdims=0)

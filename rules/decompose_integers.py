@@ -22,12 +22,6 @@ _BITS: dict[int, int] = {
     TensorProto.INT64: 64,
     TensorProto.UINT64: 64,
 }
-_UNSIGNED_OF: dict[int, int] = {
-    TensorProto.INT8: TensorProto.UINT8,
-    TensorProto.INT16: TensorProto.UINT16,
-    TensorProto.INT32: TensorProto.UINT32,
-    TensorProto.INT64: TensorProto.UINT64,
-}
 _UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 
 
@@ -75,7 +69,8 @@ def shift_within_the_width(node: Node) -> None:
     if in_range and elem_type in _UNSIGNED:
         return
     arithmetic = elem_type not in _UNSIGNED and node.attr("direction") == "RIGHT"
-    unsigned = elem_type if elem_type in _UNSIGNED else _UNSIGNED_OF[elem_type]
+    # onnxruntime shifts no uint16, and what is discarded in the end may as well be shifted
+    unsigned = TensorProto.UINT64 if bits == 64 else TensorProto.UINT32
     x, by = (_as(node, name, elem_type) for name in (x, by))
     inside = None if in_range else _is_inside(node, by, elem_type, bits)
     negative = node.before("Less", [x, int64(node, 0, "zero")], what="negative") if arithmetic else ""
@@ -155,9 +150,23 @@ def bit_by_bit(node: Node) -> None:
         times = both if node.op_type == "BitwiseOr" else node.before("Add", [both, both], what="twice")
         result = node.before("Sub", [node.before("Add", [a, b], what="either"), times], what="bits")
     weights = [2**n for n in range(bits - signed)] + ([-(2 ** (bits - 1))] if signed else [])
-    weighted = node.before("Mul", [result, int64(node, weights, "weights")], what="weighted")
-    total = node.before("ReduceSum", [weighted, int64(node, [-1], "last")], what="sum", keepdims=0)
-    _finish(node, total, elem_type)
+    _finish(node, _weighted_sum(node, result, weights), elem_type)
+
+
+def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
+    """In two halves where there are more than 32: onnxruntime adds int64 as double."""
+    if len(weights) > 32:
+        low, high = (_part(node, bits, *bounds) for bounds in ((0, 32), (32, len(weights))))
+        low = _weighted_sum(node, low, weights[:32])
+        high = _weighted_sum(node, high, [weight // 2**32 for weight in weights[32:]])
+        return node.before("Add", [low, node.before("Mul", [high, int64(node, 2**32, "half")], what="high")], what="sum")
+    weighted = node.before("Mul", [bits, int64(node, weights, "weights")], what="weighted")
+    return node.before("ReduceSum", [weighted, int64(node, [-1], "last")], what="sum", keepdims=0)
+
+
+def _part(node: Node, bits: str, start: int, end: int) -> str:
+    bounds = [int64(node, [value], "bound") for value in (start, end, -1)]
+    return node.before("Slice", [bits, *bounds], what="part")
 
 
 def _bits(node: Node, name: str, bits: int, signed: bool) -> str:

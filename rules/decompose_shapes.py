@@ -11,9 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
+from .decompose_comparison import FLOATING
 from .indices import int64, length
-
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 @decompose("Expand", opset=7)
@@ -51,21 +50,19 @@ def expand_the_value(node: Node) -> None:
 def count_then_scale(node: Node) -> None:
     """start + i * delta for i from 0, as many as the specification counts; i is where NonZero finds ones."""
     elem_type = node.need_elem_type()
-    start, limit, delta = node.inputs
+    work = elem_type if elem_type in FLOATING else TensorProto.INT64
+    node.approximate = work != TensorProto.INT64
+    start, limit, delta = (
+        name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs
+    )
     span = node.before("Sub", [limit, start], what="span")
     span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
     steps = node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
     count = node.before("Cast", [node.before("Relu", [steps], what="count")], what="count", to=TensorProto.INT64)
     count = node.before("Reshape", [count, int64(node, [1], "vector")], what="count")
-    one = numpy_helper.from_array(np.ones(1, np.int64))
-    ones = node.before("ConstantOfShape", [count], what="ones", value=one)
+    ones = node.before("ConstantOfShape", [count], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
     places = node.before("NonZero", [ones], what="places")
     index = node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
-    work = elem_type if elem_type in _FLOATING else TensorProto.INT64
-    if elem_type in _FLOATING:
-        node.approximate = True
-    else:
-        start, delta = (node.before("Cast", [name], what="wide", to=work) for name in (start, delta))
     scaled = node.before("Mul", [node.before("Cast", [index], what="index", to=work), delta], what="scaled")
     node.become("Cast", [node.before("Add", [scaled, start], what="values")], to=elem_type)
 

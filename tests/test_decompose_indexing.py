@@ -1,0 +1,98 @@
+"""Where, GatherElements, GatherND, ScatterND, Scatter and ReverseSequence: places only, so every bit of the data stays."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal
+
+RNG = np.random.default_rng(7)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
+
+
+@pytest.mark.parametrize(
+    "text, opset, target, reason",
+    [
+        pytest.param(
+            "g (bool[N] c, float[N] x, float[N] y) => (float[N] z) { z = Where (c, x, y) }", 9, 8, "the shape (N) of 'c'", id="where"
+        ),
+        pytest.param(
+            "g (float[N] x, int64[K] i) => (float[K] y) { y = GatherElements (x, i) }", 11, 8, "it becomes NonZero", id="elements"
+        ),
+        pytest.param(
+            "g (float[3,4] x, int64[N,K] i) => (float y) { y = GatherND (x, i) }", 11, 10, "axis dimension 'K' of 'i' is unknown", id="depth"
+        ),
+        pytest.param(
+            "g (float[3] x, int64[2] i, float[2] u) => (float[3] y) { y = Scatter (x, i, u) }", 9, 8, "computed at run time", id="scatter"
+        ),
+    ],
+)
+def test_refused(text, opset, target, reason):
+    assert reason in refusal(model(text, opset), target)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        pytest.param(((5,), (5,), (5,)), id="equal"),
+        pytest.param(((2, 1, 5), (3, 1), (1,)), id="all broadcast"),
+        pytest.param(((1,), (2, 5), (2, 5)), id="one condition"),
+        pytest.param(((2, 0), (2, 1), (1,)), id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("target", [8, 7])
+def test_where(shapes, target):
+    dims = [",".join(map(str, shape)) for shape in shapes]
+    out = ",".join("ABC"[: max(map(len, shapes))])
+    proto = model(f"g (bool[{dims[0]}] c, float[{dims[1]}] x, float[{dims[2]}] y) => (float[{out}] z) {{ z = Where (c, x, y) }}", 9)
+    given = {"c": RNG.random(shapes[0]) < 0.5, "x": np.resize(SPECIAL, shapes[1]), "y": np.resize(SPECIAL[::-1], shapes[2])}
+    assert_same(proto, target, given)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("target, dims, index_dims", [(9, "3,4,5", "2,4,3"), (9, "A,B,C", "D,E,F"), (9, "A,4,5", "2,E,3"), (7, "3,4,5", "2,4,3")])
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+def test_gather_elements(axis, target, dims, index_dims, kind):
+    proto = model(
+        f"g (float[{dims}] x, {kind}[{index_dims}] i) => (float[{index_dims}] y) {{ y = GatherElements <axis={axis}> (x, i) }}", 11
+    )
+    i = RNG.integers(-3, 3, size=(2, 4, 3)).astype(kind)
+    assert_same(proto, target, {"x": np.resize(SPECIAL, (3, 4, 5)), "i": i})
+
+
+@pytest.mark.parametrize("dims, index_dims, out", [("3,4,5", "6,2", (6, 5)), ("3,4,5", "2,3,3", (2, 3)), ("A,B,C", "N,1", (6, 4, 5))])
+@pytest.mark.parametrize("target", [10, 7])
+def test_gather_nd(dims, index_dims, out, target):
+    rank = ",".join("PQR"[: len(out)])
+    proto = model(f"g (float[{dims}] x, int64[{index_dims}] i) => (float[{rank}] y) {{ y = GatherND (x, i) }}", 11)
+    depth = int(index_dims[-1])
+    i = RNG.integers(-3, 3, size=(*out[: len(index_dims.split(",")) - 1], depth))
+    assert_same(proto, target, {"x": RNG.random((3, 4, 5), np.float32), "i": i})
+
+
+@pytest.mark.parametrize("dims, index, updates", [("A,B", [[1, 2], [0, -1]], (2,)), ("A,4", [[2], [-3]], (2, 4)), ("A,4", [[[1]], [[0]]], (2, 1, 4))])
+def test_scatter_nd(dims, index, updates):
+    index = np.array(index)
+    dims_i, dims_u = (",".join(map(str, shape)) for shape in (index.shape, updates))
+    text = f"g (float[{dims}] x, int64[{dims_i}] i, float[{dims_u}] u) => (float[{dims}] y) {{ y = ScatterND (x, i, u) }}"
+    assert_same(model(text, 11), 9, {"x": np.resize(SPECIAL, (3, 4)), "i": index, "u": RNG.random(updates, np.float32)})
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_constant_indices_scatter_as_a_gather(axis):
+    text = (
+        f"g (float[3,4] x, float[2,2] u) => (float[3,4] y) <int64[2,2] i = {{1, 2, 0, 1}}> "
+        f"{{ y = Scatter <axis={axis}> (x, i, u) }}"
+    )
+    assert_same(model(text, 9), 8, {"x": np.resize(SPECIAL, (3, 4)), "u": RNG.random((2, 2), np.float32)})
+
+
+@pytest.mark.parametrize("batch_axis, time_axis", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("target", [9, 7])
+def test_reverse_sequence(batch_axis, time_axis, target):
+    shape = (3, 4, 2)
+    text = (
+        f"g (float[3,4,2] x, int64[{shape[batch_axis]}] n) => (float[3,4,2] y) "
+        f"{{ y = ReverseSequence <batch_axis={batch_axis}, time_axis={time_axis}> (x, n) }}"
+    )
+    lengths = np.arange(1, shape[batch_axis] + 1) % (shape[time_axis] + 1)
+    lengths[lengths == 0] = 1
+    assert_same(model(text, 10), target, {"x": np.resize(SPECIAL, shape), "n": lengths})
