@@ -1,7 +1,7 @@
 """Splits that need not be: of constants, into one part, of a part, and those that a Concat undoes.
 
-An output that nothing reads is no reason to make a Split smaller: sizes have to cover the whole dimension, and num_outputs counts
-parts that have no name. A Split goes when nothing reads any of its parts.
+An output that nothing reads is no reason to make a Split smaller: sizes have to cover the whole dimension, and num_outputs
+counts parts that have no name. A Split goes when nothing reads any of its parts.
 """
 
 from __future__ import annotations

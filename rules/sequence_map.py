@@ -51,6 +51,8 @@ def _arguments(node: Node) -> list[dict[str, str]]:
     if any(len(column) != count for column in columns):
         raise Left(f"its sequences have {', '.join(str(len(column)) for column in columns)} elements")
     names = [value.name for value in body.input]
+    if len(names) != len(columns):
+        raise Left(f"its body takes {len(names)} inputs, and the node has {len(columns)}")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -87,4 +89,4 @@ def _move_initializers(node: Node, body: GraphProto) -> dict[str, str]:
 def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:
     """One copy of the body before `node`; returns its outputs."""
     expansion.paste(node, body.node, node.body_opset, names, {})
-    return [names[value.name] if value.name in names else value.name for value in body.output]
+    return [names.get(value.name, value.name) for value in body.output]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Left, simplify
@@ -79,12 +79,19 @@ def scalar(node: Node, index: int) -> str:
     return node.before("Reshape", [node.input(index), node.add_constant([], np.int64, "scalar")], what="scalar")
 
 
+@simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
+def keep_output(node: Node) -> None:
+    """A sequence that is an output stays: the interface of the graph does."""
+    if node.output(0) in node.scope.outputs:
+        raise Left(f"'{node.output(0)}' is an output of the {node.scope.where}")
+
+
 @simplify("SequenceLength", opset=13)
 def count_elements(node: Node) -> None:
     """SequenceLength of a known sequence is a constant."""
     if run_time_parts(node) is not None:
         return
-    length = helper.make_tensor("length", 7, [], [len(elements(node))])
+    length = helper.make_tensor("length", TensorProto.INT64, [], [len(elements(node))])
     node.become("Constant", [], value=length)
     node.scope.reconsider()
 
@@ -131,7 +138,7 @@ def concat_elements(node: Node) -> None:
         return
     names = elements(node)
     if not names:
-        raise Left("the sequence is empty, and what its concatenation is nobody says")
+        raise Left("the sequence is empty, and the specification does not say what its concatenation is")
     axis, new_axis = node.attr("axis"), bool(node.attr("new_axis", 0))
     if undoes_split(node, parts_of_one_split(node, names)):
         return

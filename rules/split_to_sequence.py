@@ -27,20 +27,20 @@ def split_then_construct(node: Node) -> None:
     _require_type(node)
     axis = node.attr("axis", 0)
     sizes = _sizes(node, axis)
-    keeps_axis = bool(node.has_input(1) or node.attr("keepdims", 1))
-    _warn_of_keepdims(node)
-    node.scope.model.lost_uses.add(node.output(0))
-    if isinstance(sizes, list) and not sizes:
+    count = _run_time_count(node) if sizes is None else len(sizes)
+    if not node.attr("keepdims", 1) and node.rank(1) == 0:
+        node.caution(KEEPDIMS_IGNORED)
+    if count == 0:
         node.become("SequenceEmpty", [], dtype=node.need_elem_type())
         return
-    count = sizes[1] if isinstance(sizes, tuple) else len(sizes)
-    operand = sizes[0] if isinstance(sizes, tuple) else node.add_constant(sizes, np.int64, "split")
+    operand = _int64_split(node) if sizes is None else node.add_constant(sizes, np.int64, "split")
     names = [node.fresh_name(f"part{index}") for index in range(count)]
     parts = node.before_many("Split", [node.input(0), operand], names, axis=axis)
-    if not keeps_axis:
+    if not node.has_input(1) and not node.attr("keepdims", 1):
         axes = node.add_constant([axis], np.int64, "axes")
         parts = [node.before("Squeeze", [part, axes], what=f"element{index}") for index, part in enumerate(parts)]
     node.become("SequenceConstruct", parts)
+    node.scope.model.lost_uses.add(node.output(0))
 
 
 def _require_type(node: Node) -> None:
@@ -52,14 +52,11 @@ def _require_type(node: Node) -> None:
         raise Left(f"the type of '{node.input(0)}' is unknown, and SequenceConstruct does not take bfloat16")
 
 
-def _sizes(node: Node, axis: int) -> list[int] | tuple[str, int]:
-    """The sizes of the parts: known numbers, or the name of a vector (int64) of run-time sizes and its known length.
-
-    Raises Left where the number of parts is not known.
-    """
+def _sizes(node: Node, axis: int) -> list[int] | None:
+    """The sizes of the parts; None where split is only known at run time. Raises Left where their number is not known."""
     split = node.constant(1)
     if split is None and node.has_input(1):
-        return _run_time_sizes(node)
+        return None
     if split is not None and split.ndim == 1 and split.size:
         return [int(size) for size in split]
     if split is not None and split.ndim:
@@ -67,14 +64,19 @@ def _sizes(node: Node, axis: int) -> list[int] | tuple[str, int]:
     return _chunks(node, axis, 1 if split is None else int(split))
 
 
-def _run_time_sizes(node: Node) -> tuple[str, int]:
-    shape, name = node.shape(1), node.input(1)
-    if shape is None or len(shape) != 1 or not isinstance(length := shape[0], int) or length == 0:
-        raise Left(f"split '{name}' {why_unknown(node, 1)}, and so is the number of its parts")
-    elem_type = node.elem_type(1)
-    if elem_type is None:
-        raise Left(f"the type of split '{name}' is unknown, and Split takes only int64")
-    return (name if elem_type == TensorProto.INT64 else node.before("Cast", [name], what="split", to=TensorProto.INT64)), length
+def _run_time_count(node: Node) -> int:
+    """How many parts a split that is only known at run time makes."""
+    shape = node.shape(1)
+    if shape is None or len(shape) != 1 or not isinstance(count := shape[0], int) or count == 0:
+        raise Left(f"split '{node.input(1)}' {why_unknown(node, 1)}, and so is the number of its parts")
+    if node.elem_type(1) is None:
+        raise Left(f"the type of split '{node.input(1)}' is unknown, and Split takes only int64")
+    return count
+
+
+def _int64_split(node: Node) -> str:
+    name = node.input(1)
+    return name if node.elem_type(1) == TensorProto.INT64 else node.before("Cast", [name], what="split", to=TensorProto.INT64)
 
 
 def _chunks(node: Node, axis: int, size: int) -> list[int]:
@@ -86,9 +88,3 @@ def _chunks(node: Node, axis: int, size: int) -> list[int]:
         raise Left(f"it makes {-(-dimension // size)} parts, and more than {MAX_PARTS} are not written out")
     whole, rest = divmod(dimension, size)
     return [size] * whole + [rest] * (rest > 0)
-
-
-def _warn_of_keepdims(node: Node) -> None:
-    split = node.constant(1)
-    if split is not None and split.ndim == 0 and not node.attr("keepdims", 1):
-        node.caution(KEEPDIMS_IGNORED)
