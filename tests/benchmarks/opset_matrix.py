@@ -31,7 +31,7 @@ import time
 import traceback
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from multiprocessing.connection import Connection, wait
@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from engines import Value, all_nodes, default_opset
+from engines import Value, all_nodes, default_opset, newest_onnxruntime_opset
 from judge import Original, admitted_types, judge
 from onnx import ModelProto, TensorProto, ValueInfoProto, numpy_helper
 from validity import type_string
@@ -50,6 +50,7 @@ PEERS = ("onnx", "onnxscript", "stamp")
 OURS = "split-rewrite"
 OUTCOMES = ("ok", "wrong", "invalid", "refused", "selfcheck", "crash", "unrun", "impossible")
 SKIPPED = "skipped"
+READY = "ready"
 SECONDS_PER_PAIR = 60
 
 
@@ -233,7 +234,9 @@ def convert_by_stamp(model: ModelProto, target: int) -> ModelProto:
     return stamped
 
 
-TOOLS: dict[str, Callable[[ModelProto, int], ModelProto]] = {
+Tool = Callable[[ModelProto, int], ModelProto]
+
+TOOLS: dict[str, Tool] = {
     OURS: convert_ours,
     "onnx": convert_onnx,
     "onnxscript": convert_onnxscript,
@@ -248,13 +251,13 @@ def _one_line(error: BaseException) -> str:
 # One pair.
 
 
-def decide(case: Case, original: Original, pair: Pair) -> Pair:
+def decide(case: Case, original: Original, pair: Pair, tool: Tool) -> Pair:
     """`pair` with its outcome; SKIPPED where there is no model of its source opset."""
     source = _aged(case, original, pair.source) if pair.variant == "aged" else _copy(case.model)
     if source is None:
         return replace(pair, outcome=SKIPPED)
     try:
-        result = TOOLS[pair.tool](source, pair.target)
+        result = tool(source, pair.target)
     except SelfCheckFailed as error:
         return replace(pair, outcome="selfcheck", reasons=error.args)
     except Refused as error:
@@ -299,15 +302,16 @@ def _admitted(opset: int) -> tuple[set[str], set[str]]:
     return admitted_types(opset)
 
 
-# Many pairs: a worker takes one case with all its targets, so that the original runs once. A crash costs one pair.
+# Many pairs: a worker takes one case with all its pairs, so that the original runs once. A crash costs one pair. Workers are
+# spawned and get one case at a time: the converter forks, and a fork of a process that holds all cases takes 11 ms, not 2.
 
 Job = tuple[Case, list[Pair]]
 
 
 def jobs_for(cases: Sequence[Case], tools: Sequence[str], targets: Sequence[int], variant: str) -> list[Job]:
-    """All pairs, by case and tool."""
+    """All pairs, by case."""
     chosen = cases if variant == "as-given" else [with_constants(case) for case in cases]
-    return [(case, list(_pairs(case, tool, targets, variant))) for tool in tools for case in chosen]
+    return [(case, [pair for tool in tools for pair in _pairs(case, tool, targets, variant)]) for case in chosen]
 
 
 def _pairs(case: Case, tool: str, targets: Sequence[int], variant: str) -> Iterator[Pair]:
@@ -337,17 +341,23 @@ def sample(jobs: Sequence[Job], count: int) -> list[Job]:
     return [(case, pairs) for case, pairs in picked if pairs]
 
 
-def run_jobs(jobs: Sequence[Job], workers: int = 2, seconds_per_pair: float = SECONDS_PER_PAIR) -> list[Pair]:
+def run_jobs(
+    jobs: Sequence[Job],
+    workers: int = 2,
+    seconds_per_pair: float = SECONDS_PER_PAIR,
+    tools: Mapping[str, Tool] = TOOLS,
+) -> list[Pair]:
     """Every pair with its outcome, in the order of the jobs, without those that were skipped."""
     todo = [(index, list(pairs)) for index, (_, pairs) in enumerate(jobs) if pairs][::-1]
     done: dict[int, list[Pair]] = defaultdict(list)
-    pool = [_Worker(jobs) for _ in range(min(workers, len(todo)))]
+    pool = [_Worker(tools) for _ in range(min(workers, len(todo)))]
     busy: dict[Any, _Worker] = {}
     try:
         while todo or busy:
             for worker in pool:
                 if worker.pipe not in busy and todo:
-                    worker.start(*todo.pop())
+                    index, pairs = todo.pop()
+                    worker.start(index, jobs[index][0], pairs)
                     busy[worker.pipe] = worker
             for pipe in wait(list(busy), timeout=1.0) or []:
                 _take_answer(busy[pipe], done)
@@ -368,28 +378,31 @@ def run_jobs(jobs: Sequence[Job], workers: int = 2, seconds_per_pair: float = SE
 class _Worker:
     """A child process that decides the pairs of one job after the other."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self.jobs = jobs
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
+        self.tools = dict(tools)
         self.revive()
 
     def revive(self) -> None:
-        context = multiprocessing.get_context("fork")
+        context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(self.jobs, theirs), daemon=True)
+        self.process = context.Process(target=_work, args=(self.tools, theirs), daemon=True)
         self.process.start()
         theirs.close()
-        self.index, self.waiting, self.dead, self.since = -1, [], False, 0.0
+        self.index, self.waiting, self.dead, self.ready, self.since = -1, [], False, False, 0.0
 
     @property
     def idle(self) -> bool:
         return not self.waiting
 
     def overdue(self, seconds: float) -> bool:
-        return bool(self.waiting) and not self.dead and time.monotonic() - self.since > seconds
+        counting = self.ready and not self.dead and not self.idle
+        return counting and time.monotonic() - self.since > seconds
 
-    def start(self, index: int, pairs: list[Pair]) -> None:
+    def start(self, index: int, case: Case, pairs: list[Pair]) -> None:
+        if not self.process.is_alive():  # died after its last answer
+            self.revive()
         self.index, self.waiting, self.since = index, pairs, time.monotonic()
-        self.pipe.send((index, pairs))
+        self.pipe.send((case, pairs))
 
 
 def _take_answer(worker: _Worker, done: dict[int, list[Pair]]) -> None:
@@ -398,11 +411,14 @@ def _take_answer(worker: _Worker, done: dict[int, list[Pair]]) -> None:
     except (EOFError, ConnectionResetError):
         worker.dead = True
         return
+    worker.since = time.monotonic()
+    if answer == READY:
+        worker.ready = True
+        return
     if isinstance(answer, str):
         raise RuntimeError(f"the judge itself failed on {worker.waiting[0]}:\n{answer}")
     done[worker.index].append(answer)
     worker.waiting = worker.waiting[1:]
-    worker.since = time.monotonic()
 
 
 def _bury(worker: _Worker, done: dict[int, list[Pair]]) -> Iterator[tuple[int, list[Pair]]]:
@@ -414,24 +430,22 @@ def _bury(worker: _Worker, done: dict[int, list[Pair]]) -> Iterator[tuple[int, l
         yield worker.index, rest
 
 
-def _work(jobs: Sequence[Job], pipe: Connection) -> None:
+def _work(tools: Mapping[str, Tool], pipe: Connection) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # C++ and numpy complain at length about the odd values of the tests
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    originals: dict[tuple[str, str], Original] = {}
+    newest_onnxruntime_opset()  # a slow import, and no pair shall pay for it
+    pipe.send(READY)
     while True:
         try:
-            index, pairs = pipe.recv()
+            case, pairs = pipe.recv()
         except EOFError:
             return
-        case = jobs[index][0]
-        key = (case.name, pairs[0].variant)
-        if key not in originals:
-            originals[key] = Original(case.model, case.feeds, case.expected, case.rtol, case.atol)
+        original = Original(case.model, case.feeds, case.expected, case.rtol, case.atol)
         for pair in pairs:
             try:
                 with np.errstate(all="ignore"):
-                    pipe.send(decide(case, originals[key], pair))
+                    pipe.send(decide(case, original, pair, tools[pair.tool]))
             except Exception:
                 pipe.send(traceback.format_exc())
                 return
