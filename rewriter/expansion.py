@@ -27,7 +27,8 @@ def fold(node: Node) -> bool:
     value = node.scope.constant(node.output(0))
     if value is None:
         return False
-    node.become("Constant", [], value=numpy_helper.from_array(value))
+    # Constant-1 takes floats only: the node is one of opset 9, whose way down knows what to do.
+    node.become("Constant", [], opset=max(node.opset, 9), value=numpy_helper.from_array(value))
     return True
 
 

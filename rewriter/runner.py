@@ -152,7 +152,8 @@ class _OnnxRuntime:
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise RejectedError(_onnxruntime_failure(error, "invalid")) from error
+            failure = _onnxruntime_failure(error, "invalid")
+            raise RejectedError(failure._replace(certain=not _is_before_onnxruntime(path))) from error
         values = [*self._session.get_inputs(), *self._session.get_outputs()]
         self._by_bits = any(value.type[7:-1] in _BY_BITS for value in values)
 
@@ -188,6 +189,15 @@ class _OnnxRuntime:
         return np.frombuffer(data, dtype).reshape(value.shape())
 
 
+def _is_before_onnxruntime(path: str) -> bool:
+    """Whether the model is of an opset that onnxruntime does not support, though it loads some of them.
+
+    There it may put nodes into a model that the opset does not have, and reject its own work.
+    """
+    imports = onnx.load(path, load_external_data=False).opset_import
+    return any(entry.domain in ("", "ai.onnx") and entry.version < _FIRST_OPSET for entry in imports)
+
+
 def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
     """The model file with more graph outputs: protobuf merges messages that follow each other, so nothing is parsed."""
     more = onnx.ModelProto(graph=onnx.GraphProto(output=[onnx.ValueInfoProto(name=name) for name in names]))
@@ -196,6 +206,8 @@ def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
 
 
 _BY_BITS = frozenset({"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"})
+_FIRST_OPSET = 7
+"""The oldest that onnxruntime supports."""
 # Patterns are compiled when a failure has to be read: never in the parent, which starts faster for it.
 _LACKS = (
     r"(?i)NOT_IMPLEMENTED|is not a registered function/op|under development and support|Unsupported model IR version"

@@ -21,6 +21,10 @@ def _ignored_keepdims(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 1 and node.input[1] != "" and _attribute(node, "keepdims", 1) == 0
 
 
+def _has_position(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 2 and node.input[2] != ""
+
+
 def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
     return lambda _node, declared: declared < opset
 
@@ -48,6 +52,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "PRelu": (_below(7), "broadcasts the slope of PRelu below opset 7 to the last axis"),
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
         "RoiAlign": _ROI_ALIGN,
+        "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }
 

@@ -83,12 +83,13 @@ def _judge(case: Case, data: bytes, folder: Path) -> Verdict:
         return Verdict("DRY RUN", problem)
     if verdict.kind != "equal":
         return verdict
-    _compare(case, source, there, verdict, inexact=verdict.reason != "")
+    inexact = verdict.reason != ""
+    _compare(case, source, there, verdict, inexact)
     if verdict.kind in FINDINGS:
         return verdict
     way_back = _convert(there, back, case.opset)
     if way_back.kind == "equal":
-        _compare(case, source, back, way_back, inexact=bool(verdict.reason or way_back.reason))
+        _compare(case, source, back, way_back, inexact or way_back.reason != "")
     if way_back.kind in FINDINGS:
         verdict.reason = f"back: {way_back.reason}"
     verdict.back = way_back.kind
@@ -130,7 +131,9 @@ def _compare(case: Case, original: Path, result: Path, verdict: Verdict, inexact
     found = compare(original, result, samples=Samples(data=[case.inputs()]), tolerance=tolerance, worker=runner())
     other = case.other_inputs()
     if found.status == "equal" and other is not None:
-        again = compare(original, result, samples=Samples(data=[other]), tolerance=tolerance, worker=runner())
+        # onnx.reference takes sizes that the specification forbids, and says nothing.
+        samples = Samples(data=[other])
+        again = compare(original, result, runtime="onnxruntime", samples=samples, tolerance=tolerance, worker=runner())
         found = again if again.status == "different" else found
     verdict.kind, verdict.reason = found.status, found.reason
     if found.status == "different":
@@ -160,7 +163,7 @@ def try_file(seed: object) -> Verdict:
     random = Random(repr(seed))
     data = mutated(random, random_case(random).model.SerializeToString())
     target = random.choice(("latest", "7", "11", "13", "18", str(random.randint(1, 25))))
-    arguments = ["-t", target, "m.onnx", "o.onnx", *random.choice((["-q"], ["-v"], ["--strict"], ["--external-data", "split:1"]))]
+    arguments = ["-t", target, "m.onnx", "o.onnx", *random.choice((["-q"], ["-v"], ["--strict"], ["--external-data", "split:2000"]))]
     verdict = judge_file(data, arguments)
     if verdict.kind in FINDINGS:
         verdict.files = {"m.onnx": data}
