@@ -6,11 +6,13 @@ https://onnx.ai/onnx/operators/onnx__Tile.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .indices import int64
+
+_FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 
 
 @upgrade("Tile", 6)
@@ -26,6 +28,8 @@ def one_axis_to_all(node: Node) -> None:
 def all_axes_one_by_one(node: Node) -> None:
     """One Tile for each axis that is repeated."""
     repeats = node.const_input(1, "the repeats").reshape(-1).tolist()
+    if node.need_elem_type() not in _FLOATING:
+        raise Unconvertible("before opset 6, Tile takes floating-point numbers only")
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     data = node.input(0)
     for axis, tiles in enumerate(repeats):
