@@ -7,6 +7,7 @@ newest opset is restamped when every operator in it is unchanged since then, and
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -28,12 +29,18 @@ ENGINES = ("onnxruntime", "reference")
 
 HIGHEST_IR_FOR_ONNXRUNTIME = 10
 
+LACKING_IN_ONNXRUNTIME = "NOT_IMPLEMENTED|can't be converted to MLDataType|No corresponding Numpy type"
+
 MISREAD_BY_ONNXRUNTIME = {"RoiAlign": 16}
 """Operators that onnxruntime computes by the text of the opset given here even in older models."""
 
 
 class CannotRunError(Exception):
-    """The engine has no kernel for the model, or failed in it."""
+    """The engine lacks something (a kernel, a type, an opset), or `failed` in a model whose operators it knows."""
+
+    def __init__(self, message: str, failed: bool = False) -> None:
+        super().__init__(message)
+        self.failed = failed
 
 
 def default_opset(model: ModelProto) -> int:
@@ -111,7 +118,8 @@ def _run_onnxruntime(model: ModelProto, feeds: Mapping[str, Value]) -> list[Valu
     except CannotRunError:
         raise
     except Exception as error:  # onnxruntime's exceptions have no common base below Exception
-        raise CannotRunError(f"onnxruntime: {_first_line(error)}") from error
+        text = _first_line(error)
+        raise CannotRunError(f"onnxruntime: {text}", failed=not re.search(LACKING_IN_ONNXRUNTIME, text)) from error
     return [_typed(value, entry.type) for value, entry in zip(outputs, model.graph.output, strict=True)]
 
 

@@ -30,8 +30,9 @@ RANDOM_OPERATORS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """`outcome` is ok, wrong, invalid or unrun; `engine` decided about the numbers.
+    """`outcome` is ok, wrong, invalid, broken or unrun; `engine` decided about the numbers.
 
+    Broken: right by onnx.reference, but onnxruntime, which ran the original and knows the result's operators, fails on it.
     `reason` says what is wrong; for ok, why the engines before this one could not run it.
     """
 
@@ -118,16 +119,20 @@ def difference(expected: Value, actual: Value, rtol: float, atol: float) -> str 
 
 def _judge_numbers(original: Original, result: ModelProto) -> Verdict:
     reasons: list[str] = []
+    broken = False
     for engine in ENGINES:
         try:
             actual, probes = _run_with_probes(engine, result, original.feeds)
         except CannotRunError as error:
             reasons.append(str(error))
+            broken = broken or (error.failed and original.outputs(engine) is not None)
             continue
         if found := validity.text_problems(result, probes):
             return Verdict("wrong", f"at run time: {found[0]}", engine)
         mismatch = _mismatch(original, engine, actual)
-        return Verdict("wrong", mismatch, engine) if mismatch else Verdict("ok", " | ".join(reasons), engine)
+        if mismatch:
+            return Verdict("wrong", mismatch, engine)
+        return Verdict("broken" if broken else "ok", " | ".join(reasons), engine)
     if _same_by_definition(original.model, result):
         return Verdict("ok", " | ".join(reasons), "identity")
     return Verdict("unrun", " | ".join(reasons))

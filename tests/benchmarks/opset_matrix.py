@@ -8,9 +8,10 @@
 
 Classes: `ok`; `wrong` (valid, other numbers); `invalid` (not a model of the target opset, or another interface);
 `refused` (the tool said no, with reasons); `selfcheck` (the tool's own check caught its own result: a bug); `crash` (a
-signal, the time limit, or an exception that is no refusal); `unrun` (valid, but no engine can run it); `impossible`
-(refused, and a graph input or output has a type that no operator of the target takes or gives, so that no converter can
-keep the interface). "possible" counts the pairs without such types, and "ok %" is the share among them.
+signal, the time limit, or an exception that is no refusal); `broken` (right by onnx.reference, but onnxruntime, which ran
+the original, fails on it, and not for want of a kernel); `unrun` (valid, but no engine can run it); `impossible` (refused,
+and a graph input or output has a type that no operator of the target takes or gives: no converter can keep the interface).
+"possible" counts the pairs without such types, and "ok %" is the share among them.
 
 ONNX's tests use each operator's newest version, so that the upward half says little about old forms. The variant `aged`
 does: its sources are our own downgrades of the constant variant that the judge found right, one for each older target, and
@@ -48,7 +49,7 @@ TARGETS = tuple(opset for opset in (7, 9, 11, 13, 15, 18, 21, 24, 28) if opset <
 VARIANTS = ("as-given", "constant", "aged")
 PEERS = ("onnx", "onnxscript", "stamp")
 OURS = "split-rewrite"
-OUTCOMES = ("ok", "wrong", "invalid", "refused", "selfcheck", "crash", "unrun", "impossible")
+OUTCOMES = ("ok", "wrong", "invalid", "refused", "selfcheck", "crash", "broken", "unrun", "impossible")
 SKIPPED = "skipped"
 READY = "ready"
 SECONDS_PER_PAIR = 60
