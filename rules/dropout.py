@@ -64,9 +64,10 @@ def ratio_to_attribute(node: Node) -> None:
     node.pop_attr("seed")
     if ratio is not None:
         node.set_attr("ratio", float(ratio.reshape(())))
-    if _has_read_mask(node):
-        output = node.output(_MASK)
+    is_read, output = _has_read_mask(node), node.output(_MASK)
+    if node.has_output(_MASK):
         node.drop_output(_MASK)
+    if is_read:
         some = node.before("Cast", [node.input(0)], what="some", to=TensorProto.BOOL)
         node.before("Or", [some, node.before("Not", [some], what="others")], outputs=[output])
 
