@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import add_rank
+from .axes import add_rank, from_the_front
 from .indices import double, int64
 from .parameters import axes_of, say_computed, to_attribute, to_input
 
@@ -26,12 +26,23 @@ def axes_to_attribute(node: Node) -> None:
     """Constant axes become the attribute; with axes that are only known at run time the node becomes a Reshape."""
     if not node.has_input(1) or axes_of(node) is not None:
         to_attribute(node, 1, "axes", "axes")
+        _put_axes_in_order(node)
         return
     say_computed(node, "axes", node.input(1))
     if node.op_type == "Unsqueeze":
         _unsqueeze_at_run_time(node)
     else:
         _squeeze_at_run_time(node)
+
+
+def _put_axes_in_order(node: Node) -> None:
+    """onnx's shape inference takes it that the axes of a Squeeze are sorted, and finds wrong shapes where they are not."""
+    axes, rank = node.attr("axes"), node.rank()
+    if node.op_type != "Squeeze" or axes is None or rank is None:
+        return
+    positive = from_the_front(axes, rank)
+    if positive != sorted(positive):
+        node.set_attr("axes", sorted(positive))
 
 
 @downgrade("Squeeze", 11)
