@@ -53,7 +53,7 @@ _OPERATORS = {
         "Acos Acosh Asin Asinh Atan Atanh AveragePool BatchNormalization Celu Conv ConvTranspose Cos Cosh CumSum DFT "
         "DeformConv Det Dropout Einsum Elu Erf Exp GRU Gemm GlobalAveragePool GlobalLpPool GridSample HardSigmoid "
         "HardSwish InstanceNormalization LRN LSTM Log LogSoftmax LpNormalization LpPool MatMul MaxRoiPool Mean "
-        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow RNN ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
+        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow QLinearMatMul RNN ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
         "ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign STFT Selu Shrink Sigmoid Sin Sinh Softmax "
         "SoftmaxCrossEntropyLoss Softplus Softsign Sum Tan Tanh ThresholdedRelu Upsample"
     ),

@@ -8,6 +8,13 @@ from split_rewrite.rewriter import convert_version
 TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 
 
+def quotient_runtime(kind: str) -> str:
+    """onnxruntime has no Div of uint64, and the reference of old onnx divides it as double."""
+    if kind == "uint64" and not known(24):
+        pytest.skip("nothing divides uint64")
+    return "onnx.reference" if kind == "uint64" else "onnxruntime"
+
+
 def values(kind: str) -> np.ndarray:
     limits = np.iinfo(kind)
     return np.array(sorted({limits.min, limits.max, 0, 1, 7, limits.max // 3, limits.min // 2}), kind)
@@ -50,16 +57,14 @@ def test_refused(text, opset, target, reason):
 def test_mod_has_the_sign_of_the_divisor(kind, target):
     given = pairs(kind, divisors=True)
     result = convert_version(model(f"g ({kind}[N] a, {kind}[N] b) => ({kind}[N] y) {{ y = Mod (a, b) }}", 13), target).model
-    runtime = "onnx.reference" if kind == "uint64" else "onnxruntime"
-    np.testing.assert_array_equal(run(result, given, runtime)[0], np.mod(given["a"], given["b"]))
+    np.testing.assert_array_equal(run(result, given, quotient_runtime(kind))[0], np.mod(given["a"], given["b"]))
 
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_fmod_of_integers_has_the_sign_of_the_dividend(kind):
     given = pairs(kind, divisors=True)
     result = convert_version(model(f"g ({kind}[N] a, {kind}[N] b) => ({kind}[N] y) {{ y = Mod <fmod=1> (a, b) }}", 11), 9).model
-    runtime = "onnx.reference" if kind == "uint64" else "onnxruntime"
-    np.testing.assert_array_equal(run(result, given, runtime)[0], np.fmod(given["a"], given["b"]))
+    np.testing.assert_array_equal(run(result, given, quotient_runtime(kind))[0], np.fmod(given["a"], given["b"]))
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -91,8 +96,7 @@ def test_unsigned_shift(kind, direction, function):
     a, by = values(kind), np.arange(np.iinfo(kind).bits, dtype=kind)
     given = {"a": np.repeat(a, len(by)), "b": np.tile(by, len(a))}
     proto = model(f'g ({kind}[N] a, {kind}[N] b) => ({kind}[N] y) {{ y = BitShift <direction="{direction}"> (a, b) }}', 13)
-    runtime = "onnx.reference" if kind == "uint64" else "onnxruntime"
-    np.testing.assert_array_equal(run(convert_version(proto, 9).model, given, runtime)[0], function(given["a"], given["b"]))
+    np.testing.assert_array_equal(run(convert_version(proto, 9).model, given, quotient_runtime(kind))[0], function(given["a"], given["b"]))
 
 
 @pytest.mark.skipif(not known(28), reason="onnx has no opset 28")
