@@ -1,4 +1,4 @@
-"""Types and shapes of values, by onnx's shape inference in a child process. For deciding only: nothing inferred is ever saved."""
+"""Types and shapes of values, by onnx's shape inference in a child process. For deciding only: none is ever saved."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ def _infer(serialized: bytes) -> bytes:
     return shape_inference.C.infer_shapes(serialized, False, False, True)  # type: ignore[attr-defined]
 
 
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+
 def infer_node(
     node: onnx.NodeProto,
     opset: int,
@@ -35,7 +38,12 @@ def infer_node(
     data: Mapping[str, onnx.TensorProto],
     ir_version: int,
 ) -> dict[str, TypeProto]:
-    """Types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be told."""
+    """Types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be told.
+
+    Those of a node with a subgraph cannot: its body may read outer values, of which onnx knows none here, and dies of it.
+    """
+    if node.domain not in ("", "ai.onnx") or any(a.type in _GRAPHS for a in node.attribute):
+        return {}
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
         return shape_inference.infer_node_outputs(
@@ -49,6 +57,41 @@ def infer_node(
         )
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}
+
+
+def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
+    """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+    except onnx.defs.SchemaError:
+        return {}
+    found: dict[str, TypeProto] = {}
+    for name, parameter in zip(node.output, schema.outputs, strict=False):
+        if name and len(parameter.types) == 1 and (number := _tensor_of(next(iter(parameter.types)))):
+            found[name] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))
+    return found
+
+
+def _tensor_of(text: str) -> int:
+    """The TensorProto.DataType of "tensor(int64)"; 0 for what is no tensor."""
+    name = text[7:-1].upper() if text.startswith("tensor(") else ""
+    return onnx.TensorProto.DataType.Value(name) if name in onnx.TensorProto.DataType.keys() else 0
+
+
+def tied_values(node: onnx.NodeProto, opset: int, name: str) -> list[str]:
+    """The inputs and outputs of `node` that have the type of `name`, one of its inputs, by its schema."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+    except onnx.defs.SchemaError:
+        return []
+    slots = [
+        (value, parameters[min(index, len(parameters) - 1)])
+        for values, parameters in ((node.output, schema.outputs), (node.input, schema.inputs))
+        for index, value in enumerate(values)
+        if value and parameters
+    ]
+    variables = {p.type_str for value, p in slots if value == name and p.is_homogeneous and "(" not in p.type_str}
+    return [value for value, p in slots if value != name and p.is_homogeneous and p.type_str in variables]
 
 
 def type_string(proto: TypeProto) -> str | None:
@@ -78,7 +121,7 @@ def elem_type_name(number: int) -> str:
 
 
 def shape_of(proto: TypeProto) -> Shape | None:
-    """The dimensions of a tensor type: a number, a symbol that the model's author chose, or None; None where the rank is unknown."""
+    """The dimensions of a tensor type: a number, a symbol of the model's author, or None; None where the rank is unknown."""
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
     return tuple(map(_dimension, proto.tensor_type.shape.dim))
