@@ -11,6 +11,7 @@ import atexit
 import functools
 import importlib.util
 import sys
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -31,6 +32,8 @@ _ENGINES: dict[str, tuple[str, ...]] = {
 }
 # Two choices of the open dimensions: an even and an odd one tell sizes from rules for sizes.
 _SAMPLES = 2
+# A thorough comparison tries other integers and signs too: a position that is always 0 would not tell one from another.
+_THOROUGH_SAMPLES = 10
 # After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
 _CRASHES = 3
 _FAILURES_AFTER_SUCCESS = 6
@@ -100,10 +103,12 @@ def compare(
     samples: Samples | None = None,
     tolerance: Tolerance = EXACT,
     worker: Worker | None = None,
+    thorough: bool = False,
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
-    Models with open dimensions are run at two choices of them. Outputs must agree in name, order, dtype and shape,
+    Models with open dimensions are run at two choices of them; `thorough`, for small models, runs up to ten choices of
+    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape,
     and in every element within `tolerance`, NaN where NaN is, -0.0 equal to 0.0.
     `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
     is used or nothing is; with "both", both have to find the models equal.
@@ -112,7 +117,7 @@ def compare(
     """
     samples = samples or Samples()
     engines = _installed(runtime)
-    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker())
+    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker(), thorough)
     found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
 
@@ -132,12 +137,15 @@ def _installed(runtime: Runtime) -> list[str]:
 
 
 class _Judge:
-    def __init__(self, original: Path, result: Path, samples: Samples, tolerance: Tolerance, worker: Worker) -> None:
+    def __init__(
+        self, original: Path, result: Path, samples: Samples, tolerance: Tolerance, worker: Worker, thorough: bool
+    ) -> None:
         self._original = original
         self._result = result
         self._samples = samples
         self._tolerance = tolerance
         self._worker = worker
+        self._thorough = thorough
 
     def verdict(self, engines: list[str]) -> Comparison:
         """That of the first of `engines` that can tell."""
@@ -193,7 +201,7 @@ class _Judge:
             if defect := description.defects.get(engine):
                 return _Inconclusive(f"{engine} {defect} of the {which}")
         with self._worker.open(self._original, engine) as session:
-            runs = _run_samples(session, engine, spaces)
+            runs = _run_samples(session, engine, spaces, self._thorough)
         if isinstance(runs, _Inconclusive):
             return runs
         with self._worker.open(self._result, engine) as session:
@@ -266,25 +274,29 @@ def _interface_mismatch(before: Description, after: Description) -> str:
     return ""
 
 
-def _run_samples(session: Session, engine: str, spaces: list[InputSpace]) -> list[_Run] | _Inconclusive:
+def _run_samples(
+    session: Session, engine: str, spaces: list[InputSpace], thorough: bool
+) -> list[_Run] | _Inconclusive:
     """Run the original on every sample; one that cannot be run leaves all undecided."""
     runs: list[_Run] = []
     for number, space in enumerate(spaces, 1):
-        found = _run_original(session, engine, space)
+        found = _run_original(session, engine, space, thorough)
         if isinstance(found, _Inconclusive):
             return found if len(spaces) == 1 else found._replace(reason=f"sample {number}: {found.reason}")
         runs += found
     return runs
 
 
-def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run] | _Inconclusive:
+def _run_original(session: Session, engine: str, space: InputSpace, thorough: bool) -> list[_Run] | _Inconclusive:
     """Try choices of inputs until enough of them run, and give numbers; where none does, one that gave NaN."""
-    runs: dict[tuple[int | None, int], _Run] = {}
+    runs: dict[Hashable, _Run] = {}
     without_numbers: list[_Run] = []
     failures: list[Failure] = []
     patience = sys.maxsize
+    wanted = _THOROUGH_SAMPLES if thorough else _SAMPLES if space.has_open_sizes else 1
     for choice in space.choices():
-        if (choice.size, choice.rank) in runs:
+        key = choice if thorough else (choice.size, choice.rank)
+        if key in runs:
             continue
         try:
             inputs = space.make(choice)
@@ -301,8 +313,8 @@ def _run_original(session: Session, engine: str, space: InputSpace) -> list[_Run
         if _unjudged_output([run]):
             without_numbers.append(run)
             continue
-        runs[choice.size, choice.rank] = run
-        if len(runs) == _SAMPLES or not space.has_open_sizes:
+        runs[key] = run
+        if len(runs) == wanted:
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
     return list(runs.values()) or without_numbers[:1] or _why_original_failed(engine, space, failures)

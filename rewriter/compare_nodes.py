@@ -122,7 +122,7 @@ class _Group:
         name = region.outputs[0] if first is None else first.name or region.outputs[0]
         change = _operators(region.old)
         if region.rewritten:
-            change = f"{change} → {_operators(region.new) or 'nothing'}"
+            change = f"{change or 'tensor'} → {_operators(region.new) or 'nothing'}"
         example = f"{first.op_type if first else 'tensor'} '{name}' ({region.pair.where})"
         return Piece(change, example, self.count, status, reason, max_abs)  # type: ignore[arg-type]
 
@@ -318,7 +318,7 @@ class _Judge:
         return Comparison("not compared", reason=f"what replaces it reads {reads}, which it did not depend on")
 
     def _verdict_alone(self, region: Region) -> Comparison:
-        found = Comparison("not compared", reason=region.problem)
+        found = Comparison("different" if region.is_wrong else "not compared", reason=region.problem)
         for plan in [] if region.problem else self._models.plans(region):
             try:
                 found = self._run(region, plan)
@@ -339,6 +339,7 @@ class _Judge:
             samples=Samples(seed=self._settings.seed),
             tolerance=tolerance if region.rewritten else replace(tolerance, inexact=False),
             worker=self._settings.worker,
+            thorough=True,
         )
         if plan.reduced and found.status != "equal":
             reason = f"its inputs are too big to run, and of reduced sizes they give no answer ({found.reason})"

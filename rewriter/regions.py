@@ -40,7 +40,7 @@ class Region:
     `inputs` have the names that they have in the result; `renamed` has those that are called otherwise in the original.
     `aliases`: outputs that are no values of the result, and the value of it that each is said to equal. `rewritten` is
     False for a node that stayed as it is while its operator was defined anew. `foreign` are inputs of the result's nodes
-    that the original's do not read. `problem` says why the region cannot be compared.
+    that the original's do not read. `problem` says why the region need not be run, because it is wrong (`is_wrong`), or cannot.
     """
 
     pair: GraphPair
@@ -53,6 +53,7 @@ class Region:
     foreign: list[str] = field(default_factory=list)
     rewritten: bool = True
     problem: str = ""
+    is_wrong: bool = False
     members: list[ChangedNode] = field(default_factory=list)
 
     @property
@@ -284,11 +285,12 @@ class RegionFinder:
         return [self._resolve(value.name) for value in graph.output] == [value.name for value in other.output]
 
     def _changed_tensors(self) -> Iterator[Region]:
-        """Stored tensors that are not what they were: no rule does that, and nothing here could judge it."""
+        """Stored tensors that are not what they were, which no rule does."""
         for pair in self._pairs:
             for name, tensor in pair.old.initializers.items():
                 if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
-                    yield Region(pair, outputs=[name], problem=f"the stored tensor '{name}' is another one in the result")
+                    problem = f"the stored tensor '{name}' is another one in the result"
+                    yield Region(pair, outputs=[name], problem=problem, is_wrong=True)
 
     def _descend(self, pair: GraphPair, index: int, node: NodeProto, other: NodeProto) -> None:
         after = [graph for _, graph in subgraphs(other)]
