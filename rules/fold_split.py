@@ -118,7 +118,7 @@ def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) ->
 def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> TensorProto:
     """`size` rows of `tensor` along `axis`, from `start` on."""
     skeleton, name = node.scope.model.skeleton, node.fresh_name("part")
-    if math.prod(tensor.dims[:axis]) > 1:
+    if math.prod(tensor.dims[:axis]) != 1:
         rows = np.take(skeleton.array(tensor), range(start, start + size), axis)
         return numpy_helper.from_array(rows, name)
     row = math.prod(tensor.dims[axis + 1 :])
