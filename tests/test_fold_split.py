@@ -233,6 +233,17 @@ def test_parts_of_a_big_constant_are_pieces_of_its_payload(tmp_path: Path) -> No
     np.testing.assert_array_equal(z, WEIGHT[256:])
 
 
+def test_parts_of_external_data_are_pieces_of_its_file(tmp_path: Path) -> None:
+    source, result = weight_model(tmp_path, "a, b = Split<axis = 0>(k) y = Mul(a, x) z = Mul(b, x)"), tmp_path / "result.onnx"
+    onnx.save(onnx.load(source), source, save_as_external_data=True, location="weights", size_threshold=0)
+    convert_file(source, result, None)
+    proto = onnx.load(result)
+    assert operators(proto) == ["Mul", "Mul"]
+    np.testing.assert_array_equal([numpy_helper.to_array(part) for part in proto.graph.initializer], np.split(WEIGHT, 2))
+    others = [path.stat().st_size for path in tmp_path.iterdir() if path.name not in ("source.onnx", "weights")]
+    assert sum(others) < WEIGHT.nbytes + 1000
+
+
 BIG_STAYS = {
     "read-elsewhere": "a, b = Split<axis = 0>(k) y = Mul(a, x) z = Mul(k, x)",
     "not-in-one-piece": "a, b = Split<axis = 1>(k) y = Neg(a) z = Neg(b)",
