@@ -51,11 +51,14 @@ class Axis:
         return max(0, (self.windows_with_data - 1) * self.stride + self.reach - self.size - self.pad_begin)
 
     @property
-    def counts(self) -> np.ndarray:
-        """How many elements of the input each window with data sees."""
+    def positions(self) -> np.ndarray:
+        """[windows with data, kernel]: where each window looks, also outside the input."""
         starts = np.arange(self.windows_with_data)[:, None] * self.stride - self.pad_begin
-        positions = starts + np.arange(self.kernel) * self.dilation
-        return ((positions >= 0) & (positions < self.size)).sum(axis=1)
+        return starts + np.arange(self.kernel) * self.dilation
+
+    def sees(self, positions: np.ndarray) -> np.ndarray:
+        """Which of `positions` are inside the input."""
+        return (positions >= 0) & (positions < self.size)
 
 
 def _axes(node: Node) -> list[Axis]:
@@ -120,11 +123,29 @@ def _spatial(node: Node) -> range:
 
 @downgrade(("AveragePool", "MaxPool"), 10)
 def round_down(node: Node) -> None:
-    """ceil_mode becomes padding behind the input; dilations must be 1."""
+    """ceil_mode becomes padding behind the input; a dilated maximum gathers what its windows see."""
     _drop_dilations_of_one(node)
     if node.has_attr("dilations"):
-        raise Unconvertible(f"dilations={node.attr('dilations')} of MaxPool are new in opset 10")
-    _round_down_if_asked(node)
+        _gather_windows(node)
+    else:
+        _round_down_if_asked(node)
+
+
+def _gather_windows(node: Node) -> None:
+    """Put what each window sees side by side; for padding, one of its elements again, with which the maximum is the same."""
+    if node.has_output(1):
+        raise Unconvertible("dilations together with the indices of the maxima are new in opset 10")
+    axes = _axes(node)
+    for number, axis in enumerate(axes):
+        positions, inside = axis.positions, axis.sees(axis.positions)
+        if not inside.any(axis=1).all():
+            raise Unconvertible("a window sees padding only")
+        some = np.take_along_axis(positions, inside.argmax(axis=1)[:, None], axis=1)
+        seen = node.add_constant(np.where(inside, positions, some).reshape(-1), np.int64, "seen")
+        node.set_input(0, node.before("Gather", [node.input(0), seen], what="windows", axis=2 + number))
+    for name in ("dilations", "pads", "ceil_mode"):
+        node.pop_attr(name)
+    node.set_attr("strides", [axis.kernel for axis in axes])
 
 
 def _drop_dilations_of_one(node: Node) -> None:
@@ -187,7 +208,7 @@ def average_as_convolution(node: Node) -> None:
     kind = node.need_elem_type()
     if node.attr("count_include_pad", 0):
         _pad_before(node)
-    counts = reduce(np.multiply.outer, [axis.counts for axis in _axes(node)])
+    counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes(node)])
     divisor = node.add_constant(counts, helper.tensor_dtype_to_np_dtype(kind), "counts")
     node.become("Div", [_sum_windows(node, node.input(0)), divisor])
     node.approximate = True

@@ -12,7 +12,7 @@ def pool(op, attributes, opset, shape="[1,2,7,6]"):
 
 
 REFUSED = [
-    pytest.param("MaxPool", ", dilations=[2,2]", 9, "dilations=[2, 2] of MaxPool are new in opset 10", id="dilated"),
+    pytest.param("MaxPool", ', dilations=[2,2], auto_pad="VALID"', 9, "together with auto_pad=VALID", id="dilated"),
     pytest.param("MaxPool", ', ceil_mode=1, auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"),
     pytest.param("AveragePool", ', count_include_pad=1, auto_pad="SAME_UPPER"', 6, "together with automatic", id="SAME counts"),
 ]
@@ -21,6 +21,22 @@ REFUSED = [
 @pytest.mark.parametrize("op, attributes, target, message", REFUSED)
 def test_refuses(op, attributes, target, message):
     assert message in refusal(pool(op, attributes, 13), target)
+
+
+@pytest.mark.parametrize("target", [9, 7])
+@pytest.mark.parametrize("ceil", [0, 1])
+@pytest.mark.parametrize(
+    "geometry", ["dilations=[2,1]", "dilations=[2,2], strides=[2,1], pads=[1,2,2,1]", "dilations=[3,2], strides=[1,3]"]
+)
+def test_a_dilated_maximum_to_the_last_bit(geometry, ceil, target):
+    x = X.copy()
+    x[0, 0, 3, 3], x[0, 1, 0, 0] = np.inf, -np.inf
+    assert_same(pool("MaxPool", f", {geometry}, ceil_mode={ceil}", 13), target, {"x": x})
+
+
+def test_refuses_a_dilated_maximum_with_indices():
+    text = "g (float[1,1,7,7] x) => (float[A,B,C,D] y, int64[A,B,C,D] i) { y, i = MaxPool <kernel_shape=[2,2], dilations=[2,2]> (x) }"
+    assert "together with the indices of the maxima" in refusal(model(text, 10), 9)
 
 
 @pytest.mark.parametrize("op, source, target", [("MaxPool", 10, 9), ("LpPool", 18, 17), ("AveragePool", 19, 18)])
