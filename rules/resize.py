@@ -223,9 +223,9 @@ def _samplings(node: Node) -> dict[int, Sampling]:
         if not cropped:
             return found
         raise Unconvertible("scales of a cropped region have no older form", "give sizes instead")
-    sizes = node.const_input(_SIZES, "the sizes").tolist()
-    lengths = [node.need_dimension(axis) for axis in axes]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    sizes = _sizes(node, axes, policy)
+    lengths = [node.need_dimension(axis) for axis in axes]
     if policy == "stretch":
         pairs = [(size, size / length) for size, length in zip(sizes, lengths, strict=True)]
     else:
@@ -238,12 +238,26 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     }
 
 
+def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
+    """The sizes, constant or those of an output whose shape is known."""
+    shape = node.output_shape()
+    if node.constant(_SIZES) is None and shape is not None and policy == "stretch":
+        known = [dim for axis in axes if isinstance(dim := shape[axis], int)]
+        if len(known) == len(axes):
+            return known
+    return node.const_input(_SIZES, "the sizes").tolist()
+
+
 def _scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
-    """Runtimes and shape inference multiply length and scale in float32."""
+    """The axes that change, by scales. Some compute the resized length in float32: where that matters, refuse."""
     found: dict[int, Sampling] = {}
     for axis, scale in enumerate(scales):
         if scale != 1:
             length = node.need_dimension(axis)
-            resized = math.floor(np.float32(length) * np.float32(scale))
+            resized = math.floor(length * float(scale))
+            if resized != math.floor(np.float32(length) * np.float32(scale)):
+                raise Unconvertible(
+                    f"{length} · {scale:.9g} is {resized} or {resized + 1} by how it is rounded", "give sizes instead"
+                )
             found[axis] = Sampling(length, resized, float(scale), 0.0, 1.0)
     return found

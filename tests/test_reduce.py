@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from helpers import assert_same, model, refusal, run
 from split_rewrite.rewriter import convert_version
@@ -97,6 +98,7 @@ def test_booleans(name: str) -> None:
     np.testing.assert_array_equal(run(result, {"x": x})[0], expected)
 
 
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 28, reason="the installed onnx has no opset 28")
 def test_integers_of_log_sum_are_gone() -> None:
     proto = model("g (int32[2, 3] x) => (int32[1, 1] y) { y = ReduceLogSum (x) }", opset=18)
     result = convert_version(proto, 28).model
