@@ -115,8 +115,10 @@ def _split_problems(node: Node) -> Iterator[str]:
     sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
         yield from _size_problems(sizes, node)
-    if node.opset < 2:
-        yield from _old_split_problems(node, sizes)
+    if sizes is not None and (node.opset < 2 or _is_captured(node, 1)):
+        yield from _sum_problems(node, sizes)
+    if node.opset < 2 and sizes is None and not node.has_input(1):
+        yield from _uneven_problems(node)
 
 
 def _count_problems(node: Node) -> Iterator[str]:
@@ -145,15 +147,28 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
         yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
 
 
-def _old_split_problems(node: Node, sizes: list[float] | None) -> Iterator[str]:
-    """Split-1 has no shape inference, so nobody else looks at its sizes."""
-    dimension = node.dimension(node.attr("axis")) if node.has_attr("axis") else None
-    if not isinstance(dimension, int):
-        return
-    if sizes is not None and sum(sizes) != dimension:
+def _is_captured(node: Node, index: int) -> bool:
+    """Whether an outer graph defines input `index`: shape inference takes it for unknown inside."""
+    return node.has_input(index) and node.scope.find(node.input(index)) is not node.scope
+
+
+def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
+    """For what nobody else looks at: Split-1 has no shape inference, and inference does not see captured constants."""
+    dimension = _split_dimension(node)
+    if dimension is not None and sum(sizes) != dimension:
         yield f"the sizes {_shown(sizes)} do not add up to the dimension {dimension}"
-    if sizes is None and not node.has_input(1) and dimension % len(node.outputs):
+
+
+def _uneven_problems(node: Node) -> Iterator[str]:
+    dimension = _split_dimension(node)
+    if dimension is not None and dimension % len(node.outputs):
         yield f"a dimension of {dimension} does not divide into {len(node.outputs)} equal parts"
+
+
+def _split_dimension(node: Node) -> int | None:
+    axis = node.attr("axis", None if node.opset < 2 else 0)
+    dimension = None if axis is None else node.dimension(axis)
+    return dimension if isinstance(dimension, int) else None
 
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:

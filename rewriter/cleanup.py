@@ -111,11 +111,11 @@ def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]
 
 def _forget_annotations(graphs: list[GraphLike], removed: set[str]) -> None:
     for graph in graphs:
-        infos = getattr(graph, "value_info", ())
+        infos = getattr(graph, "value_info", [])
         for index in reversed(range(len(infos))):
             if infos[index].name in removed:
                 del infos[index]
-        annotations = getattr(graph, "quantization_annotation", ())
+        annotations = getattr(graph, "quantization_annotation", [])
         for index in reversed(range(len(annotations))):
             if annotations[index].tensor_name in removed:
                 del annotations[index]

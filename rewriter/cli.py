@@ -166,10 +166,11 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     if not wanted or context.resilient_parsing:
         return
     from .. import rules as _rules  # noqa: F401 - importing the rules registers them
+    from .engine import MECHANISMS
     from .report import rule_table
     from .rule import registry
 
-    _say(rule_table(registry))
+    _say(rule_table(registry, MECHANISMS))
     context.exit()
 
 
@@ -286,14 +287,12 @@ def command(source: str, destination: str | None, **given: Any) -> None:
         raise click.UsageError("-q and -v exclude each other.")
     output = _only_destination(destination, given["output"], given["dry_run"])
     options, target = _options(source, given)
-    report, failure = None, None
     try:
         report = _run_job(source, output, target, given["compare"], options)
     except Exception as error:
-        failure = error
+        _write_reports(given["report"], source, output, None, error)
         raise
-    finally:
-        _write_reports(given["report"], source, output, report, failure)
+    _write_reports(given["report"], source, output, report, None)
     if not given["quiet"] and "-" not in given["report"]:
         _print_report(report, given["verbose"])
     if report.blockers:

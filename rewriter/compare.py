@@ -34,6 +34,10 @@ _ENGINES: dict[str, tuple[str, ...]] = {
 _SAMPLES = 2
 # A thorough comparison tries other integers and signs too: a position that is always 0 would not tell one from another.
 _THOROUGH_SAMPLES = 10
+_LAST_BITS = (
+    "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
+    "opset, or a rule is wrong … hint: --rtol and --atol say how much is acceptable"
+)
 # After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
 _CRASHES = 3
 _FAILURES_AFTER_SUCCESS = 6
@@ -60,8 +64,9 @@ class Comparison:
     """What comparing two models showed.
 
     `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
-    when the runtime of first choice could not be used, or the whole models could not be run. `pieces` is for models
-    that were compared node by node, `outputs` for others; "partly compared" is only for the former.
+    when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for
+    models that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`:
+    what is "different" is so by no more than a rule that is not exact might change.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -70,6 +75,7 @@ class Comparison:
     outputs: tuple[OutputComparison, ...] = ()
     seed: int = 0
     pieces: tuple[Piece, ...] = ()
+    last_bits: bool = False
 
     @property
     def rtol(self) -> float:
@@ -225,26 +231,21 @@ class _Judge:
         reason = f"output '{first.name}' differs: {first.note}"
         if engine != "onnxruntime":
             reason += f" (by {runtime} alone)"
-        return Comparison("different", runtime, reason + self._explain_difference(engine, runs, results), outputs)
+        reason += self._first_difference(engine, runs, results)
+        loose = replace(self._tolerance, inexact=True)
+        if loose == self._tolerance or not all(output.equal for output in _compare_outputs(runs, results, loose)):
+            return Comparison("different", runtime, reason, outputs)
+        return Comparison("different", runtime, reason + _LAST_BITS, outputs, last_bits=True)
 
-    def _explain_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> str:
-        """Where the difference begins, and whether it is one of the last bits."""
+    def _first_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> str:
         from .locate import Models, first_difference  # reads the models, which equal ones need not
 
-        text = ""
         for run, result in zip(runs, results, strict=True):
             different = [output.name for output in _compare_outputs([run], [result], self._tolerance) if not output.equal]
             if different:
                 models = Models(self._original, self._result, engine, self._worker, self._tolerance)
-                text = first_difference(models, run.inputs, different)
-                break
-        loose = replace(self._tolerance, inexact=True)
-        if loose != self._tolerance and all(output.equal for output in _compare_outputs(runs, results, loose)):
-            text += (
-                "; only last bits differ, but no rule used here may change them: either the runtime has another kernel "
-                "for the other opset, or a rule is wrong … hint: --rtol and --atol say how much is acceptable"
-            )
-        return text
+                return first_difference(models, run.inputs, different)
+        return ""
 
     def _repeats(self, engine: str, runs: list[_Run]) -> bool:
         """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,14 @@ import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import check, versions
-from .engine import Engine, Outcome, Selection
+from .engine import MECHANISMS, Engine, Outcome, Selection
 from .errors import Blocker, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
 from .graph import DEFAULT_DOMAINS, Model, Survey, default_opset
 from .reach import find_reach
 from .report import Report
 from .rule import registry
 from .skeleton import Skeleton
-from .storage import read, stage
+from .storage import check_destination, read, stage
 from .tolerance import EXACT, Tolerance
 from .transitions import newest_opset
 
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from .compare import Comparison, Runtime
     from .samples import Samples
 
-Comparing = Literal["auto", "required", "off"]
+Comparing = Literal["auto", "model", "nodes", "required", "off"]
+"""Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,11 @@ def convert_version(
     """
     options = _with(options, target_opset=target_opset, compare=compare)
     skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
-    report = _convert(skeleton, options)
+    conversion = _convert(skeleton, options)
     result = skeleton.materialize()
     if options.compare != "off":
-        with tempfile.TemporaryDirectory() as folder:
-            original = Path(folder, "original.onnx") if isinstance(model, onnx.ModelProto) else Path(model)
-            if isinstance(model, onnx.ModelProto):
-                onnx.save(model, original)
-            with stage(skeleton, Path(folder, "result.onnx")) as staged:
-                report.comparison = _compare(original, staged.path, report, options)
-    return ConversionResult(result, report)
+        conversion.report.comparison = _compare(conversion, options)
+    return ConversionResult(result, conversion.report)
 
 
 def simplify(
@@ -106,13 +101,14 @@ def convert_file(
     Raises: as `convert_version`; nothing is written then.
     """
     options = _with(options, target_opset=target_opset, compare=compare)
+    check_destination(destination)
     skeleton = read(source)
-    report = _convert(skeleton, options)
+    conversion = _convert(skeleton, options)
     with stage(skeleton, Path(destination), external_data=options.external_data) as staged:
         if options.compare != "off":
-            report.comparison = _compare(Path(source), staged.path, report, options)
+            conversion.report.comparison = _compare(conversion, options, staged.path)
         staged.commit()
-    return report
+    return conversion.report
 
 
 def round_trip(
@@ -161,9 +157,22 @@ def check_convertible(
     return report
 
 
-def _convert(skeleton: Skeleton, options: Options) -> Report:
+@dataclass(frozen=True)
+class _Conversion:
+    """`result`, the converted model, and what to compare it with: `original`, None where nothing is to be compared."""
+
+    report: Report
+    result: Skeleton
+    original: Model | None
+    aliases: Mapping[str, str]
+
+
+def _convert(skeleton: Skeleton, options: Options) -> _Conversion:
     """Convert the skeleton in place. Raises when anything is in the way."""
     job = _Job(skeleton, options)
+    original = None
+    if options.compare != "off":
+        original = job.model_of(Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir), job.source)
     job.check_input()
     outcome = job.run(job.model, job.target)
     blockers = _blockers(outcome, options.strict)
@@ -176,7 +185,7 @@ def _convert(skeleton: Skeleton, options: Options) -> Report:
     if result != job.model.original:
         check.check_result(result, job.model.original)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return report
+    return _Conversion(report, skeleton, original, job.model.aliases)
 
 
 class _Job:
@@ -221,6 +230,7 @@ class _Job:
             ir_version=self._source_ir,
             operators_before=self.model.survey.operators,
             changes=outcome.changes,
+            rewrites=outcome.rewrites,
             inexact=outcome.inexact,
             remarks=outcome.remarks,
         )
@@ -247,9 +257,9 @@ def _require_known_parts(proto: onnx.ModelProto) -> None:
 
 def _require_rules(names: Iterable[str]) -> None:
     known = {rule.name for rule in registry}
-    modules = {name.partition(".")[0] for name in known}
+    modules = {name.partition(".")[0] for name in known} | MECHANISMS.keys()
     for name in names:
-        if name not in known and name not in modules:
+        if name not in known and name not in modules and name.partition(".")[0] not in MECHANISMS:
             raise SplitRewriteError(f"there is no rule '{name}': --list-rules shows all")
 
 
@@ -306,15 +316,22 @@ def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int]) -> None:
     shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in dims)
 
 
-def _compare(original: Path, result: Path, report: Report, options: Options) -> Comparison:
-    """Raises CompareError where the two differ, or could not be compared and had to be."""
-    from .compare import compare  # a third of our own imports, and not needed where nothing is compared
+def _compare(conversion: _Conversion, options: Options, written: Path | None = None) -> Comparison:
+    """`written` is the file that the result is in, if it is in one.
 
-    tolerance = replace(options.tolerance, inexact=bool(report.inexact))
-    comparison = compare(original, result, runtime=options.runtime, samples=options.samples, tolerance=tolerance)
+    Raises CompareError where the models differ, or could not be compared and had to be.
+    """
+    from . import verify  # a third of our own imports, and not needed where nothing is compared
+
+    assert conversion.original is not None and options.compare != "off"
+    tolerance = replace(options.tolerance, inexact=bool(conversion.report.inexact))
+    settings = verify.Settings(options.compare, options.runtime, options.samples, tolerance)
+    as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
+    files = verify.Files(as_read, written)
+    comparison = verify.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
         raise CompareError(f"the result computes something else ({comparison.runtime}): {comparison.reason}")
-    if comparison.status == "not compared" and options.compare == "required":
+    if comparison.status != "equal" and options.compare == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     return comparison
 

@@ -51,7 +51,8 @@ class Change(NamedTuple):
         return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
 
 
-class Rewrite(NamedTuple):
+@dataclass(frozen=True)
+class Rewrite:
     """One node of the model as it was read, number `index` of `scope`, and the nodes that stand in its place now."""
 
     scope: Scope
@@ -106,7 +107,7 @@ class _Step:
         """Why no node can take this step."""
         step = self.transition
         if self.rule is not None and not selection.allows(self.rule.name):
-            return _excluded(self.rule)
+            return _excluded(self.rule.name)
         if step.older is None:
             return None
         if step.review is None:
@@ -127,8 +128,15 @@ class _Step:
         return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
 
 
-def _excluded(rule: Rule) -> Unconvertible:
-    return Unconvertible(f"rule {rule.name} is needed here, and --only or --skip excludes it")
+MECHANISMS = {
+    "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
+    "widening": "an operator that does not take a type yet works in a wider one, between Casts",
+}
+"""What the engine does without a rule, for any operator: "expansion.OPERATOR". --only and --skip name it like a module."""
+
+
+def _excluded(name: str) -> Unconvertible:
+    return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
 
 
 class _Route:
@@ -230,7 +238,7 @@ class Engine:
         return finished
 
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
-        """Take one node as far as its rules go; `origin`: operator and name of the node of the original model that it comes from."""
+        """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
         tried: set[str] = set()
         made = node.source_index is None
         step: _Step | None = None
@@ -292,6 +300,7 @@ class Engine:
         if wrong:
             node.begin_rule(transition.opset_after)
             name = f"widening.{node.op_type}"
+            self._require(name)
             self._change(name, node)
             if not widening.widen(node, wrong, delta):
                 self.outcome.inexact.add(name)
@@ -299,22 +308,26 @@ class Engine:
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
         node.begin_rule(node.opset)
-        if expansion.fold(node):
+        if self._selection.allows("expansion.constant") and expansion.fold(node):
             self._change("expansion.constant", node)
             return
         rule = self._registry.decomposition(step.op_type)
         if rule is not None:
-            if not self._selection.allows(rule.name):
-                raise _excluded(rule)
+            self._require(rule.name)
             self._apply(rule, node)
             if not node.removed and node.op_type == step.op_type:
                 raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
             return
         name = f"expansion.{step.op_type}"
+        self._require(name)
         exact = expansion.expand(node)
         self._change(name, node)
         if not exact:
             self.outcome.inexact.add(name)
+
+    def _require(self, name: str) -> None:
+        if not self._selection.allows(name):
+            raise _excluded(name)
 
     def _apply(self, rule: Rule, node: Node) -> bool:
         """Run the rule; True if it changed the node."""

@@ -59,7 +59,8 @@ def _data(inputs: Values, index: int = 0) -> np.ndarray:
 
 def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     source, to = _data(inputs), attributes["to"]
-    to = onnx.TensorProto.DataType.Value(to.decode()) if isinstance(to, bytes) else to  # a name until opset 5
+    if isinstance(to, bytes):  # a name until opset 5
+        to = onnx.TensorProto.DataType.Value(to.decode())
     if to not in _CAST_TARGETS or source.dtype.kind not in "iub":
         raise ValueError("only casts between integers are exact everywhere")
     return [source.astype(_CAST_TARGETS[to])]
@@ -166,7 +167,7 @@ def _reduce(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes
     return apply
 
 
-_CAST_TARGETS = {
+_CAST_TARGETS: dict[int, Any] = {
     onnx.TensorProto.INT32: np.int32,
     onnx.TensorProto.INT64: np.int64,
     onnx.TensorProto.BOOL: np.bool_,

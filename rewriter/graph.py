@@ -5,6 +5,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -22,6 +23,8 @@ from .skeleton import Skeleton
 
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
+_MAX_LOOK_AHEAD = 8
+"""Nodes in a row whose readers are asked for the type of a value."""
 _MAX_LOOK_BACK = 100
 """Nodes that working out a shape looks back."""
 GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
@@ -354,7 +357,8 @@ class Scope:
         if shape is None:
             return None
         if node.op_type == "Size":
-            return None if not all(isinstance(dim, int) for dim in shape) else np.array(np.prod(shape, dtype=np.int64))
+            known = [dim for dim in shape if isinstance(dim, int)]
+            return np.array(math.prod(known), np.int64) if len(known) == len(shape) else None
         attributes = {attribute.name: attribute for attribute in node.attribute}
         if any(attribute.ref_attr_name for attribute in attributes.values()):
             return None
@@ -488,6 +492,8 @@ class Scope:
             }
             if all(value in types for value in node.input if value):
                 self._made_types.update(inference.infer_node(node, opset, types, data, self.model.ir_version))
+            for value, kind in inference.fixed_types(node, opset).items():
+                self._made_types.setdefault(value, kind)
         return self._made_types.get(name)
 
     def _small_constant(self, name: str) -> np.ndarray | None:
@@ -498,9 +504,30 @@ class Scope:
         return self.constant(name)
 
     def type_string(self, name: str) -> str | None:
-        """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown."""
+        """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no reader of it says."""
         proto = self.type(name)
-        return None if proto is None else inference.type_string(proto)
+        known = None if proto is None else inference.type_string(proto)
+        return known or self._type_by_readers(self.resolve(name), _MAX_LOOK_AHEAD)
+
+    def _type_by_readers(self, name: str, steps: int) -> str | None:
+        """The type that values tied to `name` by the operators that read it have: a graph output declares its type."""
+        for node in self._readers.get(name, ()) if steps else ():
+            for tied in inference.tied_values(node, self.opset, name):
+                proto = self.type(tied)
+                known = None if proto is None else inference.type_string(proto)
+                known = known or self._type_by_readers(tied, steps - 1)
+                if known is not None:
+                    return known
+        return None
+
+    @cached_property
+    def _readers(self) -> dict[str, list[NodeProto]]:
+        """The nodes of the default domain that read each value, in the form that they had before any rule."""
+        readers: dict[str, list[NodeProto]] = {}
+        for node in self._first_producers.values():
+            for name in node.input if node.domain in DEFAULT_DOMAINS else ():
+                readers.setdefault(name, []).append(node)
+        return readers
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""

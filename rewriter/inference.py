@@ -75,7 +75,7 @@ def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
 def _tensor_of(text: str) -> int:
     """The TensorProto.DataType of "tensor(int64)"; 0 for what is no tensor."""
     name = text[7:-1].upper() if text.startswith("tensor(") else ""
-    return onnx.TensorProto.DataType.Value(name) if name in onnx.TensorProto.DataType.keys() else 0
+    return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
 
 
 def tied_values(node: onnx.NodeProto, opset: int, name: str) -> list[str]:

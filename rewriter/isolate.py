@@ -58,7 +58,9 @@ def _limit(cpu_seconds: int) -> None:
     import resource  # POSIX only, like fork
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    soft, hard = (seconds if most == resource.RLIM_INFINITY else min(seconds, most) for seconds in (cpu_seconds, cpu_seconds + 5))
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def _silence_stderr() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -103,17 +103,17 @@ def details(report: Report) -> Iterator[str]:
         )
 
 
-def rule_table(rules: Iterable[Rule]) -> str:
-    """One line a rule: name, kind, the opset that it is named by, operators and summary."""
+def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
+    """One line a rule: name, kind, the opset that it is named by, operators and summary; then what is done without a rule."""
     operators: dict[tuple[str, str, int, str], list[str]] = {}
     for rule in rules:
         operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), []).append(rule.op_type)
-    return "\n".join(
-        _aligned(
-            (name, kind, str(version), f"{', '.join(sorted(names))}: {summary}")
-            for (name, kind, version, summary), names in sorted(operators.items())
-        )
-    )
+    rows = [
+        (name, kind, str(version), f"{', '.join(sorted(names))}: {summary}")
+        for (name, kind, version, summary), names in sorted(operators.items())
+    ]
+    rows += [(name, "any", "any", f"all operators: {summary}") for name, summary in mechanisms.items()]
+    return "\n".join(_aligned(sorted(rows)))
 
 
 def _remarks(report: Report, kind: Literal["left", "caution"]) -> list[Remark]:
@@ -137,6 +137,8 @@ def _comparison(comparison: Comparison | None) -> str:
         return "not possible: see the warning"
     if comparison.pieces:
         return _comparison_of_pieces(comparison)
+    if not comparison.runtime:
+        return "equal: no node changed, and no operator in the model has another definition"
     difference = max((output.max_abs for output in comparison.outputs), default=0.0)
     exact = comparison.rtol == comparison.atol == 0
     allowed = "exact" if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}"
@@ -168,8 +170,15 @@ def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
-def grouped(blockers: Iterable[Blocker]) -> Iterator[str]:
-    """The blockers, a line each; those that differ only in names are one line with their number."""
+LISTED_IN_FULL = 20
+"""Blockers that are a line each; of more, equal ones are one line."""
+
+
+def grouped(blockers: Sequence[Blocker]) -> Iterator[str]:
+    """The blockers, a line each; where they are many, those that differ only in names are one line with their number."""
+    if len(blockers) <= LISTED_IN_FULL:
+        yield from map(str, blockers)
+        return
     groups: dict[tuple[str, str, str, str], list[Blocker]] = {}
     for blocker in blockers:
         reason = _QUOTED.sub("'…'", blocker.reason)
@@ -195,7 +204,7 @@ def verdict(report: Report) -> str:
 
 
 def _limit(opset: int, stops: tuple[Blocker, ...]) -> str:
-    if not stops:
+    if len(stops) == 0:
         return f"opset {opset}"
     more = f" (and {len(stops) - 1:,} more)" if len(stops) > 1 else ""
     return f"opset {opset}; further is in the way: {stops[0]}{more}"

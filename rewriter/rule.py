@@ -27,7 +27,7 @@ RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
 
 
-class Unconvertible(Exception):  # noqa: N818 - rules read better without "Error"
+class Unconvertible(Exception):
     """Raised by a rule: this node cannot be expressed at the next opset. `hint` says what the user can do about it."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
@@ -36,7 +36,7 @@ class Unconvertible(Exception):  # noqa: N818 - rules read better without "Error
         self.hint = hint
 
 
-class Left(Exception):  # noqa: N818
+class Left(Exception):
     """Raised by a simplification that leaves its node as it is; the reason goes into the report."""
 
 

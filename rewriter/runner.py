@@ -254,7 +254,7 @@ class _Reference:
         try:
             model = onnx.load(path)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
-            self._evaluator = ReferenceEvaluator(model, new_ops=[_strict_split()])
+            self._evaluator = ReferenceEvaluator(model, new_ops=[_strict_split(), *_strict_divisions()])
         except MemoryError as error:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
@@ -304,6 +304,29 @@ def _strict_split() -> Any:
             return tuple(np.split(x, np.cumsum(sizes)[:-1], axis)[:count])
 
     return Split
+
+
+def _strict_divisions() -> list[Any]:
+    """Div and Mod that refuse to divide integers by zero: numpy makes 0 of it, and no specification says what it is."""
+    from onnx.reference.ops.op_div import Div as PlainDiv
+    from onnx.reference.ops.op_mod import Mod as PlainMod
+
+    class Div(PlainDiv):
+        def _run(self, a: np.ndarray, b: np.ndarray, **attributes: Any) -> Any:
+            _require_divisors(b)
+            return super()._run(a, b, **attributes)
+
+    class Mod(PlainMod):
+        def _run(self, a: np.ndarray, b: np.ndarray, **attributes: Any) -> Any:
+            _require_divisors(b)
+            return super()._run(a, b, **attributes)
+
+    return [Div, Mod]
+
+
+def _require_divisors(divisors: np.ndarray) -> None:
+    if divisors.dtype.kind in "iu" and not divisors.all():
+        raise ZeroDivisionError("integers are divided by zero")
 
 
 def _even_sizes(dim: int, count: int) -> list[int]:

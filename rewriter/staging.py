@@ -161,6 +161,11 @@ class Staged:
             self._name_positions = _write(self.path, layout.source, layout.model, self._target.path)
 
 
+def check_destination(path: str | os.PathLike[str]) -> None:
+    """Raises SplitRewriteError where no model can be written to `path`; cheap, so that nobody works for nothing."""
+    _Target.of(path)
+
+
 def stage(skeleton: Skeleton, path: str | os.PathLike[str], external_data: str = "auto") -> Staged:
     """Write `skeleton` with all its payloads beside `path`; `commit` of the result puts it there.
 

@@ -2,6 +2,6 @@
 
 from .reading import read
 from .skeleton import Skeleton
-from .staging import Staged, stage
+from .staging import Staged, check_destination, stage
 
-__all__ = ["Skeleton", "Staged", "read", "stage"]
+__all__ = ["Skeleton", "Staged", "check_destination", "read", "stage"]

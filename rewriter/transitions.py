@@ -230,7 +230,7 @@ def _slots(node: NodeProto, schema: OpSchema) -> Iterable[tuple[str, OpSchema.Fo
                 yield name, parameters[min(index, len(parameters) - 1)]
 
 
-def _gate_slots(names: Sequence[str], parameters: list[OpSchema.FormalParameter], kind: str, target: OpSchema) -> None:
+def _gate_slots(names: Sequence[str], parameters: Sequence[OpSchema.FormalParameter], kind: str, target: OpSchema) -> None:
     variadic = bool(parameters) and parameters[-1].option == _VARIADIC
     if len(names) > len(parameters) and not variadic:
         for name in names[len(parameters) :]:
@@ -245,7 +245,7 @@ _SINGLE = OpSchema.FormalParameterOption.Single
 _VARIADIC = OpSchema.FormalParameterOption.Variadic
 
 
-def _required(parameters: list[OpSchema.FormalParameter]) -> list[bool]:
+def _required(parameters: Sequence[OpSchema.FormalParameter]) -> list[bool]:
     return [parameter.option == _SINGLE for parameter in parameters]
 
 
@@ -307,7 +307,7 @@ def _span(schema: OpSchema) -> str:
 
 
 def possible_types(model: onnx.ModelProto, graphs: Iterable[onnx.GraphProto | onnx.FunctionProto]) -> frozenset[str] | None:
-    """A superset of the types that the values of `model`, as it was read, can have, as schema strings; None where anything is possible.
+    """A superset of the types that the values of `model`, as it was read, can have, as schema strings; None where any is.
 
     Types enter a model by its inputs, its constants, attributes that name a type, and operators with a fixed output type; they
     do not come from anywhere else. An operator of another domain may make anything.

@@ -83,13 +83,20 @@ def test_standard_output_is_nothing_but_the_report(save, tmp_path: Path, capsys:
 
 
 def test_equal_blockers_are_one_line(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")]
+    chain = " ".join(f"[n{i}] v{i} = StringConcat({f'v{i - 1}' if i else 'x'}, x)" for i in range(30))
+    arguments = ["-t", "18", save(f"g (string[4] x) => (string[4] v29) {{{chain}}}", 20), str(tmp_path / "out.onnx")]
     assert cli.run(arguments) == 1
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "error: not converted, 2 nodes are in the way:"
-    assert len(lines) == 2 and lines[1].endswith("(and 1 more like it; -v lists them)")
+    assert lines[0] == "error: not converted, 30 nodes are in the way:"
+    assert len(lines) == 2 and lines[1].endswith("(and 29 more like it; -v lists them)")
     assert cli.run([*arguments, "-v"]) == 1
-    assert len(capsys.readouterr().err.splitlines()) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 31
+
+
+def test_few_blockers_are_all_named(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")]) == 1
+    error = capsys.readouterr().err
+    assert "StringConcat 'one'" in error and "StringConcat 'two'" in error
 
 
 def test_what_a_dry_run_prints(save, capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,7 +126,7 @@ def test_unknown_targets(target: int, reason: str) -> None:
 def test_a_model_newer_than_onnx() -> None:
     source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}")
     source.opset_import[0].version = 99
-    with pytest.raises(InvalidModelError, match="the model's opset 99 is unknown.*a newer onnx may know it"):
+    with pytest.raises(InvalidModelError, match=r"the model's opset 99 is unknown.*a newer onnx may know it"):
         convert_version(source, 18)
 
 

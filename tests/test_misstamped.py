@@ -50,5 +50,5 @@ def test_the_assumed_opset_is_believed() -> None:
     assert (result.report.source_opset, result.report.target_opset) == (13, 11)
     a, b = helpers.run(result.model, {"x": np.arange(4, dtype=np.float32)})
     assert (a.tolist(), b.tolist()) == ([0], [1, 2, 3])
-    with pytest.raises(InvalidModelError, match="does not fit|not a valid model"):
+    with pytest.raises(InvalidModelError, match=r"not a valid model"):
         convert_version(source, 11, options=Options(assume_opset=12))

@@ -155,6 +155,10 @@ INVALID = {
     "wrong-sum-at-1": (1, "{a, b = Split<axis = 0, split = [1, 1]>(f)}", "do not add up to the dimension 4"),
     "uneven-at-1": (1, "{a, b = Split<axis = 0>(odd)}", "does not divide into 2 equal parts"),
 }
+CAPTURED = "If (c) <then_branch = t () => (float[P] p) {p, q = Split(f, s5)}, else_branch = e () => (float[4] r) {r = Identity(f)}>"
+INVALID["wrong-sum-of-captured-sizes"] = (
+    13, f"{{c = Constant<value = bool {{1}}>() a = {CAPTURED} b = Identity(f)}}", "do not add up to the dimension 4"
+)  # fmt: skip
 INVALID_HEAD = """g (float[N] x, float[4] f, float[3] odd, int32[2] j, int64 k) => (float[A0] a, float[B0] b)
 <int64[2] s = {1, 3}, int64[2] s5 = {1, 4}, int64[2] negative = {-1, 5}, int64[3] three = {1, 1, 2}, int64 scalar = {4},
  int64[1,2] square = {1, 3}, int32[2] narrow = {1, 3}>
