@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__SequenceMap.html
 
 from __future__ import annotations
 
-from onnx import GraphProto, TensorProto
+from onnx import GraphProto, TensorProto, helper
 
 from ..rewriter import expansion
 from ..rewriter.graph import Node, subgraphs
@@ -89,4 +89,8 @@ def _move_initializers(node: Node, body: GraphProto) -> dict[str, str]:
 def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:
     """One copy of the body before `node`; returns its outputs."""
     expansion.paste(node, body.node, node.body_opset, names, {})
-    return [names.get(value.name, value.name) for value in body.output]
+    results = [names.get(value.name, value.name) for value in body.output]
+    for value, result in zip(body.output, results, strict=True):
+        if node.scope.type(result) is None and value.type.tensor_type.elem_type:
+            node.scope.note_type(result, helper.make_tensor_type_proto(value.type.tensor_type.elem_type, None))
+    return results
