@@ -1,0 +1,59 @@
+"""CumSum and CumProd, written out or as a Scan: in the order of the axis, so that overflow happens where it did."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, known, model, refusal, run
+from split_rewrite.rewriter import convert_version
+
+BEYOND = np.array([3e38, 3e38, -3e38, -3e38, 1], np.float32)
+
+
+@pytest.mark.parametrize(
+    "operands, target, reason",
+    [
+        pytest.param("x, a", 10, "the axis 'a' is computed at run time", id="axis at run time"),
+        pytest.param("x, c", 7, "it becomes Scan", id="unknown length before Scan took one"),
+    ],
+)
+def test_refused(operands, target, reason):
+    text = f"g (float[N,4] x, int64 a) => (float[N,4] y) <int64 c = {{0}}> {{ y = CumSum ({operands}) }}"
+    assert reason in refusal(model(text, 11), target)
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("dims, target", [("5,3", 10), ("5,3", 7), ("N,M", 10), ("N,3", 9)])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_sums(exclusive, reverse, dims, target, axis):
+    text = (
+        f"g (float[{dims}] x) => (float[{dims}] y) <int64 a = {{{axis}}}> "
+        f"{{ y = CumSum <exclusive={exclusive}, reverse={reverse}> (x, a) }}"
+    )
+    x = np.stack([BEYOND, BEYOND[::-1], np.array([1, np.nan, 2, np.inf, -1], np.float32)], 1)
+    with np.errstate(all="ignore"):
+        assert_same(model(text, 11), target, {"x": x})
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "double"])
+def test_sums_of_other_types(kind):
+    text = f"g ({kind}[N] x) => ({kind}[N] y) <int32 a = {{0}}> {{ y = CumSum (x, a) }}"
+    assert_same(model(text, 14), 10, {"x": np.arange(-5, 40).astype(kind)})
+
+
+def test_a_long_axis_is_a_scan_and_a_short_one_is_not():
+    proto = "g (float[{n}] x) => (float[{n}] y) <int64 a = {{0}}> {{ y = CumSum (x, a) }}"
+    operators = [{node.op_type for node in convert_version(model(proto.format(n=n), 11), 10).model.graph.node} for n in (16, 17)]
+    assert [("Scan" in found) for found in operators] == [False, True]
+
+
+@pytest.mark.skipif(not known(26), reason="onnx has no opset 26")
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("dims", ["4,3", "N,M"])
+def test_products(exclusive, dims):
+    text = f"g (float[{dims}] x) => (float[{dims}] y) <int64 a = {{0}}> {{ y = CumProd <exclusive={exclusive}> (x, a) }}"
+    x = np.array([[1, 2, 3], [1e30, -1, 0], [1e30, 5, np.inf], [1e-30, np.nan, 2]], np.float32)
+    with np.errstate(all="ignore"):
+        expected = np.cumprod(x, 0)
+    if exclusive:
+        expected = np.concatenate([np.ones((1, 3), np.float32), expected[:-1]])
+    np.testing.assert_array_equal(run(convert_version(model(text, 26), 18).model, {"x": x})[0], expected)
