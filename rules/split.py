@@ -118,7 +118,10 @@ def spell_out_parts(node: Node) -> None:
     if parts == 1 or (isinstance(dimension, int) and dimension % parts == 0):
         return
     if isinstance(dimension, int):
-        sizes = node.add_constant(equal_sizes(dimension, parts), np.int64, "split")
+        known = equal_sizes(dimension, parts)
+        if known[-1] < 0:
+            raise Unconvertible(f"a dimension of {dimension} cannot make {parts} parts, so the node fails if it runs")
+        sizes = node.add_constant(known, np.int64, "split")
     else:
         sizes = _sizes_at_run_time(node, axis, parts)
     node.set_input(1, sizes)

@@ -220,3 +220,9 @@ def test_a_new_value_never_takes_the_name_of_one_that_is_gone() -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     for target in (11, 13, 18):
         helpers.assert_same(helpers.model(text, 13), target, {"x": x})
+
+
+def test_an_absent_attribute_of_an_operator_with_a_function_body_is_valid() -> None:
+    source = helpers.model("g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) {y = MeanVarianceNormalization(x)}", 13)
+    result = convert_version(source, 18).model
+    assert result.graph.node == source.graph.node

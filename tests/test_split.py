@@ -284,3 +284,13 @@ def test_attribute_set_by_the_caller_of_a_function_is_refused() -> None:
 def attribute(result: onnx.ModelProto, name: str) -> list[int]:
     (node,) = (node for node in result.graph.node if node.op_type == "Split")
     return list(next(attribute for attribute in node.attribute if attribute.name == name).ints)
+
+
+def test_an_impossible_split_in_a_branch_that_may_never_run_is_no_error_of_the_model() -> None:
+    text = """g (bool c, float[5] x) => (float[P] y) {y = If (c) <
+        then_branch = t () => (float[Q] p) {[never] p, q, r, s = Split<num_outputs = 4>(x)},
+        else_branch = e () => (float[R] z) {z = Identity(x)}>}"""
+    source = helpers.model(text, 20)
+    x = np.arange(5, dtype=np.float32)
+    helpers.assert_same(source, 21, {"c": np.array(False), "x": x})
+    assert "Split 'never' (If 'y' then_branch) 18→17: a dimension of 5 cannot make 4 parts" in helpers.refusal(source, 17)
