@@ -48,7 +48,8 @@ class Piece:
     """Nodes of the original that are alike, and what comparing one of them with what stands in its place showed.
 
     `example` names the first of the `count`; `change` is "Split → Split, Identity", or the operator alone where the
-    nodes stayed and only its definition is another one at the target opset. `max_abs` as in OutputComparison.
+    nodes stayed and only its definition is another one at the target opset. `max_abs` as in OutputComparison; `last_bits`:
+    equal but for those, by another kernel of the runtime.
     """
 
     change: str
@@ -57,6 +58,7 @@ class Piece:
     status: Literal["equal", "different", "not compared"]
     reason: str = ""
     max_abs: float = 0.0
+    last_bits: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Comparison:
     `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
     when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for
     models that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`:
-    what is "different" is so by no more than a rule that is not exact might change.
+    models that should be equal to the last bit are not, but differ by no more than a rule that is not exact might change.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]

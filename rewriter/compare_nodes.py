@@ -115,9 +115,10 @@ class _Group:
     def of(self, found: Comparison) -> Piece:
         assert found.status != "partly compared"
         difference = max((output.max_abs for output in found.outputs), default=0.0)
-        return self.piece(found.status, found.reason, difference)
+        is_equal = found.status == "equal"
+        return replace(self.piece(found.status, found.reason), max_abs=difference, last_bits=found.last_bits and is_equal)
 
-    def piece(self, status: str, reason: str = "", max_abs: float = 0.0) -> Piece:
+    def piece(self, status: str, reason: str = "") -> Piece:
         region = self.region
         first = next((node for node in region.old if set(node.output) & set(region.outputs)), None)
         name = region.outputs[0] if first is None else first.name or region.outputs[0]
@@ -125,7 +126,7 @@ class _Group:
         if region.rewritten:
             change = f"{change or 'tensor'} → {_operators(region.new) or 'nothing'}"
         example = f"{first.op_type if first else 'tensor'} '{name}' ({region.pair.where})"
-        return Piece(change, example, self.count, status, reason, max_abs)  # type: ignore[arg-type]
+        return Piece(change, example, self.count, status, reason)  # type: ignore[arg-type]
 
 
 def _operators(nodes: list[NodeProto]) -> str:
@@ -338,7 +339,7 @@ class _Judge:
             found = self._compare(*paths, self._settings.tolerance)
         elif found.last_bits and not region.rewritten:
             found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))
-            found = replace(found, reason="but for last bits: the runtime has another kernel for the other opset")
+            found = replace(found, last_bits=True, reason="but for last bits: the runtime has another kernel for the other opset")
         if plan.reduced and found.status != "equal":
             reason = f"its inputs are too big to run, and of reduced sizes they give no answer ({found.reason})"
             return Comparison("not compared", reason=reason)
@@ -403,8 +404,9 @@ class _Models:
         graph = onnx.GraphProto(name="region", node=nodes, input=inputs)
         graph.initializer.extend(tensor for tensor in constants if tensor.name in read)
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
-        # Before IR 4 initializers would have to be inputs, and what a node computes does not depend on it.
-        model = ModelProto(ir_version=max(ir_version, 4), graph=graph, functions=self._original.proto.functions)
+        # What a node computes does not depend on the IR version; before 4 initializers would have to be inputs, and a
+        # runtime may refuse the newest.
+        model = ModelProto(ir_version=min(max(ir_version, 4), 10), graph=graph, functions=self._original.proto.functions)
         model.opset_import.extend(helper.make_opsetid(*pair) for pair in self._imports(opset).items())
         return model
 

@@ -312,14 +312,14 @@ def _strict_divisions() -> list[Any]:
     from onnx.reference.ops.op_mod import Mod as PlainMod
 
     class Div(PlainDiv):
-        def _run(self, a: np.ndarray, b: np.ndarray, **attributes: Any) -> Any:
-            _require_divisors(b)
-            return super()._run(a, b, **attributes)
+        def _run(self, *inputs: Any, **attributes: Any) -> Any:
+            _require_divisors(inputs[1])
+            return super()._run(*inputs, **attributes)
 
     class Mod(PlainMod):
-        def _run(self, a: np.ndarray, b: np.ndarray, **attributes: Any) -> Any:
-            _require_divisors(b)
-            return super()._run(a, b, **attributes)
+        def _run(self, *inputs: Any, **attributes: Any) -> Any:
+            _require_divisors(inputs[1])
+            return super()._run(*inputs, **attributes)
 
     return [Div, Mod]
 

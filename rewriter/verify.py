@@ -63,7 +63,7 @@ def verify(
 
 def _blames_kernels(nodes: Comparison) -> bool:
     """Whether all that changed is equal, and only nodes that stayed as they are give other last bits."""
-    return nodes.status == "equal" and any(piece.reason for piece in nodes.pieces)
+    return nodes.status == "equal" and any(piece.last_bits for piece in nodes.pieces)
 
 
 def _runs_whole(original: Model, settings: Settings) -> bool:

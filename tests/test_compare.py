@@ -657,3 +657,149 @@ def test_without_onnxruntime(save: Save, worker: Worker, monkeypatch: pytest.Mon
     assert found.reason == ""
     with pytest.raises(SplitRewriteError, match="--runtime onnxruntime: onnxruntime is not installed"):
         compare(path, path, worker=worker, runtime="onnxruntime")
+
+
+# --- samples, tolerances, both runtimes -------------------------------------------------------------------------------
+
+
+def test_every_sample_is_run(save: Save, worker: Worker) -> None:
+    """Relu is Abs where nothing is negative."""
+    original, result = save(RELU), save("g (float[n,4] x) => (float[n,4] y) { y = Abs(x) }")
+    positive, negative = np.ones((1, 4), np.float32), np.full((2, 4), -1, np.float32)
+    assert compare(original, result, worker=worker, samples=Samples(data=[{"x": positive}])).status == "equal"
+    found = compare(original, result, worker=worker, samples=Samples(data=[{"x": positive}, {"x": negative}]))
+    assert found.status == "different"
+    assert found.outputs[0].note == "1.0 instead of 0.0 at [0, 0] (8 of 8 elements differ)"
+
+
+def test_sample_that_cannot_be_run_leaves_all_undecided(save: Save, worker: Worker) -> None:
+    path = save("g (float[n] x, float[m] z) => (float[k] y) { y = Add(x, z) }")
+    fitting = {"x": np.ones(3, np.float32), "z": np.ones(3, np.float32)}
+    found = compare(path, path, worker=worker, samples=Samples(data=[fitting, fitting | {"z": np.ones(2, np.float32)}]))
+    assert found.status == "not compared"
+    assert found.reason.startswith("sample 2: onnxruntime cannot run the original on the given inputs")
+
+
+def test_sample_that_misfits_is_refused(save: Save, worker: Worker) -> None:
+    path = save(RELU)
+    samples = Samples(data=[{"x": np.ones((1, 4), np.float32)}, {"x": np.ones((1, 5), np.float32)}])
+    with pytest.raises(SplitRewriteError, match=r"--input-data x: shape \[1,5\] does not fit"):
+        compare(path, path, worker=worker, samples=samples)
+
+
+TWO_OUTPUTS = "g (float[n] x) => (float[n] y, double[n] z) <float c = {%s}> { y = Mul(x, c) d = Cast<to=11>(y) z = Neg(d) }"
+
+
+def test_tolerance_of_one_output(save: Save, worker: Worker) -> None:
+    paths = [save(TWO_OUTPUTS % "1.0"), save(TWO_OUTPUTS % "1.001")]
+    assert compare(*paths, worker=worker, tolerance=Tolerance(rtol=2e-3)).status == "equal"
+    found = compare(*paths, worker=worker, tolerance=Tolerance(rtol_of={"y": 2e-3}))
+    assert [output.equal for output in found.outputs] == [True, False]
+    assert found.reason.startswith("output 'z' differs: ")
+    found = compare(*paths, worker=worker, tolerance=Tolerance(rtol=2e-3, rtol_of={"y": 0.0}))
+    assert [output.equal for output in found.outputs] == [False, True]
+
+
+def test_tolerance_of_an_output_that_there_is_not(save: Save, worker: Worker) -> None:
+    path = save(RELU)
+    for tolerance, option in ((Tolerance(rtol_of={"x": 1.0}), "--rtol"), (Tolerance(atol_of={"x": 1.0}), "--atol")):
+        with pytest.raises(SplitRewriteError, match=f"{option} x: no such output; the outputs are y"):
+            compare(path, path, worker=worker, tolerance=tolerance)
+
+
+# In units of eps (numpy.finfo, ml_dtypes.finfo), as docs/comparison.md states them.
+@pytest.mark.parametrize(
+    ("dtype", "eps", "rtol", "atol"),
+    [
+        ("float64", np.finfo(np.float64).eps, 4096, 512),
+        ("float32", np.finfo(np.float32).eps, 1024, 128),
+        ("seq(float32)", np.finfo(np.float32).eps, 1024, 128),
+        ("float16", np.finfo(np.float16).eps, 16, 4),
+        ("bfloat16", ml_dtypes.finfo(ml_dtypes.bfloat16).eps, 8, 2),
+        ("int64", 1.0, 0, 0),
+        ("string", 1.0, 0, 0),
+    ],
+)
+def test_default_tolerance_follows_the_type(dtype: str, eps: float, rtol: int, atol: int) -> None:
+    assert Tolerance(inexact=True).of("y", dtype) == (rtol * float(eps), atol * float(eps))
+    assert Tolerance().of("y", dtype) == (0, 0)
+    assert Tolerance(rtol=0.5, inexact=True).of("y", dtype) == (0.5, atol * float(eps))
+
+
+def test_last_bits_are_called_so_and_are_different_all_the_same(save: Save, worker: Worker) -> None:
+    found = compare(*(save(text) for text in DIFFERENT["one ulp"][:2]), worker=worker)
+    assert (found.status, found.last_bits) == ("different", True)
+    assert "; only last bits differ, and no rule used here may change them" in found.reason
+    assert "hint: --rtol and --atol" in found.reason
+    found = compare(*(save(text) for text in DIFFERENT["another operator"][:2]), worker=worker)
+    assert not found.last_bits and "last bits" not in found.reason
+
+
+def test_both_runtimes_have_to_agree(save: Save, worker: Worker) -> None:
+    path = save(RELU)
+    found = compare(path, path, worker=worker, runtime="both")
+    assert found.status == "equal"
+    assert found.runtime.startswith("onnxruntime ") and f" and onnx.reference {onnx.__version__}" in found.runtime
+    other = save("g (float[n,4] x) => (float[n,4] y) { y = Abs(x) }")
+    assert compare(path, other, worker=worker, runtime="both").status == "different"
+
+
+def test_both_runtimes_are_needed_for_equal(save: Save, worker: Worker) -> None:
+    """onnxruntime has no SplitToSequence of int8."""
+    path = save("g (int8[4] x) => (seq(int8[2]) s) { k = Constant<value_int = 2>() s = SplitToSequence(x, k) }")
+    assert compare(path, path, worker=worker).status == "equal"
+    found = compare(path, path, worker=worker, runtime="both")
+    assert found.status == "not compared"
+    assert found.reason.startswith("onnxruntime cannot run the original: ")
+
+
+# --- where the first difference is ------------------------------------------------------------------------------------
+
+
+def test_first_difference_is_named_with_what_makes_it(save: Save, worker: Worker) -> None:
+    text = "g (float[n] x) => (float[n] y) { a = Neg(x) b = %s c = Abs(b) d = Neg(c) y = Identity(d) }"
+    found = compare(save(text % "Relu(a)"), save(text % "Sigmoid(a)"), worker=worker)
+    assert "; the first tensor that differs is 'b', made by Relu 'b'; Relu became Sigmoid" in found.reason
+
+
+def test_first_difference_in_a_long_chain_where_one_node_became_many(save: Save, worker: Worker) -> None:
+    def chain(middle: str) -> str:
+        nodes = [f"h{i + 1} = Neg(h{i})" for i in range(500)]
+        nodes[321] = middle
+        return "g (float[n] h0) => (float[n] h500) {" + " ".join(nodes) + "}"
+
+    wrong = chain("p = Abs(h321) q = Exp(p) h322 = Neg(q)")
+    found = compare(save(chain("h322 = Neg(h321)")), save(wrong), worker=worker)
+    assert "the first tensor that differs is 'h322', made by Neg 'h322'; Neg became Abs, Exp, Neg" in found.reason
+
+
+def test_first_difference_that_vanishes_on_one_path_is_found_on_the_other(save: Save, worker: Worker) -> None:
+    text = "g (float[n] x) => (float[n] y) { a = %s z = Sub(a, a) b = Relu(a) c = Add(b, z) y = Identity(c) }"
+    found = compare(save(text % "Neg(x)"), save(text % "Identity(x)"), worker=worker)
+    assert "the first tensor that differs is 'a', made by Neg 'a'; Neg became Identity" in found.reason
+
+
+def test_node_that_is_the_same_in_both_is_named_as_such(save: Save, worker: Worker) -> None:
+    text = "g (float[2,3,4] x) => (float[2,3,4] y) { a = Neg(x) s = Softmax<axis=1>(a) y = Identity(s) }"
+    found = compare(save(text, 12), save(text, 13), worker=worker)
+    assert "the first tensor that differs is 's', made by Softmax 's' from equal inputs in both" in found.reason
+
+
+def test_first_difference_beside_external_data(save: Save, worker: Worker, tmp_path: Path) -> None:
+    text = "g (float[n,2] x) => (float[n,2] y) <float[2,2] w = {1.0, 2.0, 3.0, 4.0}> { h = MatMul(x, w) y = %s }"
+    paths = []
+    for operator in ("Relu(h)", "Abs(h)"):
+        path = tmp_path / f"{operator[:3]}-external.onnx"
+        onnx.save(onnx.load(save(text % operator)), path, save_as_external_data=True, location=f"{path.stem}.data", size_threshold=0)
+        paths.append(path)
+    for runtime in ("onnxruntime", "reference"):
+        found = compare(*paths, worker=worker, runtime=runtime)  # type: ignore[arg-type]
+        assert "the first tensor that differs is 'y', made by Relu 'y'; Relu became Abs" in found.reason
+
+
+def test_integers_divided_by_zero_are_no_numbers_to_compare(save: Save, worker: Worker) -> None:
+    path = save("g (int64[n] x, int64[1] d) => (int64[n] y) { y = Mod(x, d) }")
+    zero = Samples(data=[{"x": np.arange(3), "d": np.zeros(1, np.int64)}])
+    found = compare(path, path, worker=worker, samples=zero, runtime="reference")
+    assert found.status == "not compared"
+    assert "integers are divided by zero" in found.reason
