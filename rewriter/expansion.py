@@ -16,8 +16,8 @@ from .graph import DEFAULT_DOMAINS, Node, default_opset, reads, subgraphs
 from .rule import Unconvertible
 from .transitions import schema_at
 
-EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual"})
-"""Operators whose body moves or compares data, so that it gives the same to the last bit."""
+EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual", "Shrink", "ThresholdedRelu"})
+"""Operators whose body moves or compares data, or adds once, so that it gives the same to the last bit."""
 
 
 def fold(node: Node) -> bool:

@@ -53,8 +53,30 @@ def round_and_clip(node: Node) -> None:
     if node.has_input(2):
         zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.FLOAT)
         steps = node.before("Add", [steps, zero_point], what="shifted")
-    bounds = [typed(node, float(bound), TensorProto.FLOAT, "bound") for bound in (limits.min, limits.max)]
+    bounds = [_float(node, float(bound)) for bound in (limits.min, limits.max)]
     node.become("Cast", [node.before("Clip", [steps, *bounds], what="clipped")], to=kind)
+
+
+@decompose("DynamicQuantizeLinear", opset=10)
+def quantize_by_extremes(node: Node) -> None:
+    """As the body, but for zeros only the scale is 1, as onnxruntime has it: the page divides zero by zero there."""
+    x, zero, largest = node.input(0), _float(node, 0), _float(node, 255)
+    low = node.before("Min", [node.before("ReduceMin", [x], what="min", keepdims=0), zero], what="low")
+    high = node.before("Max", [node.before("ReduceMax", [x], what="max", keepdims=0), zero], what="high")
+    extent = node.before("Sub", [high, low], what="extent")
+    is_zero = node.before("Not", [node.before("Greater", [extent, zero], what="is_some")], what="is_zero")
+    filler = node.before("Mul", [node.before("Cast", [is_zero], what="is_zero", to=TensorProto.FLOAT), largest], what="filler")
+    scale = node.before("Div", [node.before("Add", [extent, filler], what="extent"), largest], outputs=[node.output(1)])
+    steps = node.before("Round", [node.before("Neg", [node.before("Div", [low, scale], what="steps")])], what="steps", opset=11)
+    point = node.before("Clip", [steps], what="point", min=0.0, max=255.0)
+    point = node.before("Cast", [point], outputs=[node.output(2)], to=TensorProto.UINT8)
+    node.become("QuantizeLinear", [x, scale, point], opset=10)
+    node.drop_output(2)
+    node.drop_output(1)
+
+
+def _float(node: Node, value: float) -> str:
+    return typed(node, value, TensorProto.FLOAT, "bound")
 
 
 @decompose("DequantizeLinear", opset=9)

@@ -41,6 +41,15 @@ def test_dequantize(kind, target):
 
 
 @pytest.mark.parametrize("target", [10, 9, 7])
-def test_dynamic_quantization(target):
+@pytest.mark.parametrize(
+    "x",
+    [
+        pytest.param(np.random.default_rng(0).normal(size=50), id="both signs"),
+        pytest.param(np.linspace(1, 3, 9), id="positive"),
+        pytest.param(np.linspace(-3, -1, 9), id="negative"),
+        pytest.param(np.zeros(4), id="zeros only"),
+    ],
+)
+def test_dynamic_quantization(target, x):
     text = "g (float[N] x) => (uint8[N] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }"
-    assert_same(model(text, 11), target, {"x": np.random.default_rng(0).normal(size=50).astype(np.float32)}, rtol=1e-6)
+    assert_same(model(text, 11), target, {"x": x.astype(np.float32)})
