@@ -18,9 +18,6 @@ _INPUTS = {"min": 1, "max": 2}
 def bounds_to_inputs(node: Node) -> None:
     """min and max become inputs; for types other than float, so do their defaults, which are those of float."""
     bounds = {name: node.pop_attr(name) for name in _INPUTS}
-    kind = node.elem_type()
-    if all(bound is None for bound in bounds.values()) and kind in (None, TensorProto.FLOAT):
-        return
     kind = node.need_elem_type()
     largest = float(np.finfo(np.float32).max)
     for name, default in (("min", -largest), ("max", largest)):
