@@ -213,7 +213,8 @@ class _Job:
         check.check_input(self.model)
 
     def run(self, model: Model, target: int | None) -> Outcome:
-        return Engine(model, target, registry, Selection(self._options.only, self._options.skip)).run()
+        with check.names_explained(model.survey.graphs):
+            return Engine(model, target, registry, Selection(self._options.only, self._options.skip)).run()
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""
