@@ -11,12 +11,14 @@ BODY = "body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) { t = Add 
 
 def batch(size="1", first="", attributes=""):
     """Scan of opset 8."""
-    lens = "" if not first else f"int64[{size}] n, "
-    return model(
+    lens = f"int64[{size}] n, " if first else ""
+    proto = model(
         f"g ({lens}float[{size},2] s0, float[{size},3,2] x) => (float[{size},2] s, float[{size},3,2] y) "
-        f"{{ s, y = Scan <num_scan_inputs=1{attributes}, {BODY}> ({first}, s0, x) }}",
+        f"{{ s, y = Scan <num_scan_inputs=1{attributes}, {BODY}> ({first or 's0'}, s0, x) }}",
         8,
     )
+    proto.graph.node[0].input[0] = first  # older parsers do not read an absent first input
+    return proto
 
 
 REFUSED_UP = [
