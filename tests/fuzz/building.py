@@ -106,7 +106,7 @@ def random_array(random: Random, dtype: str, shape: Shape) -> np.ndarray:
         return np.asarray(source.integers(0, 2, shape).astype(bool))
     numpy = numpy_dtype(elem_type(dtype))
     if dtype.startswith("complex"):
-        return np.asarray((source.integers(-8, 9, shape) / 4 + 1j * source.integers(-8, 9, shape) / 4)).astype(numpy)
+        return np.asarray(source.integers(-8, 9, shape) / 4 + 1j * source.integers(-8, 9, shape) / 4).astype(numpy)
     if dtype == "float8e8m0":
         return np.asarray(np.exp2(source.integers(-2, 3, shape))).astype(numpy)
     if dtype in ("int2", "uint2"):
@@ -323,7 +323,7 @@ CONSTANT_TYPES = frozenset(COMMON) | {"string", "int8", "uint8", "int16", "uint1
 
 
 def tensor_of(array: np.ndarray, dtype: str, name: str, raw: bool = True) -> TensorProto:
-    if dtype == "string" or not raw and dtype in ("float", "double", "int64", "int32", "bool", "int8", "uint8"):
+    if dtype == "string" or (not raw and dtype in ("float", "double", "int64", "int32", "bool", "int8", "uint8")):
         values = [text.encode() for text in array.reshape(-1)] if dtype == "string" else array.reshape(-1).tolist()
         return helper.make_tensor(name, elem_type(dtype), array.shape, values)
     if dtype in ("int4", "uint4", "int2", "uint2", "float4e2m1"):

@@ -813,10 +813,7 @@ def where(g: Graph, op: str) -> None:
     g.node(op, [condition, x, g.like(x.dtype, _smaller(g, x.shape))], [(x.dtype, x.shape)])
 
 
-UNARY = (
-    "Abs Neg Relu Sigmoid Tanh Exp Sqrt Floor Ceil Sign Round Erf LeakyRelu Elu Selu HardSigmoid HardSwish Mish Gelu Softplus Softsign "
-    "Celu ThresholdedRelu Shrink Swish Reciprocal Sin Cos Atan Sinh Not BitwiseNot IsNaN IsInf"
-).split()
+UNARY = ["Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Floor", "Ceil", "Sign", "Round", "Erf", "LeakyRelu", "Elu", "Selu", "HardSigmoid", "HardSwish", "Mish", "Gelu", "Softplus", "Softsign", "Celu", "ThresholdedRelu", "Shrink", "Swish", "Reciprocal", "Sin", "Cos", "Atan", "Sinh", "Not", "BitwiseNot", "IsNaN", "IsInf"]
 
 
 @operator(*UNARY, weight=5)

@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-from models import Case, random_case
 from mutations import mutated
+from random_models import Case, random_case
 from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
 from split_rewrite.rewriter.check import checker_failure
 from split_rewrite.rewriter.compare import _shared_worker, compare
