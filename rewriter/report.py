@@ -147,10 +147,9 @@ def _comparison(comparison: Comparison | None) -> str:
 
 def _comparison_of_pieces(comparison: Comparison) -> str:
     equal = [piece for piece in comparison.pieces if piece.status == "equal"]
-    nodes = _nodes(sum(piece.count for piece in equal))
-    changes = f"{len(equal)} distinct changes of {nodes}, run old against new, are equal"
-    rest = f", {len(comparison.pieces) - len(equal)} were not compared: see the warning" if comparison.status != "equal" else ""
-    return f"node by node: {changes} ({comparison.runtime}){rest}"
+    rest = len(comparison.pieces) - len(equal)
+    text = f"node by node: {_nodes(sum(piece.count for piece in equal))} equal, {len(equal)} distinct ({comparison.runtime})"
+    return f"{text}; {rest} distinct not compared: see the warning" if rest else text
 
 
 def _counts(report: Report) -> Iterator[tuple[str, ...]]:
@@ -179,13 +178,18 @@ def grouped(blockers: Sequence[Blocker]) -> Iterator[str]:
     if len(blockers) <= LISTED_IN_FULL:
         yield from map(str, blockers)
         return
+    for group in alike(blockers):
+        more = "" if len(group) == 1 else f" (and {len(group) - 1:,} more like it; -v lists them)"
+        yield f"{group[0]}{more}"
+
+
+def alike(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
+    """The blockers, those that differ only in names together."""
     groups: dict[tuple[str, str, str, str], list[Blocker]] = {}
     for blocker in blockers:
         reason = _QUOTED.sub("'…'", blocker.reason)
         groups.setdefault((blocker.op_type, blocker.transition, reason, _QUOTED.sub("'…'", blocker.hint)), []).append(blocker)
-    for group in groups.values():
-        more = "" if len(group) == 1 else f" (and {len(group) - 1:,} more like it; -v lists them)"
-        yield f"{group[0]}{more}"
+    return list(groups.values())
 
 
 _QUOTED = re.compile(r"'[^']*'")

@@ -19,10 +19,18 @@ from .skeleton import Skeleton
 from .storage import stage
 from .tolerance import EXACT, Tolerance
 
-WHOLE_BYTES = 256 << 20
-"""Models of up to so many bytes, in the file and in external data, are run as a whole,"""
-WHOLE_NODES = 10_000
-"""if they have no more nodes than this, in all graphs and functions."""
+
+class Budget(NamedTuple):
+    """How big a model may be: bytes in the file and in external data, and nodes in all graphs and functions."""
+
+    bytes: int
+    nodes: int
+
+
+WHOLE = Budget(256 << 20, 10_000)
+"""Models that are run as a whole."""
+THOROUGH = Budget(16 << 20, 1_000)
+"""Models that are run as a whole on many choices of inputs."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ def verify(
     """
     if not _runs_whole(original, settings):
         return _compare_nodes(original, result, aliases, settings)
-    whole = _compare_whole(original.skeleton, result, settings, files)
+    whole = _compare_whole(original, result, settings, files)
     if settings.how == "model" or not (whole.status == "not compared" or whole.last_bits):
         return whole
     nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
@@ -73,30 +81,37 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
     if settings.how == "nodes" and speaks_of_interface:
         raise SplitRewriteError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
-    return settings.how != "nodes" and (speaks_of_interface or _is_small(original))
+    return settings.how != "nodes" and (speaks_of_interface or _is_within(WHOLE, original))
 
 
-def _is_small(model: Model) -> bool:
-    if sum(model.survey.operators.values()) > WHOLE_NODES:
+def _is_within(budget: Budget, model: Model) -> bool:
+    if sum(model.survey.operators.values()) > budget.nodes:
         return False
     path = model.skeleton.path
     size = path.stat().st_size if path else model.proto.ByteSize()
     tensors = (tensor for graph in model.survey.graphs for tensor in getattr(graph, "initializer", ()))
-    return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= WHOLE_BYTES
+    return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= budget.bytes
 
 
-def _compare_whole(original: Skeleton, result: Skeleton, settings: Settings, files: Files) -> Comparison:
+def _compare_whole(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        before = files.original or stack.enter_context(stage(original, folder / "original.onnx")).path
+        before = files.original or stack.enter_context(stage(original.skeleton, folder / "original.onnx")).path
         after = files.result or stack.enter_context(stage(result, folder / "result.onnx")).path
-        return compare(before, after, runtime=settings.runtime, samples=settings.samples, tolerance=settings.tolerance)
+        return compare(
+            before,
+            after,
+            runtime=settings.runtime,
+            samples=settings.samples,
+            tolerance=settings.tolerance,
+            thorough=_is_within(THOROUGH, original),
+        )
 
 
 def _without_last_bits(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
     """The comparison of whole models whose last bits differ through kernels that the runtime has for one opset only."""
     loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
-    found = _compare_whole(original.skeleton, result, loose, files)
+    found = _compare_whole(original, result, loose, files)
     reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"
     return replace(found, reason="; ".join(filter(None, [reason, found.reason])))
 

@@ -107,7 +107,7 @@ REFUSED = {
     "ir-version-too-new": ("m.onnx o.onnx --ir-version 99", "--ir-version 99: the installed onnx knows IR versions up to"),
     "only-no-such-rule": ("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch': --list-rules shows all"),
     "skip-no-such-rule": ("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch'"),
-    "compare-no-such-way": ("m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'required', 'off'"),
+    "compare-no-such-way": ("m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'model', 'nodes', 'required', 'off'"),
     "runtime-no-such": ("m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of"),
     "rtol-negative": ("m.onnx o.onnx --rtol -1", "expected a number from 0 on, or OUTPUT:NUMBER, not '-1'"),
     "rtol-nan": ("m.onnx o.onnx --rtol nan", "expected a number from 0 on, or OUTPUT:NUMBER, not 'nan'"),
@@ -217,17 +217,39 @@ def test_a_wrong_rule_is_found_by_the_comparison(
     assert contents(tmp_path) == before
 
 
+UNKNOWN = """
+<ir_version: 8, opset_import: ["" : 18, "com.example" : 1]>
+unknown (float[N] x) => (float[N] y, float[N] z) {
+    m = com.example.Mystery (x)
+    y = HardSwish (m)
+    z = HardSwish (x)
+}"""
+
+
 def test_a_comparison_that_cannot_be_made_is_a_warning_or_an_error(cli_in: Cli) -> None:
-    onnx.save(model(FOREIGN), "foreign.onnx")
-    required = cli_in("foreign.onnx", "required.onnx", "-t", "13", "--compare", "required")
+    """HardSwish is defined anew in 22, and nothing says of what type its input is."""
+    onnx.save(model(UNKNOWN), "unknown.onnx")
+    required = cli_in("unknown.onnx", "required.onnx", "-t", "22", "--compare", "required")
     assert required.status == 3
-    assert required.err.startswith("error: the result could not be compared: onnxruntime cannot run the original: ")
+    assert required.err.startswith("error: the result could not be compared: the whole models could not be compared: ")
     assert not Path("required.onnx").exists()
-    auto = cli_in("foreign.onnx", "auto.onnx", "-t", "13")
+    auto = cli_in("unknown.onnx", "auto.onnx", "-t", "22")
     assert auto.status == 0
-    assert re.fullmatch("warning: the result was not compared: onnxruntime cannot run the original: [^\n]+\n", auto.err)
-    assert "comparison  not possible: see the warning" in auto.out
+    assert re.fullmatch("warning: the result was compared in part: the whole models could not be compared: [^\n]+\n", auto.err)
+    assert "1 of 2 distinct changes could not be compared: 1 × HardSwish (the type of 'm' is unknown)" in auto.err
+    assert "comparison  node by node: 1 node equal, 1 distinct (" in auto.out
     assert Path("auto.onnx").exists()
+
+
+def test_a_comparison_of_whole_models_that_cannot_be_made_is_a_warning(cli_in: Cli) -> None:
+    onnx.save(model(FOREIGN), "foreign.onnx")
+    whole = cli_in("foreign.onnx", "whole.onnx", "-t", "13", "--compare", "model")
+    assert whole.status == 0
+    assert re.fullmatch("warning: the result was not compared: onnxruntime cannot run the original: [^\n]+\n", whole.err)
+    assert "comparison  not possible: see the warning" in whole.out
+    required = cli_in("foreign.onnx", "required.onnx", "-t", "13", "--compare", "required")
+    assert (required.status, required.err) == (0, "")
+    assert "comparison  node by node: 1 node equal, 1 distinct (" in required.out
 
 
 FAILURES = {
