@@ -11,7 +11,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -254,6 +254,7 @@ class _Reference:
         try:
             model = onnx.load(path)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
+            self._dtypes = _numeric_dtypes(model.graph.output)
             self._evaluator = ReferenceEvaluator(model, new_ops=[_strict_split(), *_strict_divisions()])
         except MemoryError as error:
             raise RejectedError(Failure("memory", _one_line(error))) from error
@@ -271,7 +272,19 @@ class _Reference:
             certain = isinstance(error, SplitSizesError)
             raise RejectedError(Failure("runtime", _one_line(error), certain)) from error
         names = tuple(str(name) for name in self._evaluator.output_names)
-        return Outputs(names, tuple(map(_as_array, values)), f"onnx.reference {onnx.__version__}")
+        outputs = tuple(map(_as_array, values))
+        for name, value in zip(names, outputs, strict=True):
+            if isinstance(value, np.ndarray) and value.dtype != self._dtypes.get(name, value.dtype):
+                message = f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
+                raise RejectedError(Failure("runtime", message, certain=False))
+        return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+
+def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:
+    """The declared dtype of each tensor, but of strings, which numpy has several for."""
+    declared = {value.name: value.type.tensor_type.elem_type for value in values}
+    strings = (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
+    return {name: numpy_dtype(elem_type) for name, elem_type in declared.items() if elem_type not in strings}
 
 
 def _as_array(value: Any) -> Any:

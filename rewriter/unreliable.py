@@ -37,6 +37,11 @@ def _broadcasts_from_axis(node: onnx.NodeProto, opset: int) -> bool:
     return opset < 7 and any(attribute.name == "axis" for attribute in node.attribute)
 
 
+def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
+    axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
+    return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
+
+
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 _ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
@@ -52,6 +57,9 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "PRelu": (_below(7), "broadcasts the slope of PRelu below opset 7 to the last axis"),
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
         "RoiAlign": _ROI_ALIGN,
+        "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
+        "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),
+        "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }

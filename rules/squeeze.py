@@ -84,6 +84,9 @@ def _squeeze_at_run_time(node: Node) -> None:
         count = rank - len(output)
     if not isinstance(count, int):
         raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint())
+    if count == rank:
+        node.become("Reshape", [node.input(0), int64(node, [], "shape")], opset=14)
+        return
     shape = node.before("Shape", [node.input(0)], what="shape")
     _reshape(node, sizes_without(node, shape, node.input(1), rank, count))
 

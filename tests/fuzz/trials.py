@@ -190,7 +190,7 @@ def _judge_run(status: int, errors: str, files: set[str]) -> Verdict:
     if "Traceback" in errors or "internal error" in errors:
         return Verdict("TRACEBACK", errors)
     if status == 3:
-        return Verdict("INVALID" if "failed onnx.checker" in errors else "WRONG", errors)
+        return Verdict("stopped by the check" if "failed onnx.checker" in errors else "stopped by the comparison", errors)
     beside = files - {"o.onnx.data"} if status == 0 else files
     if beside != ({"o.onnx"} if status == 0 else set()):
         return Verdict("STRAY FILE", f"status {status}, files {sorted(files)}: {errors}")
