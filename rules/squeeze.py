@@ -84,9 +84,6 @@ def _squeeze_at_run_time(node: Node) -> None:
         count = rank - len(output)
     if not isinstance(count, int):
         raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint())
-    if count == rank:
-        node.become("Reshape", [node.input(0), int64(node, [], "shape")], opset=14)
-        return
     shape = node.before("Shape", [node.input(0)], what="shape")
     _reshape(node, sizes_without(node, shape, node.input(1), rank, count))
 
@@ -96,6 +93,8 @@ def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> s
 
     The places that stay, in their order, are those of the largest keys, where a key is higher the further in front it is.
     """
+    if count == rank:
+        return int64(node, [], "sizes")
     column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
     gone = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, _axes_as_double(node, axes, rank))])
     kept = node.before("Sub", [int64(node, [1] * rank, "ones"), gone], what="kept")
