@@ -19,6 +19,8 @@ from .transitions import schema_at
 EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual", "Shrink", "ThresholdedRelu"})
 """Operators whose body moves or compares data, or adds once, so that it gives the same to the last bit."""
 
+Attributes = dict[str, AttributeProto] | None
+
 
 def fold(node: Node) -> bool:
     """Let `node` become a Constant if its only output is the same in every run; returns whether it did."""
@@ -93,11 +95,12 @@ def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, Attr
 
 
 def paste(
-    call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: dict[str, AttributeProto]
+    call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: Attributes = None
 ) -> None:
     """Put copies of `nodes`, in the form of `opset`, before `call`.
 
     `names` says what their values are called here; values that they make and it does not name get fresh names, added to it.
+    `attributes` are the parameters of the function that they come from; None where they come from this graph's own function.
     """
     for inner in nodes:
         copy = NodeProto()
@@ -118,7 +121,7 @@ def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
     return kept[::-1]
 
 
-def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: dict[str, AttributeProto]) -> None:
+def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: Attributes) -> None:
     """Give the copied node the names and attribute values of the call."""
     inner.name = call.scope.model.fresh_name(f"{call.name}_{inner.name or inner.op_type.lower()}")
     for index, name in enumerate(inner.input):
@@ -132,7 +135,9 @@ def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: dic
         _rename_graph(call, graph, dict(names), attributes)
 
 
-def _bind_attributes(inner: NodeProto, attributes: dict[str, AttributeProto]) -> None:
+def _bind_attributes(inner: NodeProto, attributes: Attributes) -> None:
+    if attributes is None:
+        return
     for index in reversed(range(len(inner.attribute))):
         attribute = inner.attribute[index]
         if not attribute.ref_attr_name:
@@ -146,7 +151,7 @@ def _bind_attributes(inner: NodeProto, attributes: dict[str, AttributeProto]) ->
         attribute.name = name
 
 
-def _rename_graph(call: Node, graph: GraphProto, names: dict[str, str], attributes: dict[str, AttributeProto]) -> None:
+def _rename_graph(call: Node, graph: GraphProto, names: dict[str, str], attributes: Attributes) -> None:
     for value in _named_values(graph):
         names[value.name] = call.fresh_name(value.name)
         value.name = names[value.name]

@@ -492,9 +492,27 @@ class Scope:
             }
             if all(value in types for value in node.input if value):
                 self._made_types.update(inference.infer_node(node, opset, types, data, self.model.ir_version))
-            for value, kind in inference.fixed_types(node, opset).items():
+            for value, kind in {**inference.fixed_types(node, opset), **self._types_by_body(node, opset)}.items():
                 self._made_types.setdefault(value, kind)
         return self._made_types.get(name)
+
+    def _types_by_body(self, node: NodeProto, opset: int) -> dict[str, TypeProto]:
+        """What a node with subgraphs gives, by what its body gives: the element type, and from Scan the rank."""
+        body = next(self.children(node, None, opset), None)
+        if body is None or not isinstance(body.graph, GraphProto):
+            return {}
+        inner = [value.name for value in body.graph.output][node.op_type == "Loop" :]
+        scanned = next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), 0)
+        found: dict[str, TypeProto] = {}
+        for index, (outer, name) in enumerate(zip(node.output, inner, strict=False)):
+            kind = body.type(name)
+            if not outer or kind is None or kind.WhichOneof("value") != "tensor_type":
+                continue
+            shape = inference.shape_of(kind) if node.op_type == "Scan" and opset >= 9 else None
+            stacked = index >= len(node.input) - scanned
+            dims = None if shape is None else [None] * (len(shape) + stacked)
+            found[outer] = helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
+        return found
 
     def _small_constant(self, name: str) -> np.ndarray | None:
         kind = self.type(name)

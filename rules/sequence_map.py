@@ -88,7 +88,7 @@ def _move_initializers(node: Node, body: GraphProto) -> dict[str, str]:
 
 def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:
     """One copy of the body before `node`; returns its outputs."""
-    expansion.paste(node, body.node, node.body_opset, names, {})
+    expansion.paste(node, body.node, node.body_opset, names)
     results = [names.get(value.name, value.name) for value in body.output]
     for value, result in zip(body.output, results, strict=True):
         if node.scope.type(result) is None and value.type.tensor_type.elem_type:
