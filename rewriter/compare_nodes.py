@@ -78,14 +78,18 @@ def compare_nodes(
     `tolerance`. Nodes that stayed as they are may differ in the last bits at the opset of the result, which is then the
     runtime's doing, and said in the piece.
     """
-    if [value.name for value in original.proto.graph.output] != [value.name for value in result.proto.graph.output]:
-        return Comparison("different", reason="the result has other outputs than the original", seed=seed)
+    if _interface(original.proto) != _interface(result.proto):
+        return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
     finder = RegionFinder(original, result.proto, aliases)
     groups = _group(finder)
     with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:
         judge = _Judge(finder, _Models(original, result), Path(folder), _Settings(runtime, seed, tolerance, worker))
         pieces, runtimes = _judge_all(groups, judge)
     return replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
+
+
+def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
+    return [value.name for value in model.graph.input], [value.name for value in model.graph.output]
 
 
 def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[str]]:
@@ -284,7 +288,7 @@ def _constant_of(value: Input, is_whole: bool) -> np.ndarray | None:
     """The value of a small constant; whole numbers may also be computed from constants."""
     maker = value.pair.old_maker(value.name)
     is_stored = maker is None or maker[0].old_nodes[maker[1]].op_type == "Constant"
-    return value.pair.old.constant(value.name) if is_stored or is_whole else None
+    return value.pair.constant(value.name) if is_stored or is_whole else None
 
 
 # --- old against new --------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
@@ -102,6 +103,13 @@ class GraphPair:
         if known is None and self.parent is not None:
             return self.parent.type(name)
         return known
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The value of a constant of the original; None also where what it is computed by is too long to follow."""
+        try:
+            return self.old.constant(name)
+        except RecursionError:
+            return None
 
     def is_sequence(self, name: str) -> bool:
         """Whether a value of the original is a sequence or an optional, whose type tells little of what is in it."""
@@ -335,7 +343,7 @@ class RegionFinder:
             return True
         if maker[0].old_nodes[maker[1]].op_type == "Constant":
             return True
-        return is_small_whole_numbers(pair.type(name)) and pair.old.constant(name) is not None
+        return is_small_whole_numbers(pair.type(name)) and pair.constant(name) is not None
 
     def _find(self, where: dict[tuple[int, int], ChangedNode], place: tuple[GraphPair, int] | None) -> ChangedNode | None:
         return None if place is None else where.get((id(place[0]), place[1]))
