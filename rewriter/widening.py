@@ -53,9 +53,9 @@ _OPERATORS = {
         "Acos Acosh Asin Asinh Atan Atanh AveragePool BatchNormalization Celu Conv ConvTranspose Cos Cosh CumSum DFT "
         "DeformConv Det Dropout Einsum Elu Erf Exp GRU Gemm GlobalAveragePool GlobalLpPool GridSample HardSigmoid "
         "HardSwish InstanceNormalization LRN LSTM Log LogSoftmax LpNormalization LpPool MatMul MaxRoiPool Mean "
-        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow QLinearMatMul RNN ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
-        "ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign STFT Selu Shrink Sigmoid Sin Sinh Softmax "
-        "SoftmaxCrossEntropyLoss Softplus Softsign Sum Tan Tanh ThresholdedRelu Upsample"
+        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow QLinearMatMul RNN ReduceL1 ReduceL2 ReduceLogSum "
+        "ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign STFT Selu Shrink Sigmoid Sin "
+        "Sinh Softmax SoftmaxCrossEntropyLoss Softplus Softsign Sum Tan Tanh ThresholdedRelu Upsample"
     ),
 }
 CLASSES = {op_type: work for work, op_types in _OPERATORS.items() for op_type in op_types.split()}
@@ -144,7 +144,9 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
     work = None if _reduces(node) else CLASSES.get(node.op_type)
-    for wide in _PREFERRED:
+    # The least of nothing is the largest number: uint8 gives true back, and the greatest false
+    preferred = ("uint8", *_PREFERRED) if kinds == ["bool"] and work is Class.ORDERS else _PREFERRED
+    for wide in preferred:
         if work is not None and wide in allowed and all(_may_work_in(wide, kind, work) for kind in kinds):
             return wide
     raise Unconvertible(

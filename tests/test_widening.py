@@ -82,6 +82,19 @@ def test_equality(kind):
     np.testing.assert_array_equal(run(convert_version(proto, 7).model, given)[0], given["a"] == given["b"])
 
 
+@pytest.mark.skipif(not known(20), reason="onnx has no opset 20")
+@pytest.mark.parametrize("operator, of_nothing", [("ReduceMax", False), ("ReduceMin", True)])
+@pytest.mark.parametrize("columns", [0, 2])
+def test_extremes_of_booleans_even_of_none(operator, of_nothing, columns):
+    proto = model(f"g (bool[N,M] x) => (bool[N] y) <int64[1] a = {{1}}> {{ y = {operator} <keepdims=0> (x, a) }}", 20)
+    x = np.array([[True, False], [True, True], [False, False]])[:, :columns]
+    expected = (np.max if operator == "ReduceMax" else np.min)(x, axis=1, initial=of_nothing)
+    result = convert_version(proto, 18).model
+    assert "INT32" not in {TensorProto.DataType.Name(node.attribute[0].i) for node in result.graph.node if node.op_type == "Cast"}
+    if columns:
+        np.testing.assert_array_equal(run(result, {"x": x})[0], expected)
+
+
 def test_half_precision_where_the_operator_took_only_float():
     """Celu took only float before opset 28, so this is computed wider and may differ in the last bits: two of float16's."""
     if not known(28):
