@@ -330,9 +330,27 @@ class Scope:
         if scope is None:
             return None
         if name not in scope._values:
-            scope._values[name] = None  # a cycle has no value
-            scope._values[name] = scope._evaluate(name)
+            scope._evaluate_with_operands(name)
         return scope._values[name]
+
+    def _evaluate_with_operands(self, name: str) -> None:
+        """Operands come first, without recursion: what a value is computed from may be thousands of nodes long."""
+        pending = [(self, name, False)]
+        while pending:
+            scope, name, is_ready = pending.pop()
+            if is_ready:
+                scope._values[name] = scope._evaluate(name)
+            elif name not in scope._values:
+                scope._values[name] = None  # a cycle has no value
+                pending.append((scope, name, True))
+                operands = [(scope.find(operand), operand) for operand in map(scope.resolve, scope._operands(name))]
+                pending.extend((owner, operand, False) for owner, operand in operands if owner is not None)
+
+    def _operands(self, name: str) -> Sequence[str]:
+        """What `name` is computed from, if `folding` can compute it."""
+        node = None if name in self.initializers else self.producers.get(name)
+        is_folded = node is not None and node.domain in DEFAULT_DOMAINS and node.op_type in folding.FOLDABLE
+        return [value for value in node.input if value] if node is not None and is_folded else ()
 
     def _evaluate(self, name: str) -> np.ndarray | None:
         if (tensor := self.initializers.get(name)) is not None:
