@@ -6,6 +6,7 @@ around it may be half converted. What is not listed, or would be large, is unkno
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +30,8 @@ def evaluate(node: onnx.NodeProto, inputs: Values) -> list[np.ndarray] | None:
         return None
     if any(value is not None and value.size > MAX_ELEMENTS for value in inputs):
         return None
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     try:
+        attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
         with np.errstate(all="raise"):
             result = function(inputs, attributes)
     except (ArithmeticError, ValueError, IndexError, TypeError, KeyError, AttributeError):
@@ -48,6 +49,15 @@ def _argument(inputs: Values, index: int, attributes: Attributes, name: str) -> 
     if index < len(inputs) and (array := inputs[index]) is not None:
         return [int(v) for v in array.reshape(-1)]
     return None
+
+
+def _broadcast_shape(*arrays_or_shapes: np.ndarray | tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the operands' broadcast. Raises ValueError where it is large: nothing of that size is to be made."""
+    shapes = (entry.shape if isinstance(entry, np.ndarray) else entry for entry in arrays_or_shapes)
+    shape = np.broadcast_shapes(*shapes)
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise ValueError("too large")
+    return shape
 
 
 def _data(inputs: Values, index: int = 0) -> np.ndarray:
@@ -73,6 +83,7 @@ def _elementwise(function: Callable[..., np.ndarray]) -> Callable[[Values, Attri
         operands = [_data(inputs, index) for index in range(len(inputs))]
         if any(operand.dtype != operands[0].dtype for operand in operands):
             raise ValueError("operands of different types")
+        _broadcast_shape(*operands)
         return [function(*operands)]
 
     return apply
@@ -87,7 +98,10 @@ def _divide(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _gather(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
-    return [np.take(_data(inputs), _data(inputs, 1), axis=attributes.get("axis", 0))]
+    data, indices, axis = _data(inputs), _data(inputs, 1), attributes.get("axis", 0)
+    if data.size * indices.size > MAX_ELEMENTS * data.shape[axis]:
+        raise ValueError("too large")
+    return [np.take(data, indices, axis=axis)]
 
 
 def _slice(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -149,11 +163,13 @@ def _concat(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
 
 def _expand(inputs: Values, _attributes: Attributes) -> list[np.ndarray]:
     data, shape = _data(inputs), tuple(int(v) for v in _data(inputs, 1))
-    return [np.array(np.broadcast_to(data, np.broadcast_shapes(data.shape, shape)))]
+    return [np.array(np.broadcast_to(data, _broadcast_shape(data, shape)))]
 
 
 def _where(inputs: Values, _attributes: Attributes) -> list[np.ndarray]:
-    return [np.where(_data(inputs), _data(inputs, 1), _data(inputs, 2))]
+    operands = [_data(inputs, index) for index in range(3)]
+    _broadcast_shape(*operands)
+    return [np.where(*operands)]
 
 
 def _reduce(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes], list[np.ndarray]]:
