@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "split-rewrite"
 REPORT_FORMATS = (".json",)
+LONGEST_LINE = 2000
 UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
@@ -459,7 +460,9 @@ def _print_report(report: Report, verbose: bool) -> None:
 
 
 def _one_line(text: str) -> str:
-    """Names in a model may contain anything; a terminal gets what can be printed."""
+    """Names in a model may contain anything and have any length; a terminal gets what can be printed and read."""
+    if len(text) > LONGEST_LINE:
+        text = f"{text[:LONGEST_LINE]}… ({len(text):,} characters)"
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
