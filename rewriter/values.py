@@ -118,7 +118,8 @@ def _distance(expected: np.ndarray, got: np.ndarray) -> np.ndarray:
     """|got - expected|, element by element: exact for integers, infinite where one side only is NaN or infinite."""
     if expected.dtype.kind in "biu":
         high, low = np.maximum(expected, got), np.minimum(expected, got)
-        return (high.astype(np.uint64) - low.astype(np.uint64)).astype(float)  # right modulo 2**64 for signed ones too
+        with np.errstate(over="ignore"):  # right modulo 2**64, for signed ones too; numpy warns of it for scalars
+            return (high.astype(np.uint64) - low.astype(np.uint64)).astype(float)
     a, b = _wide(expected), _wide(got)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore", over="ignore"):

@@ -69,3 +69,12 @@ def test_unlike_values(expected: Any, got: Any, note: str) -> None:
     found = compare_values("y", expected, got)
     assert (found.equal, found.note) == (False, note)
     assert compare_values("y", expected, expected).equal
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_distance_of_extreme_integers_warns_of_nothing(shape: tuple[int, ...]) -> None:
+    low, high = (np.full(shape, bound, np.int64) for bound in (-3, 5))
+    assert compare_values("y", low, high).max_abs == 8
+    low, high = (np.full(shape, bound, np.int64) for bound in (np.iinfo(np.int64).min, np.iinfo(np.int64).max))
+    assert compare_values("y", low, high).max_abs == 2.0**64
