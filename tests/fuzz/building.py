@@ -60,6 +60,8 @@ class World:
     random: Random
     opset: int
     ir_version: int
+    dynamic: bool
+    """Whether inputs have symbolic dimensions. No size is then stated of what is computed from them."""
     feeds: dict[str, Feed] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     """The symbolic dimensions, and what they are in the first run."""
@@ -224,7 +226,8 @@ class Graph:
         if not self.main:
             self.arguments.append((value, array, fixed))
             return value
-        dims = [self._symbol(size) if not fixed and self.maybe(0.25) else size for size in array.shape]
+        is_open = self.world.dynamic and not fixed
+        dims = [self._symbol(size) if is_open and self.maybe(0.4) else size for size in array.shape]
         self.inputs.append(helper.make_tensor_value_info(value.name, elem_type(dtype), dims))
         self.world.feeds[value.name] = Feed(dtype, dims, array, fixed)
         return value

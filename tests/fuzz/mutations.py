@@ -128,7 +128,9 @@ def _other_value(random: Random, field: Any, messages: list[Any]) -> Any:
     kind = field.cpp_type
     if kind == field.CPPTYPE_STRING:
         seen = [value for m in messages for f, value in m.ListFields() if f.type == field.type and not _is_repeated(f)]
-        seen += [value for m in messages if isinstance(m, onnx.NodeProto) for value in (*m.input, *m.output)] if field.type == 9 else []
+        seen += (
+            [value for m in messages if isinstance(m, onnx.NodeProto) for value in (*m.input, *m.output)] if field.type == 9 else []
+        )
         text = random.choice(seen) if seen and random.random() < 0.6 else random.choice(TEXTS)
         return text if isinstance(text, str) == (field.type == field.TYPE_STRING) else _converted(text)
     if kind in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):

@@ -62,7 +62,9 @@ def since(g: Graph, op_type: str) -> int:
     return schema.since_version
 
 
-def inferred(g: Graph, op_type: str, inputs: Sequence[Value], constants: dict[str, np.ndarray] | None = None, **attributes: Any) -> list[Value]:
+def inferred(
+    g: Graph, op_type: str, inputs: Sequence[Value], constants: dict[str, np.ndarray] | None = None, **attributes: Any
+) -> list[Value]:
     """Add a node with one output whose sizes onnx's own inference tells."""
     given = {key: value for key, value in attributes.items() if value is not None}
     node = helper.make_node(op_type, [value.name for value in inputs], ["y"], **given)
@@ -154,7 +156,9 @@ def split_to_sequence(g: Graph, op: str) -> None:
     shapes = [resized(x.shape, axis, size) for size in sizes]
     if keepdims == 0:
         shapes = [without(x.shape, [axis])] * dim
-    (sequence,) = g.node(op, inputs, [(x.dtype, shapes[0])], sequence=True, axis=axis if axis or g.maybe(0.5) else None, keepdims=keepdims)
+    (sequence,) = g.node(
+        op, inputs, [(x.dtype, shapes[0])], sequence=True, axis=axis if axis or g.maybe(0.5) else None, keepdims=keepdims
+    )
     if g.maybe(0.9):
         consume(g, sequence, shapes, axis if keepdims != 0 else None)
 
@@ -211,7 +215,9 @@ def softmax(g: Graph, op: str) -> None:
     g.node(op, [x], [(x.dtype, x.shape)], axis=axis)
 
 
-@operator(*(f"Reduce{kind}" for kind in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")), weight=4)
+@operator(
+    *(f"Reduce{kind}" for kind in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")), weight=4
+)
 def reduce(g: Graph, op: str) -> None:
     x = g.of(op, 1, fits=lambda value: 0 not in value.shape)
     keepdims = g.choose((None, 0, 1))
@@ -424,7 +430,9 @@ def concat(g: Graph, op: str) -> None:
     if since(g, op) < 4 and x.rank > 1 and g.maybe(0.5):
         axis = None
     at = 1 if axis is None else axis
-    others = [g.like(x.dtype, resized(x.shape, at, g.integer(1, 3) if g.maybe(0.5) else x.shape[at])) for _ in range(g.integer(0, 2))]
+    others = [
+        g.like(x.dtype, resized(x.shape, at, g.integer(1, 3) if g.maybe(0.5) else x.shape[at])) for _ in range(g.integer(0, 2))
+    ]
     whole = resized(x.shape, at, sum(part.shape[at] for part in (x, *others)))
     g.node(op, [x, *others], [(x.dtype, whole)], axis=axis)
 
@@ -441,12 +449,10 @@ def shape_of(g: Graph, op: str) -> None:
     if op == "Size":
         g.node(op, [x], [("int64", ())])
         return
-    part = {}
+    part, sizes = {}, x.shape
     if has_attribute(g, op, "start") and g.maybe(0.4):
-        part = {"start": g.integer(-x.rank, x.rank), "end": g.choose((None, g.integer(-x.rank, x.rank)))}
-    sizes = x.shape[part.get("start") or 0 :][: None if part.get("end") is None else None]
-    if part.get("end") is not None:
-        sizes = x.shape[part["start"] : part["end"]] if part["end"] else ()
+        start, end = g.integer(-x.rank, x.rank), g.choose((None, g.integer(-x.rank, x.rank)))
+        part, sizes = {"start": start, "end": end}, x.shape[start:end]
     g.node(op, [x], [("int64", (len(sizes),))], **part)
 
 
@@ -648,7 +654,12 @@ def clip(g: Graph, op: str) -> None:
 @operator("Resize", weight=3)
 def resize(g: Graph, op: str) -> None:
     version = since(g, op)
-    x = g.of(op, 3, shape=(1, 2, *([g.integer(2, 4)] * g.integer(1, 2))), fits=lambda v: 0 not in v.shape and v.dtype in ("float", "int32", "uint8", "int8"))
+    x = g.of(
+        op,
+        3,
+        shape=(1, 2, *([g.integer(2, 4)] * g.integer(1, 2))),
+        fits=lambda v: 0 not in v.shape and v.dtype in ("float", "int32", "uint8", "int8"),
+    )
     mode = g.choose((None, "nearest", "linear", *(("cubic",) if version >= 11 and x.rank == 4 else ())))
     factors = [1.0, 1.0, *(g.choose((0.5, 1.0, 2.0, 1.5)) for _ in x.shape[2:])]
     shape = [int(np.floor(size * factor)) for size, factor in zip(x.shape, factors, strict=True)]
@@ -658,7 +669,13 @@ def resize(g: Graph, op: str) -> None:
         g.node(op, [x, g.operand(factors, "float")], [(x.dtype, shape)], mode=mode)
         return
     attributes: dict[str, Any] = {"mode": mode}
-    transforms = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", *(("half_pixel_symmetric",) if version >= 19 else ()))
+    transforms = (
+        "half_pixel",
+        "asymmetric",
+        "align_corners",
+        "pytorch_half_pixel",
+        *(("half_pixel_symmetric",) if version >= 19 else ()),
+    )
     attributes["coordinate_transformation_mode"] = g.choose((None, *transforms))
     if mode in (None, "nearest"):
         attributes["nearest_mode"] = g.choose((None, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
@@ -697,7 +714,13 @@ def upsample(g: Graph, op: str) -> None:
 @operator("MaxPool", "AveragePool", "LpPool", weight=3)
 def pool(g: Graph, op: str) -> None:
     spatial = g.integer(1, 2)
-    x = g.of(op, 2 + spatial, 2 + spatial, shape=(1, 2, *(g.integer(4, 7) for _ in range(spatial))), fits=lambda v: v.dtype in ("float", "double") and 0 not in v.shape)
+    x = g.of(
+        op,
+        2 + spatial,
+        2 + spatial,
+        shape=(1, 2, *(g.integer(4, 7) for _ in range(spatial))),
+        fits=lambda v: v.dtype in ("float", "double") and 0 not in v.shape,
+    )
     kernel = [g.integer(1, 3) for _ in range(spatial)]
     attributes: dict[str, Any] = {"kernel_shape": kernel, "strides": g.choose((None, [g.integer(1, 2) for _ in kernel]))}
     if since(g, op) == 1 and op == "LpPool":
@@ -722,12 +745,21 @@ def global_pool(g: Graph, op: str) -> None:
 @operator("Conv", "ConvTranspose")
 def convolution(g: Graph, op: str) -> None:
     spatial = g.integer(1, 2)
-    x = g.of(op, 2 + spatial, 2 + spatial, shape=(1, 2, *(g.integer(3, 6) for _ in range(spatial))), fits=lambda v: v.dtype == "float" and 0 not in v.shape)
+    x = g.of(
+        op,
+        2 + spatial,
+        2 + spatial,
+        shape=(1, 2, *(g.integer(3, 6) for _ in range(spatial))),
+        fits=lambda v: v.dtype == "float" and 0 not in v.shape,
+    )
     kernel = [g.integer(1, 3) for _ in range(spatial)]
     channels = g.integer(1, 3)
     weights = g.like("float", ((channels, x.shape[1]) if op == "Conv" else (x.shape[1], channels)) + tuple(kernel))
     bias = [g.like("float", (channels,))] if g.maybe(0.4) else []
-    attributes: dict[str, Any] = {"kernel_shape": g.choose((None, kernel)), "strides": g.choose((None, [g.integer(1, 2) for _ in kernel]))}
+    attributes: dict[str, Any] = {
+        "kernel_shape": g.choose((None, kernel)),
+        "strides": g.choose((None, [g.integer(1, 2) for _ in kernel])),
+    }
     if g.maybe(0.3):
         attributes["auto_pad"] = g.choose(("SAME_UPPER", "SAME_LOWER", "VALID"))
     elif g.maybe(0.4):
@@ -813,7 +845,42 @@ def where(g: Graph, op: str) -> None:
     g.node(op, [condition, x, g.like(x.dtype, _smaller(g, x.shape))], [(x.dtype, x.shape)])
 
 
-UNARY = ["Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Floor", "Ceil", "Sign", "Round", "Erf", "LeakyRelu", "Elu", "Selu", "HardSigmoid", "HardSwish", "Mish", "Gelu", "Softplus", "Softsign", "Celu", "ThresholdedRelu", "Shrink", "Swish", "Reciprocal", "Sin", "Cos", "Atan", "Sinh", "Not", "BitwiseNot", "IsNaN", "IsInf"]
+UNARY = [
+    "Abs",
+    "Neg",
+    "Relu",
+    "Sigmoid",
+    "Tanh",
+    "Exp",
+    "Sqrt",
+    "Floor",
+    "Ceil",
+    "Sign",
+    "Round",
+    "Erf",
+    "LeakyRelu",
+    "Elu",
+    "Selu",
+    "HardSigmoid",
+    "HardSwish",
+    "Mish",
+    "Gelu",
+    "Softplus",
+    "Softsign",
+    "Celu",
+    "ThresholdedRelu",
+    "Shrink",
+    "Swish",
+    "Reciprocal",
+    "Sin",
+    "Cos",
+    "Atan",
+    "Sinh",
+    "Not",
+    "BitwiseNot",
+    "IsNaN",
+    "IsInf",
+]
 
 
 @operator(*UNARY, weight=5)
@@ -857,7 +924,11 @@ def dropout(g: Graph, op: str) -> None:
         attributes |= {"is_test": 1} if version < 7 else {}
         g.node(op, [x], outputs, **attributes)
         return
-    inputs: list[str | Value] = [x, g.operand(0.25, "float") if g.maybe(0.6) else "", g.operand(False, "bool") if g.maybe(0.3) else ""]
+    inputs: list[str | Value] = [
+        x,
+        g.operand(0.25, "float") if g.maybe(0.6) else "",
+        g.operand(False, "bool") if g.maybe(0.3) else "",
+    ]
     g.node(op, inputs, outputs, **({"seed": 1} if g.maybe(0.2) else {}))
 
 
@@ -974,7 +1045,11 @@ def grid_sample(g: Graph, op: str) -> None:
     x, grid = g.like("float", (1, 2, 3, 3)), g.constant(np.linspace(-1.2, 1.2, 16).reshape(1, 2, 4, 2), "float")
     old = since(g, op) < 20
     mode = g.choose((None, *(("bilinear", "nearest", "bicubic") if old else ("linear", "nearest", "cubic"))))
-    attributes = {"mode": mode, "padding_mode": g.choose((None, "zeros", "border", "reflection")), "align_corners": g.choose((None, 0, 1))}
+    attributes = {
+        "mode": mode,
+        "padding_mode": g.choose((None, "zeros", "border", "reflection")),
+        "align_corners": g.choose((None, 0, 1)),
+    }
     g.node(op, [x, grid], [("float", (1, 2, 2, 4))], **attributes)
 
 

@@ -44,7 +44,9 @@ class Case:
     def _resized(self, feed: Feed, sizes: dict[str, int]) -> np.ndarray:
         if all(isinstance(dim, int) for dim in feed.dims):
             return feed.array
-        return random_array(self.random, feed.dtype, tuple(sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in feed.dims))
+        return random_array(
+            self.random, feed.dtype, tuple(sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in feed.dims)
+        )
 
 
 def random_case(random: Random) -> Case:
@@ -52,7 +54,7 @@ def random_case(random: Random) -> Case:
     opset = random.randint(7, NEWEST) if random.random() < 0.85 else random.randint(1, 6)
     natural = helper.find_min_ir_version_for([helper.make_opsetid("", opset)], ignore_unknown=True)
     ir_version = max(natural, 3) if random.random() < 0.6 else random.randint(3, onnx.IR_VERSION)
-    world = World(random, opset, ir_version)
+    world = World(random, opset, ir_version, dynamic=random.random() < 0.6)
     graph = Graph(world, main=True)
     for _ in range(random.randint(1, 6)):
         random.choice(STEPS)(graph)
@@ -129,7 +131,9 @@ def loop(g: Graph) -> None:
     alike = [value for value in body.values if (value.dtype, value.shape, value.sequence) == (state.dtype, state.shape, False)]
     carried = _copied(body, g.choose(alike))
     condition = body.node("Identity", [inputs[1]], [("bool", ())])[0]
-    collected = [value for value in body.values if not value.sequence and value not in inputs and value not in (carried, condition)][-1:]
+    collected = [
+        value for value in body.values if not value.sequence and value not in inputs and value not in (carried, condition)
+    ][-1:]
     results = [condition, carried, *(_copied(body, value) for value in collected)]
     proto = _as_proto(body, results, g.world.fresh("loop"), inputs)
     outputs = [(state.dtype, state.shape), *((value.dtype, (trips, *value.shape)) for value in collected)]
@@ -165,7 +169,9 @@ def sequence_map(g: Graph) -> None:
     body = Graph(g.world, g, opset=g.opset)
     item = body.named("item", "float", (2, 3))
     result = body.node("Relu", [item], [("float", (2, 3))])[0]
-    (mapped,) = g.node("SequenceMap", [sequence], [("float", (2, 3))], sequence=True, body=_as_proto(body, [result], "each", [item]))
+    (mapped,) = g.node(
+        "SequenceMap", [sequence], [("float", (2, 3))], sequence=True, body=_as_proto(body, [result], "each", [item])
+    )
     g.node("ConcatFromSequence", [mapped], [("float", (2 * len(parts), 3))], axis=0)
 
 
@@ -187,7 +193,10 @@ def function(g: Graph) -> None:
     names = [value.name for value, _, _ in body.arguments]
     g.world.functions.append(helper.make_function("local", name, names, [v.name for v in outputs], body.nodes, imports))
     for _ in range(g.integer(1, 2)):
-        arguments = [g.given(array, v.dtype, fixed) if fixed or g.maybe(0.5) else g.like(v.dtype, v.shape) for v, array, fixed in body.arguments]
+        arguments = [
+            g.given(array, v.dtype, fixed) if fixed or g.maybe(0.5) else g.like(v.dtype, v.shape)
+            for v, array, fixed in body.arguments
+        ]
         g.node(name, arguments, [(value.dtype, value.shape) for value in outputs], domain="local")
 
 
@@ -204,8 +213,10 @@ def _type(value: Value, dims: list[int | str | None] | None) -> TypeProto:
 
 def _as_proto(g: Graph, results: list[Value], name: str, inputs: list[Value] | None = None) -> onnx.GraphProto:
     """A subgraph; what is not an output stays unused."""
-    given = [onnx.ValueInfoProto(name=value.name, type=_type(value, list(value.shape))) for value in inputs or ()]
-    outputs = [onnx.ValueInfoProto(name=value.name, type=_type(value, None if g.maybe(0.3) else list(value.shape))) for value in results]
+    given = [onnx.ValueInfoProto(name=value.name, type=_type(value, _stated(g, value))) for value in inputs or ()]
+    outputs = [
+        onnx.ValueInfoProto(name=value.name, type=_type(value, None if g.maybe(0.3) else _stated(g, value))) for value in results
+    ]
     return helper.make_graph(g.nodes, name, given, outputs, g.initializers)
 
 
@@ -227,9 +238,14 @@ def finished(g: Graph) -> onnx.ModelProto:
     return model
 
 
+def _stated(g: Graph, value: Value) -> list[int | str | None] | None:
+    """The sizes of a value between, where they are sure."""
+    return None if g.world.dynamic and value.rank else list(value.shape)
+
+
 def _declared(g: Graph, value: Value) -> list[int | str | None]:
     """What an output says of its sizes: only how many, or, where none is open, all."""
-    if g.world.sizes or g.maybe(0.3):
+    if g.world.dynamic or g.maybe(0.3):
         return [f"{value.name}_{axis}" if g.maybe(0.7) else None for axis in range(value.rank)]
     return list(value.shape)
 
@@ -243,7 +259,7 @@ def _annotate(g: Graph, model: onnx.ModelProto) -> None:
     for value in g.values:
         made = any(value.name in node.output for node in g.nodes)
         if made and value.name not in outputs and not value.sequence and g.maybe(0.1):
-            model.graph.value_info.add(name=value.name, type=_type(value, None if g.world.sizes else list(value.shape)))
+            model.graph.value_info.add(name=value.name, type=_type(value, _stated(g, value)))
 
 
 def _reads(node: onnx.NodeProto) -> set[str]:

@@ -163,7 +163,13 @@ def try_file(seed: object) -> Verdict:
     random = Random(repr(seed))
     data = mutated(random, random_case(random).model.SerializeToString())
     target = random.choice(("latest", "7", "11", "13", "18", str(random.randint(1, 25))))
-    arguments = ["-t", target, "m.onnx", "o.onnx", *random.choice((["-q"], ["-v"], ["--strict"], ["--external-data", "split:2000"]))]
+    arguments = [
+        "-t",
+        target,
+        "m.onnx",
+        "o.onnx",
+        *random.choice((["-q"], ["-v"], ["--strict"], ["--external-data", "split:2000"])),
+    ]
     verdict = judge_file(data, arguments)
     if verdict.kind in FINDINGS:
         verdict.files = {"m.onnx": data}
