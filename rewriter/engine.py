@@ -196,13 +196,14 @@ class Engine:
                 continue
             if op_type in untouched:
                 continue
-            route = self._route(op_type, scope.opset, target, not original)
+            form = transitions.form_opset(op_type, scope.opset)
+            route = self._route(op_type, form, target, not original)
             if route is None:
                 untouched.add(op_type)
                 continue
             if route.turns_down(proto, scope):
                 continue
-            node = Node(proto, scope, scope.opset, index if original else None)
+            node = Node(proto, scope, form, index if original else None)
             nodes = self._work(node, target)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))

@@ -38,6 +38,15 @@ def schema_at(op_type: str, opset: int) -> OpSchema | None:
         return None
 
 
+@cache
+def form_opset(op_type: str, opset: int) -> int:
+    """The opset in whose form nodes of `op_type` are in a model of `opset`: an older one where the operator is deprecated."""
+    schema = schema_at(op_type, opset)
+    if schema is None or not schema.deprecated or schema_at(op_type, schema.since_version - 1) is None:
+        return opset
+    return schema.since_version - 1
+
+
 @dataclass(frozen=True)
 class Transition:
     """One version step of an operator; `older` is None where `newer` is its first version."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import model, refusal, run
-from split_rewrite.rewriter import check, convert_version
+from split_rewrite.rewriter import convert_version
 
 
 def test_refuses_three_dimensions_at_opset_1():
@@ -28,13 +28,6 @@ def expected(x, scale, bias, groups):
 X = np.random.default_rng(2).normal(size=(2, 6, 3)).astype(np.float32)
 
 
-@pytest.fixture
-def deprecated_input(monkeypatch):
-    """onnx.checker refuses a model with a deprecated operator; the rule is for those that are there all the same."""
-    monkeypatch.setattr(check, "check_input", lambda model: None)
-
-
-@pytest.mark.usefixtures("deprecated_input")
 @pytest.mark.parametrize("given", ["input", "constant"])
 @pytest.mark.parametrize("channels", ["6", "C"])
 def test_up_one_scale_a_group_is_repeated(given, channels):
@@ -49,7 +42,6 @@ def test_up_one_scale_a_group_is_repeated(given, channels):
     np.testing.assert_allclose(run(result, feeds)[0], want, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.usefixtures("deprecated_input")
 def test_up_keeps_the_precision_of_the_data():
     text = "g (double[2,6,3] x, double[3] s, double[3] b) => (double[2,6,3] y) { y = GroupNormalization <num_groups=3> (x, s, b) }"
     node = convert_version(model(text, 18), 21).model.graph.node[-1]
