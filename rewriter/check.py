@@ -19,7 +19,7 @@ from .transitions import newest_opset, schema_at
 MOST_MISSING_PARTS = 4096
 """Parts that a Split may make beyond those that are its outputs: older opsets have to name every one."""
 _DEPRECATED = "is deprecated in domain_version"
-"""What onnx.checker says of GroupNormalization-18 or Upsample-10. Runtimes run them, and a conversion can be the cure."""
+"""What onnx.checker says of GroupNormalization-18 or Upsample-10. Such files exist, and a conversion is the cure."""
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
 """Nodes. A bigger input gets the structural check first, and shape inference only if the result does not pass."""
 
