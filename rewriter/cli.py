@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .tolerance import Tolerance
 
 PROGRAM = "split-rewrite"
-REPORT_FORMATS = (".json",)
+REPORT_FORMATS = (".json", ".html")
 LONGEST_LINE = 2000
 UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 
@@ -218,8 +218,9 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--report",
     multiple=True,
     type=_ReportFile(),
-    metavar="FILE.json|-",
-    help="Also say what was done, or why not, as JSON (see docs/report.md); - is standard output. Repeatable.",
+    metavar="FILE.json|FILE.html|-",
+    help="Also say what was done, or why not, as JSON (see docs/report.md) or as a page to look at; - is JSON on standard "
+    "output. Repeatable.",
 )
 @click.option(
     "--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one."
@@ -348,14 +349,16 @@ def _write_reports(
     if not paths:
         return
     from .document import dump, make_document, write
+    from .page import make_page
 
     status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
-    document = make_document(source, output, report, failure, status)
+    what = (source, output, report, failure, status)
     for path in paths:
+        text = make_page(*what) if path.endswith(".html") else dump(make_document(*what))
         if path == "-":
-            _say(dump(document))
+            _say(text)
         else:
-            write(document, path)
+            write(text, path)
 
 
 @contextmanager

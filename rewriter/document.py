@@ -41,11 +41,11 @@ def make_document(
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
         "tool": {"split-rewrite": version("split-rewrite"), "onnx": onnx.__version__},
-        "outcome": _outcome(report, error, destination),
+        "outcome": outcome(report, error, destination),
         "exit_status": exit_status,
         "message": "" if error is None else str(error),
-        "input": _file(source),
-        "output": None if destination is None or error is not None else _file(destination),
+        "input": file_facts(source),
+        "output": None if destination is None or error is not None else file_facts(destination),
         "blockers": [_blocker(blocker) for blocker in blockers],
         **({} if report is None else _done(report)),
     }
@@ -55,17 +55,17 @@ def dump(document: Document) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def write(document: Document, path: str) -> None:
-    """Write `document` to the file `path`, whole or not at all. Raises OSError."""
+def write(text: str, path: str) -> None:
+    """Write a report to the file `path`, whole or not at all. Raises OSError."""
     temporary = Path(f"{path}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(dump(document) + "\n", encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _outcome(report: Report | None, error: BaseException | None, destination: str | None) -> str:
+def outcome(report: Report | None, error: BaseException | None, destination: str | None) -> str:
     if error is None:
         if destination is not None:
             return "converted"
@@ -74,7 +74,7 @@ def _outcome(report: Report | None, error: BaseException | None, destination: st
     return names[error.exit_status] if isinstance(error, SplitRewriteError) else "failed"
 
 
-def _file(path: str) -> Document:
+def file_facts(path: str) -> Document:
     """Name, size in bytes and SHA-256 of a model file, None where it cannot be read. External data is not hashed."""
     try:
         with open(path, "rb") as file:
