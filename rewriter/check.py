@@ -41,6 +41,7 @@ def check_input(model: Model) -> None:
     full = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     try:
         check_calls(model.proto)
+        _check_elem_types(model.survey.graphs)
         with names_explained(model.survey.graphs):
             for scope in (model.main, *model.functions):
                 _check_scope(scope)
@@ -104,6 +105,19 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
 
 def _check(serialized: bytes, full: bool) -> None:
     onnx.checker.check_model(serialized, full_check=full)
+
+
+def _check_elem_types(graphs: list[GraphLike]) -> None:
+    """onnx lets types pass that it does not know, where it need not know them."""
+    known = set(TensorProto.DataType.values())
+    for graph in graphs:
+        if not isinstance(graph, onnx.GraphProto):
+            continue
+        types = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
+        types += [(value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.output)]
+        for name, elem_type in types:
+            if elem_type not in known:
+                raise InvalidModelError(f"the input is not a valid model: '{name}' is of an unknown element type, {elem_type}")
 
 
 @contextmanager

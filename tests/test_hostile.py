@@ -193,7 +193,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "dims-that-overflow-to-nothing": (with_initializer(TensorProto(name="w", dims=[2**32, 2**32], data_type=1, raw_data=b"")), "w"),
     "dims-that-are-negative": (with_initializer(TensorProto(name="w", dims=[-1], data_type=1, raw_data=b"1234")), "w"),
     "a-billion-elements-without-data": (with_initializer(TensorProto(name="w", dims=[BIG], data_type=1, raw_data=b"1234")), "w"),
-    "a-tensor-of-an-unknown-type": (with_initializer(TensorProto(name="w", dims=[1], data_type=999, raw_data=b"1234")), "type"),
+    "a-tensor-of-an-unknown-type": (with_initializer(TensorProto(name="w", dims=[1], data_type=999, raw_data=b"1234")), "unknown element type, 999"),
     "a-tensor-without-a-type": (with_initializer(TensorProto(name="w", dims=[1], raw_data=b"1234")), "data_type"),
     "sizes-that-overflow": (
         changed(SIZES, lambda m: m.graph.initializer[0].CopyFrom(TensorProto(name="s", dims=[2**62, 4], data_type=7, raw_data=bytes(16)))),
