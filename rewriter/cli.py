@@ -290,7 +290,8 @@ def command(source: str, destination: str | None, **given: Any) -> None:
     output = _only_destination(destination, given["output"], given["dry_run"])
     options, target = _options(source, given)
     try:
-        report = _run_job(source, output, target, given["compare"], options)
+        with _progress_bar(hidden=given["quiet"]):
+            report = _run_job(source, output, target, given["compare"], options)
     except Exception as error:
         _write_reports(given["report"], source, output, None, error)
         raise
@@ -299,6 +300,19 @@ def command(source: str, destination: str | None, **given: Any) -> None:
         _print_report(report, given["verbose"])
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
+
+
+@contextmanager
+def _progress_bar(hidden: bool) -> Iterator[None]:
+    """Shows what takes long, on a terminal."""
+    if hidden or not sys.stderr.isatty():
+        yield
+        return
+    from .bar import Bar
+    from .progress import listening
+
+    with Bar(sys.stderr) as bar, listening(bar.update):
+        yield
 
 
 def _only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:

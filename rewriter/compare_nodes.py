@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
+from . import progress
 from .compare import Comparison, Piece, Runtime, compare
 from .errors import InvalidModelError
 from .graph import Model, subgraphs
@@ -97,7 +98,9 @@ def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[st
     deadline = time.monotonic() + MAX_SECONDS
     pieces: list[Piece] = []
     runtimes: set[str] = set()
+    advance = progress.begin("comparing", len(groups))
     for number, group in enumerate(groups):
+        advance(1)
         if number >= MAX_PIECES:
             pieces.append(group.piece("not compared", f"only the first {MAX_PIECES:,} distinct changes are"))
         elif time.monotonic() > deadline:

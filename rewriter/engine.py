@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import onnx
 from onnx import NodeProto
 
-from . import cleanup, expansion, transitions, widening
+from . import cleanup, expansion, progress, transitions, widening
 from .errors import Blocker
 from .graph import GRAPH_HOLDERS, Model, Node, Scope
 from .rule import Left, Registry, Rule, Unconvertible
@@ -128,6 +128,9 @@ class _Step:
         return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
 
 
+NODES_A_STEP = 4096
+"""Of progress."""
+
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
@@ -188,7 +191,10 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         untouched: set[str] = set()
+        advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         for index, proto in enumerate(scope.graph.node):
+            if advance is not None and not index % NODES_A_STEP:
+                advance(NODES_A_STEP)
             op_type = proto.op_type
             if proto.domain:
                 if proto.attribute:

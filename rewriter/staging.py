@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from . import wire
+from . import progress, wire
 from .errors import InvalidModelError, SplitRewriteError
 from .layout import DataName, Layout, lay_out
 from .payload import Payload, model_file
@@ -20,6 +20,8 @@ from .reading import read
 from .skeleton import Skeleton
 
 _BUFFER = 1 << 20
+_KERNEL_COPY = 1 << 26
+_SHOWN = 1 << 28  # bytes whose copying may take a while
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 
 
@@ -273,6 +275,7 @@ def _write_piece(out: IO[bytes], source: wire.Source, piece: bytes | wire.Piece)
 
 def _copy_range(source: int, offset: int, length: int, out: int) -> None:
     copy = _copy_in_kernel if hasattr(os, "copy_file_range") else _copy_buffered
+    advance = progress.begin("copying", length) if length > _SHOWN else None
     while length:
         try:
             copied = copy(source, offset, length, out)
@@ -285,10 +288,12 @@ def _copy_range(source: int, offset: int, length: int, out: int) -> None:
             raise InvalidModelError("a data file became shorter while it was being copied")
         offset += copied
         length -= copied
+        if advance is not None:
+            advance(copied)
 
 
 def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
-    return os.copy_file_range(source, out, min(length, 1 << 30), offset)
+    return os.copy_file_range(source, out, min(length, _KERNEL_COPY), offset)
 
 
 def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:

@@ -1,0 +1,50 @@
+"""A progress bar for the terminal, for work that has taken more than two seconds."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+PATIENCE = 2.0
+"""Seconds that work may take without a bar."""
+
+
+class Bar:
+    """One bar after another: each kind of work gets its own, if it is not done by the time that one would be shown."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._begun = time.monotonic()
+        self._what = ""
+        self._shown: ProgressBar[Any] | None = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._close()
+
+    def update(self, what: str, done: int, total: int) -> None:
+        """A `progress.Listener`."""
+        if what != self._what or done == 0:
+            self._close()
+            self._what = what
+        if done >= total or time.monotonic() - self._begun < PATIENCE:
+            if done >= total:
+                self._close()
+            return
+        if self._shown is None:
+            self._shown = click.progressbar(length=total, label=what, file=self._stream)
+            self._shown.__enter__()
+        self._shown.update(done - self._shown.pos)
+
+    def _close(self) -> None:
+        if self._shown is not None:
+            self._shown.__exit__(None, None, None)
+            self._shown = None
