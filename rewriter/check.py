@@ -128,7 +128,7 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
     """
     try:
         yield
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, UnicodeDecodeError):
         names = (name for graph in graphs for node in graph.node for name in (*node.input, *node.output, node.name))
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is None:

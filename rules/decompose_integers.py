@@ -161,7 +161,10 @@ def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
         high = _weighted_sum(node, high, [weight // 2**32 for weight in weights[32:]])
         return node.before("Add", [low, node.before("Mul", [high, int64(node, 2**32, "half")], what="high")], what="sum")
     weighted = node.before("Mul", [bits, int64(node, weights, "weights")], what="weighted")
-    return node.before("ReduceSum", [weighted, int64(node, [-1], "last")], what="sum", keepdims=0)
+    shape = node.output_shape()
+    # onnxruntime does not reduce an empty tensor along an axis that counts from the back.
+    last = -1 if shape is None else len(shape)
+    return node.before("ReduceSum", [weighted, int64(node, [last], "last")], what="sum", keepdims=0)
 
 
 def _part(node: Node, bits: str, start: int, end: int) -> str:

@@ -223,7 +223,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "attribute-of-an-unknown-type": (unknown_attribute_type, "'type' of 'attr'"),
     "attribute-of-no-type": (changed(SPLIT, typed(AttributeProto.UNDEFINED)), "num_outputs"),
     "attribute-of-another-type": (changed(SPLIT, typed(AttributeProto.TENSOR)), "num_outputs"),
-    "name-that-is-not-utf-8": (replaced("g (float[4] xxxx) => (float[4] y) {y = Relu(xxxx)}", b"xxxx", b"\xff\xfe\xfd\xfc"), "UTF-8"),
+    "name-that-is-not-utf-8": (replaced(SPLIT.replace("(x)", "(xxxx)").replace("[4] x", "[N] xxxx"), b"xxxx", b"\xff\xfe\xfd\xfc"), "UTF-8"),
     "operator-that-is-not-utf-8": (replaced(RELU, b"Relu", b"\xff\xfe\xfd\xfc"), "UTF-8"),
     "an-input-without-a-name": (changed(RELU, lambda m: setattr(m.graph.input[0], "name", "")), "name"),
     "an-initializer-without-a-name": (with_initializer(TensorProto(dims=[1], data_type=1, raw_data=b"1234")), "name"),
