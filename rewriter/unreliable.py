@@ -25,6 +25,10 @@ def _has_position(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 2 and node.input[2] != ""
 
 
+def _always(_node: onnx.NodeProto, _opset: int) -> bool:
+    return True
+
+
 def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
     return lambda _node, declared: declared < opset
 
@@ -60,6 +64,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
         "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
+        **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }

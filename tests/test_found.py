@@ -1,0 +1,158 @@
+"""What fuzzing found: each model here was once converted wrongly, to no valid model, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import helpers
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from split_rewrite.rewriter import check_convertible, convert_version
+from split_rewrite.rewriter.compare import compare
+from split_rewrite.rewriter.folding import evaluate
+from split_rewrite.rewriter.inference import infer_node
+from split_rewrite.rewriter.isolate import run_isolated
+from split_rewrite.rewriter.runner import Failure
+from split_rewrite.rewriter.unreliable import known_defects
+from split_rewrite.rewriter.worker import Worker
+
+LOOP = "l = Loop(n, , x) <body = b (int64 i, bool k, float[N] v) => (bool c, float[N] w) {c = Identity(k)\n w = Add(v, x)}>"
+REFUSED = {
+    "cast-in-a-function-below-6": (
+        '<ir_version: 8, opset_import: ["" : 14, "f" : 1]> g (float[3] x) => (int64[3] y) {y = f.f(x)}\n'
+        '<domain: "f", opset_import: ["" : 14]> f (x) => (y) {c = Cast<to = 7>(x)\n y = Identity(c)}',
+        3,
+        "onnx cannot check a function with a Cast before opset 6",
+    ),
+    "tile-of-integers-below-6": ("g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}", 4, "floating-point numbers only"),
+}
+CONVERTED = {
+    "boolean-constant-folded-in-a-branch": (
+        "g (bool c) => (bool[2] y) {y = If(c) <then_branch = t () => (bool[2] p) <bool a = {0}, int64[1] n = {2}> {p = Expand(a, n)}, "
+        "else_branch = e () => (bool[2] q) <bool[2] b = {1, 0}> {q = Identity(b)}>}",
+        8,
+        5,
+    ),
+    "cast-that-something-reads-below-6": ("g (float[3] x) => (int64[3] y) {c = Cast<to = 7>(x)\n y = Identity(c)}", 9, 3),
+    "squeeze-of-axes-out-of-order": ("g (float[1,N,1] x) => (float[N] y) <int64[2] a = {2, 0}> {y = Squeeze(x, a)}", 13, 4),
+    "squeeze-of-axes-from-both-ends": ("g (float[1,N,1] x) => (float[N] y) <int64[2] a = {-1, 0}> {y = Squeeze(x, a)}", 13, 12),
+    "split-of-a-constant-that-is-empty-in-front": (
+        "g () => (float[0,2] a, float[0,3] b) <float[0,5] c = {}> {a, b = Split<axis = 1, split = [2, 3]>(c)}",
+        11,
+        13,
+    ),
+    "mask-of-a-dropout-that-nobody-reads": (
+        "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "
+        "else_branch = e () => (float[3] q) {q = Identity(x)}>}",
+        14,
+        11,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "target", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(text: str, target: int, message: str) -> None:
+    assert message in helpers.refusal(helpers.model(text, 14), target)
+
+
+@pytest.mark.parametrize(("text", "opset", "target"), CONVERTED.values(), ids=CONVERTED)
+def test_converted(tmp_path: Path, text: str, opset: int, target: int) -> None:
+    proto = helpers.model(text, opset)
+    result = convert_version(proto, target).model
+    onnx.save(proto, tmp_path / "a.onnx")
+    onnx.save(result, tmp_path / "b.onnx")
+    found = compare(tmp_path / "a.onnx", tmp_path / "b.onnx")
+    assert found.status == "equal" or (target < 7 and found.status == "not compared"), found.reason
+
+
+def test_a_mask_that_nobody_reads_goes() -> None:
+    proto = helpers.model(CONVERTED["mask-of-a-dropout-that-nobody-reads"][0], 14)
+    graph = convert_version(proto, 11).model.graph
+    branches = [attribute.g for node in graph.node for attribute in node.attribute]
+    assert [list(node.output) for branch in branches for node in branch.node if node.op_type == "Dropout"] == [["p"]]
+
+
+def test_axes_that_are_computed_and_leave_nothing() -> None:
+    proto = helpers.model("g (float[1,1] x, int64[2] a) => (float y) {y = Squeeze(x, a)}", 13)
+    helpers.assert_same(proto, 9, {"x": np.ones((1, 1), np.float32), "a": np.array([1, 0])})
+
+
+def test_bits_of_nothing() -> None:
+    """onnxruntime does not reduce an empty tensor along a negative axis."""
+    proto = helpers.model("g (int32[N,1] x) => (int32[N,1] y) {y = BitwiseOr(x, x)}", 18)
+    helpers.assert_same(proto, 17, {"x": np.zeros((0, 1), np.int32)})
+
+
+def test_a_loop_that_captures_is_not_inferred_alone() -> None:
+    """onnx died of it."""
+    loop = helpers.model(f"g (int64 n, float[N] x) => (float[N] l) {{{LOOP}}}", 11).graph.node[0]
+    float_n = helper.make_tensor_type_proto(TensorProto.FLOAT, [3])
+    types = {"n": helper.make_tensor_type_proto(TensorProto.INT64, []), "x": float_n}
+    assert run_isolated(infer_node, loop, 11, types, {}, 8) == {}
+
+
+def test_a_loop_on_the_way_to_a_shape() -> None:
+    text = f"g (int64 n, float[N] x) => (float[A,B] y) {{{LOOP}\n s = Shape(l)\n t = Reshape(l, s)\n y = Flatten<axis = -1>(t)}}"
+    run_isolated(check_convertible, helpers.model(text, 11), 9)
+
+
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Equal", "Min"])
+def test_folding_makes_nothing_large(operator: str) -> None:
+    wide, high = np.ones((1, 65_536), np.int64), np.ones((65_536, 1), np.int64)
+    assert evaluate(helper.make_node(operator, ["a", "b"], ["c"]), [wide, high]) is None
+
+
+def test_folding_gathers_nothing_large() -> None:
+    node = helper.make_node("Gather", ["a", "b"], ["c"])
+    assert evaluate(node, [np.ones((1, 65_536), np.int64), np.zeros(65_536, np.int64)]) is None
+
+
+# What a runtime computes wrongly: model, inputs, and what the specification says. A row goes when the runtime is right.
+DEFECTS = {
+    "insert-at-the-end": (
+        "g (float[1] x, float[1] y) => (float[1] z) <int64 one = {1}> {s = SequenceConstruct(x)\n t = SequenceInsert(s, y, one)\n z = SequenceAt(t, one)}",
+        13,
+        {"x": [1], "y": [2]},
+        [2],
+    ),
+    "normalization-that-does-not-train": (
+        "g (float[1,1] x) => (float[1,1] y) <float[1] one = {1}, float[1] zero = {0}> {y = BatchNormalization<epsilon = 0.0>(x, one, zero, zero, one)}",
+        9,
+        {"x": [[3]]},
+        [[3]],
+    ),
+    "padding-that-does-not-count": (
+        "g (float[1,1,2] x) => (float[1,1,2] y) {y = AveragePool<kernel_shape = [2], pads = [1, 0]>(x)}",
+        6,
+        {"x": [[[4, 8]]]},
+        [[[4, 6]]],
+    ),
+    "axes-out-of-order": ("g (float[2] x) => (float[1,1,2] y) {y = Unsqueeze<axes = [1, 0]>(x)}", 7, {"x": [1, 2]}, [[[1, 2]]]),
+    "rounding-before-the-zero-point": (
+        "g (float[1] x) => (uint8[1,1] y) <uint8[1,1] a = {39}, uint8[1,1] b = {1}, float s = {1}, float h = {0.5}, uint8 z = {0}, uint8 o = {1}> "
+        "{y = QLinearMatMul(a, s, z, b, h, z, s, o)}",
+        13,
+        {"x": [1]},
+        [[21]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "opset", "inputs", "expected"), DEFECTS.values(), ids=DEFECTS)
+def test_a_runtime_that_is_wrong_is_not_believed(text: str, opset: int, inputs: dict[str, list[float]], expected: list[float]) -> None:
+    proto = helpers.model(text, opset, ir_version=7)
+    values = helpers.run(proto, {name: np.array(value, np.float32) for name, value in inputs.items()}, "onnx.reference")
+    assert not np.array_equal(values[0], expected)
+    assert "onnx.reference" in known_defects(proto)
+
+
+def test_onnxruntime_rejects_its_own_work_before_opset_7(tmp_path: Path) -> None:
+    """It puts Casts of opset 6 around operators that it has no float16 kernels for."""
+    proto = helpers.model("g (float16[1,8,1,1] x) => (float16[1,2,2,2] y) {y = DepthToSpace<blocksize = 2>(x)}", 2, ir_version=3)
+    onnx.save(proto, tmp_path / "m.onnx")
+    with Worker() as worker:
+        failure = worker.run(tmp_path / "m.onnx", {"x": np.ones((1, 8, 1, 1), np.float16)})
+    assert isinstance(failure, Failure)
+    assert not failure.certain
