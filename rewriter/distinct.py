@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -52,7 +52,7 @@ def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
     for group in scopes.values():
         graph = _Graph(group[0].scope)
         for before, after in _connected(group, graph, made):
-            key, structure = _signature(before, after)
+            key, structure = _signature(before, after, graph.scope.model.aliases)
             if key not in found:
                 constants, renamed = graph.constants([*before, *after]), _renamed(before, graph.scope)
                 found[key] = DistinctRewrite(graph.scope, before, after, constants, renamed, structure)
@@ -172,7 +172,7 @@ def _settled(node: NodeProto, scope: Scope) -> NodeProto:
     return settled
 
 
-def _signature(before: list[NodeProto], after: list[NodeProto]) -> tuple[Hashable, Hashable]:
+def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping[str, str]) -> tuple[Hashable, Hashable]:
     """What is the same for equal rewrites: with their attributes, and without."""
     names: list[str] = []
     operators: list[Hashable] = []
@@ -184,14 +184,22 @@ def _signature(before: list[NodeProto], after: list[NodeProto]) -> tuple[Hashabl
         names += node.output
         operators.append(len(names))
         attributes.append([_attribute_key(attribute) for attribute in node.attribute])
-    structure = (len(before), *operators, _pattern(names))
+    structure = (len(before), *operators, _pattern(names, aliases))
     return (structure, tuple(map(tuple, attributes))), structure
 
 
-def _pattern(names: list[str]) -> tuple[int, ...]:
-    """Each name as the place where it was first: which of them are equal, and nothing else."""
+def _pattern(names: list[str], aliases: Mapping[str, str]) -> tuple[int, ...]:
+    """Each name as the place where it was first: which of them are the same value, and nothing else."""
     first: dict[str, int] = {"": -1}
+    if aliases and not aliases.keys().isdisjoint(names):
+        names = [_resolved(name, aliases) for name in names]
     return tuple([first.setdefault(name, place) for place, name in enumerate(names)])
+
+
+def _resolved(name: str, aliases: Mapping[str, str]) -> str:
+    while name in aliases:
+        name = aliases[name]
+    return name
 
 
 def _attribute_key(attribute: AttributeProto) -> Hashable:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 
@@ -43,19 +44,26 @@ def is_drawable(nodes: Sequence[NodeProto]) -> bool:
     return len(nodes) <= MAX_NODES
 
 
-def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> str:
-    """`nodes`, in topological order, as an SVG element. `name` is an id that nothing else on the page has."""
+class Drawing(NamedTuple):
+    svg: str
+    width: float
+    """In pixels."""
+
+
+def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> Drawing:
+    """`nodes`, in topological order, as an SVG element. `name` is the start of ids that nothing else on the page has."""
     boxes, edges = _boxes(nodes, values)
     layout = place([box.size for box in boxes], edges)
     routes = "".join(map(_route, layout.routes))
     shapes = "".join(map(_shape, boxes, layout.centers))
     width, height = layout.size
     description = "; ".join(_sentence(node) for node in nodes) or "no node"
-    return (
+    svg = (
         f'<svg class="graph" role="img" aria-labelledby="{name}-t {name}-d" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}"><title id="{name}-t">{escape(title)}</title>'
         f'<desc id="{name}-d">{escape(visible(description, 600))}</desc><g class="edge">{routes}</g>{shapes}</svg>'
     )
+    return Drawing(svg, width)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ MAX_SHOWN = 120
 """Distinct rewrites that are shown at all."""
 MAX_WRITTEN = 200_000
 """Characters of text forms after which no further one is shown."""
+HALF_WIDTH = 480
+"""Pixels of a drawing that fits beside another one."""
 MAX_ROWS = 100
 """Rows of a table."""
 MAX_NAMES = 12
@@ -284,22 +286,33 @@ def _summary(nodes: Sequence[NodeProto]) -> str:
 
 
 def _panels(rewrite: DistinctRewrite, label: str) -> str:
-    sides = [("before", rewrite.before), ("after", rewrite.after)]
-    return f'<div class="panels">{"".join(_panel(side, nodes, rewrite, label) for side, nodes in sides)}</div>'
-
-
-def _panel(side: str, nodes: list[NodeProto], rewrite: DistinctRewrite, label: str) -> str:
-    caption = f"<figcaption>{side.capitalize()}</figcaption>"
-    if not nodes:
-        gone = "No node: what read the outputs reads another value now."
-        return f'<figure class="{side}">{caption}<p class="nothing">{gone}</p></figure>'
-    title = f"{side.capitalize()}: {_summary(nodes)}"
-    values = Values(rewrite.scope, rewrite.constants, rewrite.renamed if side == "after" else {})
-    svg = draw(nodes, values, title, f"{label}{side[0]}")
-    return (
-        f'<figure class="{side}">{caption}<div class="scroll" tabindex="0" role="group" '
-        f'aria-label="{_text(title)}">{svg}</div></figure>'
+    before, after = Values(rewrite.scope, rewrite.constants, {}), Values(rewrite.scope, rewrite.constants, rewrite.renamed)
+    sides = (("before", rewrite.before, before), ("after", rewrite.after, after))
+    drawings = [(side, nodes, draw(nodes, values, _side_title(side, nodes), f"{label}{side}")) for side, nodes, values in sides]
+    fit = all(drawing.width <= HALF_WIDTH for _, _, drawing in drawings)
+    panels = "".join(
+        _panel(side, _scrolled(side, nodes, drawing.svg) if nodes else _gone(rewrite)) for side, nodes, drawing in drawings
     )
+    return f'<div class="panels{"" if fit else " stacked"}">{panels}</div>'
+
+
+def _side_title(side: str, nodes: Sequence[NodeProto]) -> str:
+    return f"{side.capitalize()}: {_summary(nodes)}"
+
+
+def _panel(side: str, body: str) -> str:
+    return f'<figure class="{side}"><figcaption>{side.capitalize()}</figcaption>{body}</figure>'
+
+
+def _scrolled(side: str, nodes: Sequence[NodeProto], svg: str) -> str:
+    label = _text(_side_title(side, nodes))
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="{label}">{svg}</div>'
+
+
+def _gone(rewrite: DistinctRewrite) -> str:
+    now = ", ".join(map(_name, list(rewrite.renamed)[:MAX_NAMES]))
+    text = f"No node: what read the outputs reads {now} now." if now else "No node: nothing reads the outputs any more."
+    return f'<p class="nothing">{text}</p>'
 
 
 def _words(rewrite: DistinctRewrite) -> str:

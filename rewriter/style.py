@@ -48,6 +48,7 @@ code, .mono { font-family: var(--mono); font-size: 0.88em; }
 .count { color: var(--muted); font-size: 13.5px; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1px;
   background: var(--line); border-top: 1px solid var(--line); }
+.panels.stacked { grid-template-columns: minmax(0, 1fr); }
 figure { margin: 0; background: var(--card); padding: 10px 18px 18px; min-width: 0; display: flex; flex-direction: column; }
 figcaption { font-size: 11.5px; font-weight: 650; letter-spacing: 0.08em; text-transform: uppercase; color: var(--muted);
   margin-bottom: 6px; }

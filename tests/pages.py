@@ -10,18 +10,18 @@ from onnx import TensorProto, helper
 from split_rewrite.rewriter import cli
 
 HOSTILE = "</svg><script>alert('&')</script>\x07\u202e\n"
-UNEVEN = "g (float[7] x) => (float[3] a, float[3] b, float[1] c) {[cut] a, b, c = Split<num_outputs = 3>(x)}"
-STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {[one] a = StringConcat(x, x) [two] b = StringConcat(a, x)}"
+UNEVEN = "g (float[7] x) => (float[3] a, float[3] b, float[1] c) {a, b, c = Split<num_outputs = 3>(x)}"
+STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {a = StringConcat(x, x) b = StringConcat(a, x)}"
 SEQUENCE = """g (float[7] x) => (float[M] first, float[N] last) <int64 size = {3}, int64 zero = {0}, int64 minus = {-1}> {
-    [parts] s = SplitToSequence<axis = 0>(x, size) [take] head = SequenceAt(s, zero) [end] tail = SequenceAt(s, minus)
+    s = SplitToSequence<axis = 0>(x, size) head = SequenceAt(s, zero) tail = SequenceAt(s, minus)
     first = Relu(head) last = Relu(tail)}"""
 WIDE = """g (float[40] x) => (float[40] y) {
     a, b, c, d, e, f, g, h, i, j = Split<num_outputs = 10>(x) y = Concat<axis = 0>(j, i, h, g, f, e, d, c, b, a)}"""
 UNTOUCHED = "g (float[7] x) => (float[7] y) {y = Relu(x)}"
 BRANCHES = """g (bool c, float[7] x) => (float[3] y) {
     y = If(c) <
-        then_branch = t () => (float[3] u) {[in_then] u, v, w = Split<num_outputs = 3>(x)},
-        else_branch = e () => (float[3] p) {[in_else] q, p, r = Split<num_outputs = 3>(x)}>}"""
+        then_branch = t () => (float[3] u) {u, v, w = Split<num_outputs = 3>(x)},
+        else_branch = e () => (float[3] p) {q, p, r = Split<num_outputs = 3>(x)}>}"""
 
 
 def hostile_model() -> onnx.ModelProto:
