@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
-from onnx import NodeProto, printer
+from onnx import GraphProto, NodeProto, printer
 
 from .errors import Blocker, SplitRewriteError, UnconvertibleError
 
@@ -133,7 +133,8 @@ def original_node(rewrite: Rewrite) -> NodeProto:
 
 def node_text(node: NodeProto) -> str:
     """`node` in ONNX's text form, cut where it is long."""
-    text = " ".join(printer.to_text(node).split())
+    graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
+    text = " ".join(graph.partition("{")[2].rpartition("}")[0].split())
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " …"
 
 
