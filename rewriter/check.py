@@ -41,7 +41,7 @@ def check_input(model: Model) -> None:
     full = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     try:
         check_calls(model.proto)
-        _check_elem_types(model.survey.graphs)
+        _check_values(model.survey.graphs)
         with names_explained(model.survey.graphs):
             for scope in (model.main, *model.functions):
                 _check_scope(scope)
@@ -107,17 +107,26 @@ def _check(serialized: bytes, full: bool) -> None:
     onnx.checker.check_model(serialized, full_check=full)
 
 
-def _check_elem_types(graphs: list[GraphLike]) -> None:
-    """onnx lets types pass that it does not know, where it need not know them."""
+def _check_values(graphs: list[GraphLike]) -> None:
+    """onnx lets types pass that it does not know, where it need not know them, and protobuf names that are no text."""
     known = set(TensorProto.DataType.values())
     for graph in graphs:
         if not isinstance(graph, onnx.GraphProto):
             continue
+        for value in (*graph.input, *graph.output):
+            _require_text(value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
         types = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
         types += [(value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.output)]
         for name, elem_type in types:
             if elem_type not in known:
                 raise InvalidModelError(f"the input is not a valid model: '{name}' is of an unknown element type, {elem_type}")
+
+
+def _require_text(*names: str) -> None:
+    """protobuf hands out a string that is not valid UTF-8 as bytes. Raises InvalidModelError for one."""
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise InvalidModelError(f"the input is not a valid model: the name {wrong!r} is not valid UTF-8") from None
 
 
 @contextmanager
@@ -129,11 +138,8 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError, UnicodeDecodeError):
-        names = (name for graph in graphs for node in graph.node for name in (*node.input, *node.output, node.name))
-        wrong = next((name for name in names if not isinstance(name, str)), None)
-        if wrong is None:
-            raise
-        raise InvalidModelError(f"the input is not a valid model: the name {wrong!r} is not valid UTF-8") from None
+        _require_text(*(name for graph in graphs for node in graph.node for name in (*node.input, *node.output, node.name)))
+        raise
 
 
 def _check_scope(scope: Scope) -> None:

@@ -224,6 +224,11 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "attribute-of-no-type": (changed(SPLIT, typed(AttributeProto.UNDEFINED)), "num_outputs"),
     "attribute-of-another-type": (changed(SPLIT, typed(AttributeProto.TENSOR)), "num_outputs"),
     "name-that-is-not-utf-8": (replaced(SPLIT.replace("(x)", "(xxxx)").replace("[4] x", "[N] xxxx"), b"xxxx", b"\xff\xfe\xfd\xfc"), "UTF-8"),
+    "dimension-that-is-not-utf-8": (replaced("g (float[dddd] x) => (float[A] y) {y = Relu(x)}", b"dddd", b"\xff\xfe\xfd\xfc"), "UTF-8"),
+    "name-between-that-is-not-utf-8": (
+        replaced("g (float[N] x) => (float[A] a, float[B] b) {tttt = Relu(x)\n a, b = Split<num_outputs = 2>(tttt)}", b"tttt", b"\xff\xfe\xfd\xfc"),
+        "UTF-8",
+    ),
     "operator-that-is-not-utf-8": (replaced(RELU, b"Relu", b"\xff\xfe\xfd\xfc"), "UTF-8"),
     "an-input-without-a-name": (changed(RELU, lambda m: setattr(m.graph.input[0], "name", "")), "name"),
     "an-initializer-without-a-name": (with_initializer(TensorProto(dims=[1], data_type=1, raw_data=b"1234")), "name"),
@@ -332,7 +337,7 @@ ANSWERED: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "a-node-name-of-5-megabytes": (with_node(SPLIT, name="n" * 5_000_000), 0, ""),
     "a-doc-string-of-20-megabytes": (changed(SPLIT, lambda m: setattr(m, "doc_string", "d" * 20_000_000)), 0, ""),
     "names-that-nobody-touches-and-are-not-utf-8": (
-        replaced("g (float[4] xxxx) => (float[4] y) {y = Relu(xxxx)}", b"xxxx", b"\xff\xfe\xfd\xfc"),
+        replaced("g (float[4] x) => (float[4] y) {aaaa = Relu(x)\n y = Relu(aaaa)}", b"aaaa", b"\xff\xfe\xfd\xfc"),
         0,
         "",
     ),
