@@ -335,7 +335,7 @@ class Scope:
 
     def _evaluate_with_operands(self, name: str) -> None:
         """Operands come first, without recursion: what a value is computed from may be thousands of nodes long."""
-        pending = [(self, name, False)]
+        pending: list[tuple[Scope, str, bool]] = [(self, name, False)]
         while pending:
             scope, name, is_ready = pending.pop()
             if is_ready:

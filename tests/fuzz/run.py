@@ -111,8 +111,9 @@ class Tally:
         elif verdict.back:
             outcome = f"{verdict.kind}; and back: {verdict.back}"
         self.outcomes[kind][outcome] += 1
-        if outcome.split(";")[0] in ("not compared", "refused", "discarded"):
-            self.reasons.setdefault(outcome.split(";")[0], Counter())[_gist(verdict.reason)] += 1
+        first = outcome.partition(";")[0]
+        if first not in ("equal", "converted", "unusable"):
+            self.reasons.setdefault(f"{kind}s, {first}", Counter())[_gist(verdict.reason)] += 1
 
     def _save(self, name: str, kind: str, index: int, outcome: str, verdict: Verdict) -> None:
         folder = self._out / name
@@ -141,9 +142,11 @@ class Tally:
 
 
 def _gist(reason: str) -> str:
-    """The last line of a traceback, the first of anything else, without names, so that equal reasons are counted together."""
-    lines = [line for line in reason.splitlines() if line.strip()] or [""]
+    """The last line of a traceback, the first blocker, the first line of anything else; without numbers, so that equal reasons are counted together."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()] or [""]
     line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    if "in the way" in line and len(lines) > 1:
+        line = lines[1]
     return "".join("#" if char.isdigit() else char for char in line)[:160]
 
 
