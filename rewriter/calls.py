@@ -31,10 +31,14 @@ class _Extent(NamedTuple):
 
 
 def check_calls(model: onnx.ModelProto) -> None:
-    """Raises InvalidModelError where the local functions call themselves, or each other too deep or too often."""
+    """Raises InvalidModelError where local functions share a name, call themselves, or each other too deep or too often."""
     names = {(function.domain, function.name) for function in model.functions}
     if not names:
         return
+    signatures = Counter((f.domain, f.name, getattr(f, "overload", "")) for f in model.functions)
+    (_, name, _), count = signatures.most_common(1)[0]
+    if count > 1:
+        raise InvalidModelError(f"there are {count} functions '{name}'")
     calls = {(function.domain, function.name): _calls(function.node, names) for function in model.functions}
     extents: dict[Name, _Extent] = {}
     for name in calls:

@@ -115,6 +115,9 @@ def _check_values(graphs: list[GraphLike]) -> None:
             continue
         for value in (*graph.input, *graph.output):
             _require_text(value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
+        for tensor in graph.initializer:
+            if min(tensor.dims, default=0) < 0:
+                raise InvalidModelError(f"the input is not a valid model: the shape of '{tensor.name}' is {list(tensor.dims)}")
         types = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
         types += [(value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.output)]
         for name, elem_type in types:

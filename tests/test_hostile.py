@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import onnx
 import pytest
 from helpers import model
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
@@ -252,8 +253,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_in_one_line(folder: Path, make: Callable[[], bytes], message: str) -> None:
+UNSEEN_BY_AN_OLD_ONNX = {"dims-that-overflow-to-nothing", "a-billion-elements-without-data"}
+"""Initializers that nothing reads, and whose data does not fit: the checker looks at them from onnx 1.18 on."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_in_one_line(folder: Path, name: str) -> None:
+    if name in UNSEEN_BY_AN_OLD_ONNX and onnx.__version__.startswith("1.17."):
+        pytest.skip("this onnx does not look at it")
+    make, message = REFUSED[name]
     (folder / "m.onnx").write_bytes(make())
     before = contents(folder)
     status, out, err = command_line(folder, "m.onnx", "o.onnx", "-t", "13")
