@@ -41,6 +41,10 @@ def _broadcasts_from_axis(node: onnx.NodeProto, opset: int) -> bool:
     return opset < 7 and any(attribute.name == "axis" for attribute in node.attribute)
 
 
+def _adds_without_broadcast(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 7 and _attribute(node, "broadcast", 0) == 0
+
+
 def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
     axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
     return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
@@ -62,6 +66,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
         "RoiAlign": _ROI_ALIGN,
         "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
+        "Gemm": (_adds_without_broadcast, "does not add the third input of Gemm below opset 7"),
         "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),

@@ -124,6 +124,9 @@ DEFECTS = {
         {"x": [[[4, 8]]]},
         [[[4, 6]]],
     ),
+    "sum-without-broadcast": (
+        "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[5]]
+    ),
     "axes-out-of-order": ("g (float[2] x) => (float[1,1,2] y) {y = Unsqueeze<axes = [1, 0]>(x)}", 7, {"x": [1, 2]}, [[[1, 2]]]),
     "rounding-before-the-zero-point": (
         "g (float[1] x) => (uint8[1,1] y) <uint8[1,1] a = {39}, uint8[1,1] b = {1}, float s = {1}, float h = {0.5}, uint8 z = {0}, uint8 o = {1}> "
