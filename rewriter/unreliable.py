@@ -66,7 +66,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
         "RoiAlign": _ROI_ALIGN,
         "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
-        "Gemm": (_adds_without_broadcast, "does not add the third input of Gemm below opset 7"),
+        "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
         "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),

@@ -125,7 +125,7 @@ DEFECTS = {
         [[[4, 6]]],
     ),
     "sum-without-broadcast": (
-        "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[5]]
+        "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[4.5]]
     ),
     "axes-out-of-order": ("g (float[2] x) => (float[1,1,2] y) {y = Unsqueeze<axes = [1, 0]>(x)}", 7, {"x": [1, 2]}, [[[1, 2]]]),
     "rounding-before-the-zero-point": (
