@@ -145,7 +145,6 @@ PARAMETERS: dict[str, tuple[int, ...]] = {
     "Pad": (1, 2, 3),
     "Reshape": (1,),
     "Resize": (1, 2, 3),
-    "STFT": (1, 3),
     "SequenceAt": (1,),
     "SequenceErase": (1,),
     "SequenceInsert": (2,),
@@ -159,7 +158,10 @@ PARAMETERS: dict[str, tuple[int, ...]] = {
     "Unsqueeze": (1,),
     "Upsample": (1,),
 }
-"""Operator to the inputs that say how, not what (axes, shapes, sizes, pads, bounds): exporters make them constants."""
+"""Operator to the inputs that say how, not what (axes, shapes, sizes, pads, bounds): exporters make them constants.
+
+Not STFT: with constant sizes, onnx's shape inference contradicts the shapes that its own tests declare.
+"""
 
 
 def with_constants(case: Case) -> Case:
