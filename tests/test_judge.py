@@ -157,9 +157,7 @@ def test_a_changed_interface_is_invalid(after, complaint):
         pytest.param(np.float32([1]), np.float64([1]), False, id="type"),
         pytest.param(np.float32([1]), np.float32(1), False, id="rank"),
         pytest.param(np.array(["a"], object), np.array(["a"]), True, id="strings"),
-        pytest.param(
-            np.array([1.0], ml_dtypes.bfloat16), np.array([1.0078125], ml_dtypes.bfloat16), True, id="bfloat16-one-ulp"
-        ),
+        pytest.param(np.array([1.0], ml_dtypes.bfloat16), np.array([1.0078125], ml_dtypes.bfloat16), True, id="bfloat16-one-ulp"),
         pytest.param(np.array([1.0], ml_dtypes.float8_e4m3fn), np.array([1.125], ml_dtypes.float8_e4m3fn), False, id="float8"),
         pytest.param([np.float32([1])], [np.float32([1]), np.float32([2])], False, id="sequence-length"),
         pytest.param([np.float32([1])], np.float32([1]), False, id="sequence-or-tensor"),

@@ -188,7 +188,7 @@ def with_constants(case: Case) -> Case:
 # Tools.
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not an error
+class Refused(Exception):
     """The tool said no; the arguments are its reasons."""
 
 
@@ -336,9 +336,7 @@ def sample(jobs: Sequence[Job], count: int) -> list[Job]:
     for _, pairs in jobs:
         for pair in pairs:
             by_operator[pair.operator].append(pair)
-    ranked = [
-        (rank, by_hash(pair), pair) for pairs in by_operator.values() for rank, pair in enumerate(sorted(pairs, key=by_hash))
-    ]
+    ranked = [(rank, by_hash(pair), pair) for pairs in by_operator.values() for rank, pair in enumerate(sorted(pairs, key=by_hash))]
     chosen = {pair for _, _, pair in sorted(ranked, key=lambda entry: entry[:2])[:count]}
     picked = ((case, [pair for pair in pairs if pair in chosen]) for case, pairs in jobs)
     return [(case, pairs) for case, pairs in picked if pairs]
