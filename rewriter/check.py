@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto
 
 from . import inference, misstamped
 from .calls import check_calls
@@ -148,27 +148,36 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
 def _check_scope(scope: Scope) -> None:
     if not scope.opset:
         return
-    sound: set[tuple[str, int]] = set()
+    sound: set[tuple[object, ...]] = set()
     for index, proto in enumerate(scope.graph.node):
         op_type = proto.op_type
         if op_type in _CHECKS and not proto.domain:
-            _check_node(Node(proto, scope, scope.opset, index), sound)
+            form = _form(proto)
+            if form not in sound:
+                _check_node(Node(proto, scope, scope.opset, index))
+                if scope.parent is None and not _depends_on_data(proto, scope.opset):
+                    sound.add(form)
         elif op_type in GRAPH_HOLDERS or proto.domain:
             for child in scope.children(proto, index, scope.opset):
                 _check_scope(child)
 
 
-def _check_node(node: Node, sound: set[tuple[str, int]]) -> None:
-    """`sound` remembers which sizes fit how many parts: large models use the same ones thousands of times."""
+def _form(proto: NodeProto) -> tuple[object, ...]:
+    """All that most checks look at; large models have the same thousands of times."""
+    attributes = tuple([(a.name, a.type, a.i, tuple(a.ints), a.ref_attr_name) for a in proto.attribute])
+    return proto.op_type, tuple(proto.input[1:]), len(proto.output), attributes
+
+
+def _depends_on_data(proto: NodeProto, opset: int) -> bool:
+    """Whether the dimension that is split matters, and so each node has to be looked at."""
+    return opset < 2 or any(attribute.name == "num_outputs" for attribute in proto.attribute)
+
+
+def _check_node(node: Node) -> None:
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
-    sizes = (node.input(1), len(node.proto.output))
-    if sizes in sound and not node.has_attr("num_outputs"):
-        return
     for problem in _CHECKS[node.op_type](node):
         raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
-    if sizes[0] and node.op_type == "Split" and node.opset >= 13:
-        sound.add(sizes)
 
 
 def _split_problems(node: Node) -> Iterator[str]:

@@ -20,7 +20,7 @@ def clean(model: Model) -> set[str]:
     graphs = all_graphs(model.proto)
     if model.aliases:
         _rename_uses(model, graphs)
-    unused = model.lost_uses - {name for graph in graphs for name in _used_names(graph) if name in model.lost_uses}
+    unused = model.lost_uses - _used_among(graphs, model.lost_uses)
     if not unused:
         return set()
     removed = _remove_dead(graphs, set(unused))
@@ -82,6 +82,14 @@ def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
     if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
         return False
     return not any(uses[name] for name in node.output if name)
+
+
+def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
+    """Those of `names` that something reads."""
+    used = {name for graph in graphs for node in graph.node for name in node.input if name in names}
+    for graph in graphs:
+        used |= names & (set(graph.output) if isinstance(graph, FunctionProto) else {value.name for value in graph.output})
+    return used
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:

@@ -51,7 +51,7 @@ class Change(NamedTuple):
         return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Rewrite:
     """One node of the model as it was read, number `index` of `scope`, and the nodes that stand in its place now."""
 
@@ -190,7 +190,7 @@ class Engine:
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
-        untouched: set[str] = set()
+        routes: dict[str, tuple[int, _Route | None]] = {}
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         for index, proto in enumerate(scope.graph.node):
             if advance is not None and not index % NODES_A_STEP:
@@ -200,14 +200,11 @@ class Engine:
                 if proto.attribute:
                     self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if op_type in untouched:
-                continue
-            form = transitions.form_opset(op_type, scope.opset)
-            route = self._route(op_type, form, target, not original)
-            if route is None:
-                untouched.add(op_type)
-                continue
-            if route.turns_down(proto, scope):
+            if op_type not in routes:
+                form = transitions.form_opset(op_type, scope.opset)
+                routes[op_type] = form, self._route(op_type, form, target, not original)
+            form, route = routes[op_type]
+            if route is None or route.turns_down(proto, scope):
                 continue
             node = Node(proto, scope, form, index if original else None)
             nodes = self._work(node, target)
@@ -247,15 +244,18 @@ class Engine:
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
         """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
         tried: set[str] = set()
+        simplified = ""
         made = node.source_index is None
         step: _Step | None = None
         try:
             while not node.removed:
-                route = self._route(node.op_type, node.opset, target, made)
+                op_type = node.op_type
+                route = self._route(op_type, node.opset, target, made)
                 if route is None:
                     return
-                if self._simplify(node, route, tried):
+                if op_type != simplified and self._simplify(node, route, tried):
                     continue
+                simplified = op_type
                 if not route.steps:
                     return
                 step = route.steps[0]

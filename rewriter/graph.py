@@ -540,18 +540,22 @@ class Scope:
         return self.constant(name)
 
     def type_string(self, name: str) -> str | None:
-        """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no reader of it says."""
+        """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
         proto = self.type(name)
         known = None if proto is None else inference.type_string(proto)
-        return known or self._type_by_readers(self.resolve(name), _MAX_LOOK_AHEAD)
+        return known or self._type_by_neighbours(self.resolve(name), _MAX_LOOK_AHEAD)
 
-    def _type_by_readers(self, name: str, steps: int) -> str | None:
-        """The type that values tied to `name` by the operators that read it have: a graph output declares its type."""
-        for node in self._readers.get(name, ()) if steps else ():
+    def _type_by_neighbours(self, name: str, steps: int) -> str | None:
+        """The type that values tied to `name` by the operators that make and read it have: graph outputs declare theirs."""
+        maker = self._first_producers.get(name)
+        if maker is not None and (fixed := inference.fixed_types(maker, self.opset).get(name)) is not None:
+            return inference.type_string(fixed)
+        neighbours = [*([maker] if maker is not None else []), *self._readers.get(name, ())]
+        for node in neighbours if steps else ():
             for tied in inference.tied_values(node, self.opset, name):
                 proto = self.type(tied)
                 known = None if proto is None else inference.type_string(proto)
-                known = known or self._type_by_readers(tied, steps - 1)
+                known = known or self._type_by_neighbours(tied, steps - 1)
                 if known is not None:
                     return known
         return None

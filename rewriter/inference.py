@@ -79,7 +79,7 @@ def _tensor_of(text: str) -> int:
 
 
 def tied_values(node: onnx.NodeProto, opset: int, name: str) -> list[str]:
-    """The inputs and outputs of `node` that have the type of `name`, one of its inputs, by its schema."""
+    """The other inputs and outputs of `node` that have the type of `name`, by its schema."""
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
     except onnx.defs.SchemaError:

@@ -54,6 +54,8 @@ def state_sizes(node: Node, sizes: list[int]) -> None:
 
 def name_outputs(node: Node) -> None:
     """Give empty outputs a name. They are legal and count as parts, but onnxruntime dies of them."""
+    if "" not in node.proto.output:
+        return
     for index, name in enumerate(node.outputs):
         if not name:
             node.set_output(index, node.fresh_name(f"part{index}"))
