@@ -1,4 +1,4 @@
-"""OneHot and Compress below opset 9, where what they need is constant.
+"""OneHot below opset 9, where its depth is constant, and Compress.
 
 https://onnx.ai/onnx/operators/onnx__OneHot.html, onnx__Compress.html
 """
@@ -29,9 +29,14 @@ def look_up_off_or_on(node: Node) -> None:
 
 @decompose("Compress", opset=8)
 def gather_the_kept(node: Node) -> None:
-    """A constant condition says which slices to gather."""
-    kept = np.flatnonzero(node.const_input(1, "the condition")).tolist()
+    """The condition says which slices to gather."""
+    known = node.constant(1)
+    if known is None:
+        places = node.before("NonZero", [node.input(1)], what="places", opset=9)
+        kept = node.before("Reshape", [places, int64(node, [-1], "flat")], what="kept")
+    else:
+        kept = int64(node, np.flatnonzero(known).tolist(), "kept")
     data, axis = node.input(0), node.attr("axis")
     if axis is None:
         data, axis = node.before("Reshape", [data, int64(node, [-1], "flat")], what="flat"), 0
-    node.become("Gather", [data, int64(node, kept, "kept")], axis=axis)
+    node.become("Gather", [data, kept], axis=axis)

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
+from .counting import count_to
 from .decompose_comparison import FLOATING
 from .indices import int64, length
 
@@ -48,7 +49,7 @@ def expand_the_value(node: Node) -> None:
 
 @decompose("Range", opset=10)
 def count_then_scale(node: Node) -> None:
-    """start + i * delta for i from 0, as many as the specification counts; i is where NonZero finds ones."""
+    """start + i * delta for i from 0, as many as the specification counts; i is where NonZero (9) finds ones, or a Loop counts."""
     elem_type = node.need_elem_type()
     work = elem_type if elem_type in FLOATING else TensorProto.INT64
     node.approximate = work != TensorProto.INT64
@@ -59,12 +60,18 @@ def count_then_scale(node: Node) -> None:
     span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
     steps = node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
     count = node.before("Cast", [node.before("Relu", [steps], what="count")], what="count", to=TensorProto.INT64)
-    count = node.before("Reshape", [count, int64(node, [1], "vector")], what="count")
-    ones = node.before("ConstantOfShape", [count], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
-    places = node.before("NonZero", [ones], what="places")
-    index = node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
+    count = node.before("Reshape", [count, int64(node, [], "scalar")], what="count")
+    index = count_to(node, count) if node.scope.target < 9 else _places_of_ones(node, count)
     scaled = node.before("Mul", [node.before("Cast", [index], what="index", to=work), delta], what="scaled")
     node.become("Cast", [node.before("Add", [scaled, start], what="values")], to=elem_type)
+
+
+def _places_of_ones(node: Node, count: str) -> str:
+    """0, 1, … below `count`, an int64 scalar: quicker than a Loop."""
+    sizes = node.before("Reshape", [count, int64(node, [1], "vector")], what="count")
+    ones = node.before("ConstantOfShape", [sizes], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
+    places = node.before("NonZero", [ones], what="places")
+    return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
 
 
 @decompose("EyeLike", opset=9)

@@ -12,9 +12,6 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
     "text, opset, target, reason",
     [
         pytest.param("g (float[N] x, int64[K] s) => (float y) { y = Expand (x, s) }", 8, 7, "the length of the shape 's' is unknown", id="rank"),
-        pytest.param(
-            "g (int64 a, int64 b, int64 c) => (int64[N] y) { y = Range (a, b, c) }", 11, 8, "it becomes NonZero", id="run-time count"
-        ),
         pytest.param("g (float[N,3] x) => (float[N,3] y) { y = EyeLike (x) }", 9, 8, "is not fully known", id="eye of unknown size"),
     ],
 )

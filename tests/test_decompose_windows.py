@@ -1,12 +1,8 @@
-"""Window functions, of constant sizes down to 7 and of any size down to 9."""
+"""Window functions, of any size."""
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
-
-
-def test_refuses_a_size_at_run_time_where_nothing_counts():
-    assert "it becomes NonZero" in refusal(model("g (int64 n) => (float[N] y) { y = HannWindow (n) }", 17), 8)
+from helpers import assert_same, model
 
 
 @pytest.mark.parametrize("operator", ["HannWindow", "HammingWindow", "BlackmanWindow"])
@@ -18,7 +14,7 @@ def test_constant_size(operator, periodic, size, target):
 
 
 @pytest.mark.parametrize("operator", ["HannWindow", "HammingWindow", "BlackmanWindow"])
-@pytest.mark.parametrize("target", [13, 9])
+@pytest.mark.parametrize("target", [13, 9, 7])
 def test_size_at_run_time(operator, target):
     text = f"g (int32 n) => (double[N] y) {{ y = {operator} <output_datatype=11> (n) }}"
     assert_same(model(text, 17), target, {"n": np.array(12, np.int32)}, rtol=1e-5, atol=1e-6)

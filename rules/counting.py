@@ -1,0 +1,64 @@
+"""0, 1, 2, … and the places of what is not zero, below opset 9: a Loop stacks what its steps give, as many as there are.
+
+https://onnx.ai/onnx/operators/onnx__Loop.html, https://onnx.ai/onnx/operators/onnx__NonZero.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible, decompose
+from .indices import int64
+
+_MAX_SORTED = 1 << 22
+"""Elements that NonZero may look at: twice as many are exact as float32, and their places are a constant in the model."""
+
+
+def count_to(node: Node, count: str) -> str:
+    """0, 1, … below `count`, an int64 scalar; a vector of int64, empty where the count is not above zero."""
+    number, given = node.fresh_name("number"), node.fresh_name("given")
+    return _stack(node, count, number, helper.make_node("Identity", [number], [given], name=given))
+
+
+@decompose("NonZero", opset=8)
+def sort_the_places(node: Node) -> None:
+    """Sorted, the places of what is not zero come first; a Loop takes as many as there are."""
+    shape = node.need_shape()
+    size = prod(shape)
+    if not shape or not 0 < size <= _MAX_SORTED:
+        raise Unconvertible(f"NonZero of {size} elements and rank {len(shape)} is new in opset 9")
+    flat = node.before("Reshape", [node.input(0), int64(node, [-1], "flat")], what="flat")
+    found = node.before("Cast", [flat], what="found", to=TensorProto.BOOL)
+    found = node.before("Cast", [found], what="found", to=TensorProto.FLOAT)
+    first = node.before("Mul", [found, node.add_constant([size + 1], np.float32, "more")], what="first")
+    order = node.before("Sub", [first, node.add_constant(np.arange(size), np.float32, "places")], what="order")
+    _, places = node.before_many("TopK", [order], 2, what="places", k=size, axis=0)
+    total = node.before("ReduceSum", [found], what="total", axes=[0], keepdims=0)
+    count = node.before("Cast", [total], what="count", to=TensorProto.INT64)
+    number, given = node.fresh_name("number"), node.fresh_name("given")
+    kept = _stack(node, count, number, helper.make_node("Gather", [places, number], [given], name=given, axis=0))
+    coordinates = np.array(np.unravel_index(np.arange(size), shape))
+    node.become("Gather", [node.add_constant(coordinates, np.int64, "coordinates"), kept], axis=1)
+
+
+def _stack(node: Node, count: str, number: str, step: NodeProto) -> str:
+    """What `step` makes of `number`, 0 at first, `count` times, in a vector; all are int64 scalars.
+
+    Loop of opset 1 has to carry something: here, the count.
+    """
+    go_on, carried, goes_on, carry = (node.fresh_name(what) for what in ("go_on", "carried", "goes_on", "carry"))
+    copies = [helper.make_node("Identity", [old], [new], name=new) for old, new in ((go_on, goes_on), (carried, carry))]
+    kinds = {go_on: TensorProto.BOOL, goes_on: TensorProto.BOOL}
+    inputs, outputs = (
+        [helper.make_tensor_value_info(name, kinds.get(name, TensorProto.INT64), []) for name in names]
+        for names in ((number, go_on, carried), (goes_on, carry, step.output[0]))
+    )
+    body = helper.make_graph([step, *copies], "step", inputs, outputs)
+    condition = node.add_constant(True, np.bool_, "condition")
+    _, stacked = node.before_many("Loop", [count, condition, count], 2, what="counted", body=body)
+    node.scope.note_type(stacked, helper.make_tensor_type_proto(TensorProto.INT64, [None]))
+    return stacked
