@@ -72,6 +72,7 @@ def test_a_dry_run(save, tmp_path: Path) -> None:
     status, document = report_of(["-t", "18", "--dry-run", save(STRINGS, 20)], tmp_path)
     assert (status, document["outcome"]) == (1, "not convertible")
     assert document["reach"]["lowest"] == 20
+    assert document["operators"] == {}, "nothing is known of the result"
     assert {blocker["node"] for blocker in document["reach"]["below"]} == {"a", "b"}
     status, document = report_of(["-t", "21", "--dry-run", save(STRINGS, 20)], tmp_path)
     assert (status, document["outcome"]) == (0, "convertible")
