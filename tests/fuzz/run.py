@@ -4,8 +4,9 @@
     python tests/fuzz/run.py --models 100000 --minutes 30 --jobs 4 --out /tmp/findings
     python tests/fuzz/run.py --seed 0 --only model:1234
 
-Trials run in child processes, which are replaced when they crash or hang. Every finding is written to a folder of its own
-in --out: the model, the inputs, what is wrong, and the command that shows it. Exit status 1 where there are findings.
+Trials run in child processes, which are replaced when they crash or hang. Every finding, and every damaged file that our own
+check or comparison stopped, is written to a folder of its own in --out: the model, the inputs, what is wrong, and the command
+that shows it. Exit status 1 where there are findings.
 Trial number n of seed s is the same at any time and on any machine, with the same versions of onnx and of this project.
 """
 
@@ -28,7 +29,7 @@ from typing import NamedTuple
 
 import onnx
 import trials
-from trials import FINDINGS, Verdict
+from trials import FINDINGS, STOPPED, Verdict
 
 CHUNK = 250
 """Trials that one child does: what leaks in a library goes with it."""
@@ -107,6 +108,8 @@ class Tally:
         if verdict.kind in FINDINGS or verdict.back in FINDINGS:
             self.findings += 1
             outcome = verdict.kind if verdict.kind in FINDINGS else f"{verdict.back} (on the way back)"
+            self._save(f"{kind}-{self._seed}-{index}", kind, index, outcome, verdict)
+        elif verdict.kind in STOPPED:
             self._save(f"{kind}-{self._seed}-{index}", kind, index, outcome, verdict)
         elif verdict.back:
             outcome = f"{verdict.kind}; and back: {verdict.back}"

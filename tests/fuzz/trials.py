@@ -32,6 +32,8 @@ from split_rewrite.rewriter.worker import Worker
 FINDINGS = ("WRONG", "LAST BITS", "INVALID", "CALLED INVALID", "DRY RUN", "TRACEBACK", "UNCLEAR", "SIGNAL", "STRAY FILE", "HANG")
 DRY_RUNS = 0.2
 """The share of the models that convert which get a dry run too; of those that are refused, all do. It takes as long as the rest."""
+STOPPED = ("stopped by the check", "stopped by the comparison")
+"""What may come of a damaged file that onnx takes for a model: nothing was written, and a person should see why."""
 RUN_SECONDS = 10.0
 """What one model may take in a comparison; a model whose loop does not end is not compared."""
 
@@ -180,7 +182,7 @@ def try_file(seed: object) -> Verdict:
         *random.choice((["-q"], ["-v"], ["--strict"], ["--external-data", "split:2000"])),
     ]
     verdict = judge_file(data, arguments)
-    if verdict.kind in FINDINGS:
+    if verdict.kind in (*FINDINGS, *STOPPED):
         verdict.files = {"m.onnx": data}
     return verdict
 
@@ -205,7 +207,7 @@ def _judge_run(status: int, errors: str, files: set[str]) -> Verdict:
     if "Traceback" in errors or "internal error" in errors:
         return Verdict("TRACEBACK", errors)
     if status == 3:
-        return Verdict("stopped by the check" if "failed onnx.checker" in errors else "stopped by the comparison", errors)
+        return Verdict(STOPPED["failed onnx.checker" not in errors], errors)
     beside = files - {"o.onnx.data"} if status == 0 else files
     if beside != ({"o.onnx"} if status == 0 else set()):
         return Verdict("STRAY FILE", f"status {status}, files {sorted(files)}: {errors}")
