@@ -164,15 +164,47 @@ def scatter_rows(node: Node) -> None:
 
 @decompose("Scatter", opset=8)
 def gather_updated(node: Node) -> None:
-    """Below 9, where the indices are constant: a Gather from the data with the updates behind it."""
-    indices = node.const_input(1, "the indices").astype(np.int64)
-    shape, axis = node.need_shape(), node.attr("axis", 0)
+    """A Gather from the flattened data with the updates behind it, where each element of the result is one of both."""
+    shape, updates = node.need_shape(), node.need_shape(1)
+    if 0 in shape or 0 in updates:
+        node.become("Identity", [node.input(0)])
+        return
+    known = node.constant(1)
+    places = _updated_at_run_time(node, shape, updates) if known is None else _updated(node, shape, known.astype(np.int64))
+    both = node.before("Concat", [_flat(node, node.input(0)), _flat(node, node.input(2))], what="both", axis=0)
+    node.become("Gather", [both, places], axis=0)
+
+
+def _updated(node: Node, shape: tuple[int, ...], indices: np.ndarray) -> str:
     places = np.arange(prod(shape)).reshape(shape)
     grid = list(np.indices(indices.shape))
-    grid[axis] = indices
+    grid[node.attr("axis", 0)] = indices
     places[tuple(grid)] = prod(shape) + np.arange(indices.size).reshape(indices.shape)
-    both = node.before("Concat", [_flat(node, node.input(0)), _flat(node, node.input(2))], what="both", axis=0)
-    node.become("Gather", [both, _places(node, places, "places")], axis=0)
+    return _places(node, places, "places")
+
+
+def _updated_at_run_time(node: Node, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
+    """Every place of the data is compared with the place of every update; the last update that goes there counts."""
+    size, count, axis = prod(shape), prod(updates), node.attr("axis", 0)
+    if size * count > MAX_PLACES:
+        raise Unconvertible(
+            f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"
+        )
+    indices = _from_the_front(node, 1, int64(node, shape[axis], "length"))
+    along = node.before("Mul", [indices, int64(node, prod(shape[axis + 1 :]), "stride")], what="along")
+    targets = node.before("Add", [along, _rest(node, node.input(1), axis, len(shape))], what="targets")
+    there = node.add_constant(np.arange(size).reshape(-1, 1), np.int64, "places")
+    is_there = node.before("Equal", [_flat(node, targets), there], what="is_there")
+    is_there = node.before("Cast", [is_there], what="is_there", to=TensorProto.FLOAT)
+    numbered = node.before("Mul", [is_there, node.add_constant(np.arange(1, count + 1), np.float32, "numbers")], what="numbered")
+    last = node.before("ReduceMax", [numbered], what="last", axes=[1], keepdims=0)
+    number = node.before("Cast", [last], what="number", to=TensorProto.INT64)
+    is_updated = node.before("Cast", [last], what="is_updated", to=TensorProto.BOOL)
+    is_updated = node.before("Cast", [is_updated], what="is_updated", to=TensorProto.INT64)
+    way = node.before("Add", [number, int64(node, (size - 1 - np.arange(size)).tolist(), "way")], what="way")
+    moved = node.before("Mul", [way, is_updated], what="moved")
+    places = node.before("Add", [moved, int64(node, list(range(size)), "own")], what="places")
+    return node.before("Reshape", [places, int64(node, list(shape), "shape")], what="places")
 
 
 @decompose("ReverseSequence", opset=9)

@@ -12,16 +12,35 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
     "text, opset, target, reason",
     [
         pytest.param(
-            "g (bool[N] c, float[N] x, float[N] y) => (float[N] z) { z = Where (c, x, y) }", 9, 8, "the shape (N) of 'c'", id="where"
+            "g (bool[N] c, float[N] x, float[N] y) => (float[N] z) { z = Where (c, x, y) }",
+            9,
+            8,
+            "the shape (N) of 'c'",
+            id="where",
         ),
         pytest.param(
             "g (float[N] x, int64[K] i) => (float[K] y) { y = GatherElements (x, i) }", 11, 8, "it becomes NonZero", id="elements"
         ),
         pytest.param(
-            "g (float[3,4] x, int64[N,K] i) => (float y) { y = GatherND (x, i) }", 11, 10, "axis dimension 'K' of 'i' is unknown", id="depth"
+            "g (float[3,4] x, int64[N,K] i) => (float y) { y = GatherND (x, i) }",
+            11,
+            10,
+            "axis dimension 'K' of 'i' is unknown",
+            id="depth",
         ),
         pytest.param(
-            "g (float[3] x, int64[2] i, float[2] u) => (float[3] y) { y = Scatter (x, i, u) }", 9, 8, "computed at run time", id="scatter"
+            "g (float[3] x, int64[N] i, float[N] u) => (float[3] y) { y = Scatter (x, i, u) }",
+            9,
+            8,
+            "the shape (N) of 'i'",
+            id="scatter",
+        ),
+        pytest.param(
+            "g (float[3000] x, int64[3000] i, float[3000] u) => (float[3000] y) { y = Scatter (x, i, u) }",
+            9,
+            8,
+            "3000 updates of 3000 elements are too many",
+            id="large scatter",
         ),
     ],
 )
@@ -48,7 +67,9 @@ def test_where(shapes, target):
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("target, dims, index_dims", [(9, "3,4,5", "2,4,3"), (9, "A,B,C", "D,E,F"), (9, "A,4,5", "2,E,3"), (7, "3,4,5", "2,4,3")])
+@pytest.mark.parametrize(
+    "target, dims, index_dims", [(9, "3,4,5", "2,4,3"), (9, "A,B,C", "D,E,F"), (9, "A,4,5", "2,E,3"), (7, "3,4,5", "2,4,3")]
+)
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 def test_gather_elements(axis, target, dims, index_dims, kind):
     proto = model(
@@ -58,7 +79,9 @@ def test_gather_elements(axis, target, dims, index_dims, kind):
     assert_same(proto, target, {"x": np.resize(SPECIAL, (3, 4, 5)), "i": i})
 
 
-@pytest.mark.parametrize("dims, index_dims, out", [("3,4,5", "6,2", (6, 5)), ("3,4,5", "2,3,3", (2, 3)), ("A,B,C", "N,1", (6, 4, 5))])
+@pytest.mark.parametrize(
+    "dims, index_dims, out", [("3,4,5", "6,2", (6, 5)), ("3,4,5", "2,3,3", (2, 3)), ("A,B,C", "N,1", (6, 4, 5))]
+)
 @pytest.mark.parametrize("target", [10, 7])
 def test_gather_nd(dims, index_dims, out, target):
     rank = ",".join("PQR"[: len(out)])
@@ -68,7 +91,9 @@ def test_gather_nd(dims, index_dims, out, target):
     assert_same(proto, target, {"x": RNG.random((3, 4, 5), np.float32), "i": i})
 
 
-@pytest.mark.parametrize("dims, index, updates", [("A,B", [[1, 2], [0, -1]], (2,)), ("A,4", [[2], [-3]], (2, 4)), ("A,4", [[[1]], [[0]]], (2, 1, 4))])
+@pytest.mark.parametrize(
+    "dims, index, updates", [("A,B", [[1, 2], [0, -1]], (2,)), ("A,4", [[2], [-3]], (2, 4)), ("A,4", [[[1]], [[0]]], (2, 1, 4))]
+)
 def test_scatter_nd(dims, index, updates):
     index = np.array(index)
     dims_i, dims_u = (",".join(map(str, shape)) for shape in (index.shape, updates))
@@ -83,6 +108,19 @@ def test_constant_indices_scatter_as_a_gather(axis):
         f"{{ y = Scatter <axis={axis}> (x, i, u) }}"
     )
     assert_same(model(text, 9), 8, {"x": np.resize(SPECIAL, (3, 4)), "u": RNG.random((2, 2), np.float32)})
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("axis, index", [(0, [[1, 2], [1, 0]]), (1, [[-1, 3], [2, 2]]), (-1, [[0], [-4], [1]]), (0, [[], []])])
+@pytest.mark.parametrize("opset, target", [(11, 8), (13, 7)])
+def test_scatter_at_run_time(opset, target, kind, axis, index):
+    index = np.array(index, kind)
+    dims = ",".join(map(str, index.shape))
+    proto = model(
+        f"g (float[3,4] x, {kind}[{dims}] i, float[{dims}] u) => (float[3,4] y) {{ y = ScatterElements <axis={axis}> (x, i, u) }}",
+        opset,
+    )
+    assert_same(proto, target, {"x": np.resize(SPECIAL, (3, 4)), "i": index, "u": RNG.random(index.shape, np.float32)})
 
 
 @pytest.mark.parametrize("batch_axis, time_axis", [(0, 1), (1, 0)])
