@@ -109,7 +109,7 @@ def test_all_blockers_are_named_at_once() -> None:
         [cond] y = If (c) <then_branch = t () => (float[N, R] p) {[inner] p, q = Split<axis = 1>(x, s)},
                            else_branch = e () => (float[N, T] r) {r = Identity(x)}> }"""
     with pytest.raises(UnconvertibleError) as refusal:
-        convert_version(helpers.model(text, 13), 8)
+        convert_version(helpers.model(text, 13), 5)
     named = {(blocker.node, blocker.where) for blocker in refusal.value.blockers}
     assert {("first", "main graph"), ("inner", "If 'cond' then_branch")} <= named
 
