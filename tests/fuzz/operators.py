@@ -734,6 +734,9 @@ def pool(g: Graph, op: str) -> None:
     attributes |= attribute_if(g, op, "dilations", [g.integer(1, 2) for _ in kernel], 0.3)
     attributes |= attribute_if(g, op, "count_include_pad", g.integer(0, 1), 0.5)
     attributes |= attribute_if(g, op, "storage_order", 0, 0.2)
+    reach = [(size - 1) * step + 1 for size, step in zip(kernel, attributes.get("dilations") or [1] * spatial, strict=True)]
+    if any(window > size for window, size in zip(reach, x.shape[2:], strict=True)):
+        raise NotHereError  # where no window fits, the specification's floor and the runtimes' truncation differ
     inferred(g, op, [x], **attributes)
 
 
