@@ -12,6 +12,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from . import inference, misstamped
 from .calls import check_calls
 from .errors import CheckError, InvalidModelError
+from .expansion import has_body
 from .graph import GRAPH_HOLDERS, GraphLike, Model, Node, Scope, all_graphs, default_opset
 from .isolate import Crashed, run_isolated
 from .transitions import newest_opset, schema_at
@@ -96,7 +97,7 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
     for graph in all_graphs(model):
         for node in graph.node:
             schema = None if node.domain else schema_at(node.op_type, opset)
-            if schema is not None and schema.has_function:
+            if schema is not None and has_body(node.op_type, opset):
                 present = {attribute.name for attribute in node.attribute}
                 defaults = [a.default_value for name, a in schema.attributes.items() if name not in present]
                 node.attribute.extend(default for default in defaults if default.type)

@@ -14,7 +14,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorPro
 
 from .graph import DEFAULT_DOMAINS, Node, default_opset, reads, subgraphs
 from .rule import Unconvertible
-from .transitions import schema_at
+from .transitions import path, schema_at
 
 EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual", "Shrink", "ThresholdedRelu"})
 """Operators whose body moves or compares data, or adds once, so that it gives the same to the last bit."""
@@ -48,8 +48,8 @@ def expand(node: Node) -> bool:
     schema = schema_at(node.op_type, node.opset)
     body = None if schema is None else _body(schema, node)
     if schema is None or body is None:
-        since = "?" if schema is None else schema.since_version
-        raise Unconvertible(f"{node.op_type} is new in opset {since} and older operators cannot express it exactly")
+        born = path(node.op_type, node.opset, 1)[-1].newer
+        raise Unconvertible(f"{node.op_type} is new in opset {born} and older operators cannot express it exactly")
     opset = default_opset(body.opset_import)
     if any(entry.domain not in DEFAULT_DOMAINS for entry in body.opset_import) or opset is None:
         raise Unconvertible(f"the function body of {node.op_type} needs operators of another domain")
