@@ -1,15 +1,19 @@
 """What Resize computes along one axis: for each element of the result, which elements of the input, with which weights.
 
-Pure numpy, by https://onnx.ai/onnx/operators/onnx__Resize.html. Known lengths only; antialiasing is not here.
+Pure numpy, by https://onnx.ai/onnx/operators/onnx__Resize.html. Known lengths only.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..rewriter.rule import Unconvertible
+
+_MAX_TAPS = 256
+"""Elements of the input that an element of the result may be made of: each is two nodes."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Filter:
     nearest: str
     cubic_a: float
     exclude_outside: bool
+    antialias: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ def taps(axis: Sampling, how: Filter) -> list[Tap]:
         raise Unconvertible("the region of interest reaches beyond the input, and is extrapolated")
     if how.mode == "nearest":
         return [Tap(_nearest(axis, how, at), None)]
+    if how.antialias and axis.resized > 0:
+        return _antialiased(axis, how, at)
     first = np.floor(at)
     share = at - first
     if how.mode == "linear":
@@ -111,14 +118,38 @@ def _round(at: np.ndarray, how: str) -> np.ndarray:
     raise Unconvertible(f"nearest_mode '{how}' has no older form")
 
 
+def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
+    """An axis that shrinks has its filter stretched by as much, so that every element of the input counts."""
+    if how.coordinates == "tf_crop_and_resize":
+        raise Unconvertible("antialias=1 of a region of interest has no older form", "export without antialias")
+    if axis.resized == axis.length and axis.scale != 1:
+        raise Unconvertible("antialias=1 of an axis that keeps its length, with a scale that is not 1, differs between runtimes")
+    shrink = min(axis.scale, 1.0)
+    reach = (1 if how.mode == "linear" else 2) / shrink
+    indices = np.ceil(at - reach)[:, None].astype(np.int64) + np.arange(math.floor(2 * reach) + 1)
+    distance = np.abs(indices - at[:, None]) * shrink
+    weights = np.maximum(1 - distance, 0) if how.mode == "linear" else _cubic_at(distance, how.cubic_a)
+    if how.exclude_outside:
+        weights = np.where((indices >= 0) & (indices < axis.length), weights, 0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    # What does not count must not be read: zero times infinity is NaN. The heaviest stands in for it.
+    heaviest = np.take_along_axis(indices, np.abs(weights).argmax(axis=1)[:, None], axis=1)
+    indices = np.clip(np.where(weights == 0, heaviest, indices), 0, axis.length - 1)
+    used = np.flatnonzero(weights.any(axis=0))
+    if len(used) > _MAX_TAPS:
+        raise Unconvertible(f"antialias=1 with a filter of {len(used)} elements would take twice as many nodes")
+    return [Tap(indices[:, tap], weights[:, tap]) for tap in used]
+
+
+def _cubic_at(distance: np.ndarray, a: float) -> np.ndarray:
+    """The cubic filter at a distance that is not negative."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+
+
 def _cubic(share: np.ndarray, a: float) -> list[np.ndarray]:
-    def near(distance: np.ndarray) -> np.ndarray:
-        return ((a + 2) * distance - (a + 3)) * distance * distance + 1
-
-    def far(distance: np.ndarray) -> np.ndarray:
-        return ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-
-    return [far(share + 1), near(share), near(1 - share), far(2 - share)]
+    return [_cubic_at(distance, a) for distance in (share + 1, share, 1 - share, 2 - share)]
 
 
 def _inside_only(indices: list[np.ndarray], weights: list[np.ndarray], length: int) -> list[np.ndarray]:

@@ -61,9 +61,10 @@ def without_symmetric_coordinates(node: Node) -> None:
 
 @downgrade("Resize", 18)
 def for_all_axes(node: Node) -> None:
-    """roi, scales and sizes get entries for all axes; a policy is applied to known sizes."""
-    if node.attr("antialias", 0) and node.attr("mode", "nearest") != "nearest":
-        raise Unconvertible("antialias=1 has no older form", "export without antialias")
+    """roi, scales and sizes get entries for all axes; a policy is applied to known sizes; antialiasing is spelled out."""
+    if _is_antialiased(node):
+        _spell_out(node)
+        return
     node.pop_attr("antialias")
     if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" and node.has_input(_SIZES):
         _spell_out(node)
@@ -172,16 +173,19 @@ def _spread_sizes(node: Node, axes: list[int]) -> str:
 # Spelled out along each axis.
 
 
+def _is_antialiased(node: Node) -> bool:
+    return bool(node.attr("antialias", 0)) and node.attr("mode", "nearest") != "nearest"
+
+
 def _spell_out(node: Node) -> None:
     """The node as Gathers. Written for opset 11 to 19, whose inputs are roi, scales and sizes."""
-    if node.attr("antialias", 0) and node.attr("mode", "nearest") != "nearest":
-        raise Unconvertible("antialias=1 has no older form", "export without antialias")
     how = Filter(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
         node.attr("nearest_mode", "round_prefer_floor"),
         node.attr("cubic_coeff_a", -0.75),
         bool(node.attr("exclude_outside", 0)),
+        _is_antialiased(node),
     )
     _spell_out_with(node, _samplings(node), how)
 

@@ -25,9 +25,25 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
     ("text", "opset", "target", "message"),
     [
         pytest.param(
-            _by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1'),
-            *(18, 17, "antialias=1 has no older form"),
-            id="antialias",
+            _by_scales("1, 1, 1, 1.1", 'mode = "linear", antialias = 1'),
+            *(18, 17, "antialias=1 of an axis that keeps its length, with a scale that is not 1"),
+            id="antialias_of_a_kept_length",
+        ),
+        pytest.param(
+            _by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1', "1, 1, H, W"),
+            *(18, 17, "the axis dimension 'H' of 'x' is unknown"),
+            id="antialias_of_an_unknown_length",
+        ),
+        pytest.param(
+            _by_scales("1, 1, 1, 0.00390625", 'mode = "linear", antialias = 1', "1, 1, 6, 1024"),
+            *(18, 17, "antialias=1 with a filter of 512 elements"),
+            id="antialias_of_a_wide_filter",
+        ),
+        pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, int64[4] z = {1, 1, 3, 4}> "
+            '{ y = Resize <mode = "linear", antialias = 1, coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z) }',
+            *(18, 17, "antialias=1 of a region of interest has no older form"),
+            id="antialias_of_a_region",
         ),
         pytest.param(
             _by_scales("1, 1, 2, 2", 'mode = "linear"', "1, 1, H, W"),
@@ -105,6 +121,25 @@ def test_computed_sizes_of_a_known_result() -> None:
 def test_cubic_at_the_borders(exclude_outside: int) -> None:
     attributes = f'mode = "cubic", cubic_coeff_a = -0.5, exclude_outside = {exclude_outside}'
     assert_same(model(_by_scales("1, 1, 2, 0.5", attributes), opset=13), 9, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", [17, 9])
+@pytest.mark.parametrize("scales", ["1, 1, 0.5, 0.4", "1, 1, 0.3, 1.5", "1, 1, 1.7, 0.7", "1, 1, 0.2, 0.13"])
+@pytest.mark.parametrize("exclude_outside", [0, 1])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_antialias(mode: str, exclude_outside: int, scales: str, target: int) -> None:
+    for coordinates in ("half_pixel", "asymmetric", "align_corners"):
+        attributes = f'mode = "{mode}", exclude_outside = {exclude_outside}, antialias = 1'
+        attributes += f', coordinate_transformation_mode = "{coordinates}"'
+        assert_same(model(_by_scales(scales, attributes), opset=18), target, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+def test_antialias_reads_nothing_that_does_not_count() -> None:
+    """Zero times infinity is NaN: an infinity reaches what its filter reaches, and no more."""
+    x = np.zeros((1, 1, 6, 8), np.float32)
+    x[0, 0, 0, 0] = np.inf
+    result = convert_version(model(_by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1'), 18), 11).model
+    assert np.argwhere(run(result, {"x": x})[0][0, 0] != 0).tolist() == [[0, 0]]
 
 
 def test_crop() -> None:
