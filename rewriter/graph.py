@@ -577,12 +577,17 @@ class Scope:
         return proto.tensor_type.elem_type or None
 
     def shape(self, name: str) -> Shape | None:
-        """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""
+        """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown.
+
+        What `shape_worked_out` has found is known from then on, so that a rule that asked for the rank gets no other answer here.
+        """
         name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None:
             declared = scope._declared_types.get(name)
             shape = None if declared is None else inference.shape_of(declared)
+            if (worked_out := scope._worked_out.get(name)) is not None:
+                shape = _merge(shape, inference.shape_of(worked_out))
             if shape is not None and all(isinstance(dim, int) for dim in shape):
                 return shape
             known = scope._inferred_type(name)
@@ -602,7 +607,7 @@ class Scope:
         if shape is not None and all(isinstance(dim, int) for dim in shape):
             return shape
         kind = self._type_worked_out(self.resolve(name), _MAX_LOOK_BACK)
-        return shape if kind is None else inference.shape_of(kind)
+        return shape if kind is None else _merge(shape, inference.shape_of(kind))
 
     def _type_worked_out(self, name: str, steps: int) -> TypeProto | None:
         known, scope = self.type(name), self.find(name)

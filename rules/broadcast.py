@@ -76,8 +76,9 @@ class _Stretch:
     """
 
     def __init__(self, node: Node) -> None:
-        self.rank = max(node.need_rank(0), node.need_rank(1))
-        self.dims = [_padded(node.shape(index) or (), self.rank) for index in (0, 1)]
+        ranks = [node.need_rank(index) for index in (0, 1)]
+        self.rank = max(ranks)
+        self.dims = [_padded(node.shape(index) or (None,) * ranks[index], self.rank) for index in (0, 1)]
         self.first: list[int] = []
         self.second: list[int] = []
         for axis, (one, other) in enumerate(zip(*self.dims, strict=True)):
@@ -164,11 +165,11 @@ def slope_of_one_dimension(node: Node) -> None:
     """A slope has one element or one per channel; any other, if it is finite, becomes the factor of a product."""
     if _has_one_element(node.shape(1)):
         return
-    rank = node.need_rank(0)
-    dims = _padded(node.shape(1) or (), rank)
+    rank, slope_rank = node.need_rank(0), node.need_rank(1)
+    dims = _padded(node.shape(1) or (None,) * slope_rank, rank)
     channel = 1 if rank > 1 else 0
     if len(dims) == rank and all(dim == 1 for axis, dim in enumerate(dims) if axis != channel):
-        ones = [axis for axis in range(node.need_rank(1)) if axis != channel - (rank - node.need_rank(1))]
+        ones = [axis for axis in range(slope_rank) if axis != channel - (rank - slope_rank)]
         if ones:
             node.set_input(1, node.before("Squeeze", [node.input(1)], what="slope", axes=ones))
         return

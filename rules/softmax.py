@@ -41,7 +41,8 @@ def over_the_last_dimensions(node: Node) -> None:
     if axis == -1:
         node.set_attr("axis", -1)
         return
-    rank, shape = node.need_rank(), node.shape() or ()
+    rank = node.need_rank()
+    shape = node.shape() or (None,) * rank  # the rank may be worked out where the shape was not inferred
     if not -rank <= axis < rank:
         raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
     axis %= rank

@@ -43,6 +43,18 @@ CONVERTED = {
         11,
         13,
     ),
+    "axis-of-a-softmax-whose-rank-is-worked-out-and-whose-shape-was-not-inferred": (
+        "g (float[3,6] x) => (float[A,B] p, float[C,D] y) <int64[2] s = {1, 2}> {"
+        "t = Identity(s)\n p, q = Split<axis = 0>(x, t)\n y = Softmax<axis = 0>(q)}",
+        15,
+        9,
+    ),
+    "broadcast-of-what-was-not-inferred": (
+        "g (float[3,6] x, float[2,1] z) => (float[A,B] p, float[C,D] y) <int64[2] s = {1, 2}> {"
+        "t = Identity(s)\n p, q = Split<axis = 0>(x, t)\n y = Sub(z, q)}",
+        15,
+        6,
+    ),
     "mask-of-a-dropout-that-nobody-reads": (
         "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "
         "else_branch = e () => (float[3] q) {q = Identity(x)}>}",
