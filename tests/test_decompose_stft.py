@@ -1,0 +1,69 @@
+"""STFT below opset 17, against onnxruntime's and numpy's."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+from split_rewrite.rewriter import convert_version
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        pytest.param(
+            "g (float[1,128,1] x, int64 s, int64 n) => (float[A,B,C,2] y) { y = STFT (x, s, , n) }",
+            "the frame length 'n' is computed at run time",
+            id="length at run time",
+        ),
+        pytest.param(
+            "g (float[1,128,1] x, int64 s, float[W] w) => (float[A,B,C,2] y) { y = STFT (x, s, w) }",
+            "the axis dimension 'W' of 'w' is unknown",
+            id="window of unknown length",
+        ),
+        pytest.param(
+            "g (float[1,128,P] x, float[16] w) => (float[A,B,C,2] y) <int64 s = {8}> { y = STFT (x, s, w) }",
+            "the axis dimension 'P' of 'x' is unknown",
+            id="real or complex",
+        ),
+        pytest.param(
+            "g (float[1,128,2] x, float[16] w) => (float[A,B,C,2] y) <int64 s = {8}> { y = STFT (x, s, w) }",
+            "a one-sided STFT is of a real signal",
+            id="one side of complex",
+        ),
+    ],
+)
+def test_refused(text, reason):
+    assert reason in refusal(model(text, 17), 16)
+
+
+@pytest.mark.parametrize("target", [16, 9, 7])
+@pytest.mark.parametrize("dims", ["2,100,1", "B,L,1"])
+@pytest.mark.parametrize("step", [1, 8, 13])
+@pytest.mark.parametrize("onesided", [0, 1])
+def test_constant_sizes(onesided, step, dims, target):
+    text = f"g (float[{dims}] x) => (float[A,F,C,2] y) <int64 s = {{{step}}}, int64 n = {{16}}>"
+    proto = model(f"{text} {{ y = STFT <onesided={onesided}> (x, s, , n) }}", 17)
+    x = RNG.standard_normal((2, 100, 1)).astype(np.float32)
+    frames = np.lib.stride_tricks.sliding_window_view(x[:, :, 0].astype(np.float64), 16, axis=1)[:, ::step]
+    expected = np.fft.rfft(frames) if onesided else np.fft.fft(frames)
+    got = run(convert_version(proto, target).model, {"x": x})[0]
+    np.testing.assert_allclose(got, np.stack([expected.real, expected.imag], axis=-1), rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("target", [16, 8])
+@pytest.mark.parametrize("step", [5, 16])
+def test_window_and_step_at_run_time(step, target):
+    proto = model("g (float[1,128,1] x, int64 s, float[16] w) => (float[A,F,C,2] y) { y = STFT (x, s, w) }", 17)
+    x = RNG.standard_normal((1, 128, 1)).astype(np.float32)
+    given = {"x": x, "s": np.array(step), "w": np.hanning(16).astype(np.float32)}
+    assert_same(proto, target, given, rtol=0, atol=2e-5)
+
+
+def test_complex_signal():
+    text = "g (float[1,64,2] x) => (float[A,F,C,2] y) <int64 s = {4}, int64 n = {12}> { y = STFT <onesided=0> (x, s, , n) }"
+    x = RNG.standard_normal((1, 64, 2)).astype(np.float32)
+    signal = x[..., 0].astype(np.float64) + 1j * x[..., 1]
+    expected = np.fft.fft(np.lib.stride_tricks.sliding_window_view(signal, 12, axis=1)[:, ::4])
+    got = run(convert_version(model(text, 17), 13).model, {"x": x})[0]
+    np.testing.assert_allclose(got, np.stack([expected.real, expected.imag], axis=-1), rtol=0, atol=2e-5)
