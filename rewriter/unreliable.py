@@ -45,6 +45,10 @@ def _adds_without_broadcast(node: onnx.NodeProto, opset: int) -> bool:
     return opset < 7 and _attribute(node, "broadcast", 0) == 0
 
 
+def _has_scan_outputs(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.output) > max(len(node.input) - 2, 0)
+
+
 def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
     axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
     return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
@@ -66,6 +70,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
         "RoiAlign": _ROI_ALIGN,
         "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
+        "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
         "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
         "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
@@ -94,7 +99,19 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             applies, text = by_operator[node.op_type]
             if applies(node, opset):
                 found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
+    if "onnxruntime" not in found and _has_strings(model):
+        gather = next((node for node, _ in _default_domain_nodes(model) if node.op_type == "Gather"), None)
+        if gather is not None:
+            found["onnxruntime"] = f"may copy but the first string of each slice that Gather takes ({_title(gather)})"
     return found
+
+
+def _has_strings(model: onnx.ModelProto) -> bool:
+    """Whether the model takes, or contains in its main graph, strings; where else they are from, nobody looks."""
+    graph = model.graph
+    types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
+    types |= {tensor.data_type for tensor in graph.initializer}
+    return onnx.TensorProto.STRING in types
 
 
 def _default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:

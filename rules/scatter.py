@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
@@ -91,7 +92,11 @@ def _missing_reduction(node: Node) -> str | None:
     """The operator that combines two elements, where the older form does not know the reduction."""
     reduction = node.attr("reduction", "none")
     known = ("none",) if node.written_for < 16 else ("none", "add", "mul")
-    return None if reduction in known else _COMBINE[reduction]
+    if reduction in known:
+        return None
+    if node.need_elem_type() in (TensorProto.BOOL, TensorProto.STRING):
+        raise Unconvertible(f"reduction={reduction} of what are no numbers, which {_COMBINE[reduction]} does not take")
+    return _COMBINE[reduction]
 
 
 def _require_few(node: Node, steps: int) -> int:

@@ -49,6 +49,7 @@ def _put_axes_in_order(node: Node) -> None:
 def squeezed_axes_from_the_front(node: Node) -> None:
     """The axes count from the front."""
     add_rank(node, "axes")
+    _put_axes_in_order(node)
 
 
 @downgrade("Unsqueeze", 11)

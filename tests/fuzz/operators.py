@@ -506,7 +506,8 @@ def slice_(g: Graph, op: str) -> None:
     for axis in axes:
         dim = x.shape[axis]
         step = g.choose((1, 1, 2, -1)) if since(g, op) >= 10 else 1
-        spans.append((g.integer(-dim, dim + 1), g.choose((g.integer(-dim - 1, dim + 1), 2**31 - 1, 2**63 - 1))))
+        far = (2**31 - 1) * (1 if step > 0 else -1)  # onnxruntime takes the largest number for the end, backward too
+        spans.append((g.integer(-dim, dim + 1), g.choose((g.integer(-dim - 1, dim + 1), far, far * 2**32))))
         steps.append(step)
     shape = list(x.shape)
     for axis, (start, end), step in zip(axes, spans, steps, strict=True):
@@ -518,7 +519,7 @@ def slice_(g: Graph, op: str) -> None:
         return
     kind = g.choose(("int64", "int64", "int32"))
     if kind == "int32":
-        ends = [min(end, 2**31 - 1) for end in ends]
+        ends = [max(min(end, 2**31 - 1), -(2**31)) for end in ends]
     inputs: list[str | Value] = [x, g.operand(starts, kind), g.operand(ends, kind)]
     plain = all(step == 1 for step in steps)
     inputs.append("" if simple and g.maybe(0.5) else g.operand(axes, kind))
@@ -901,7 +902,7 @@ def unary(g: Graph, op: str) -> None:
 def cast(g: Graph, op: str) -> None:
     x = g.of(op, fits=lambda value: value.dtype != "string")
     schema = schema_of(op, g.opset)
-    allowed = [t[7:-1] for t in schema.outputs[0].types if t.startswith("tensor(")] if schema else []
+    allowed = sorted(t[7:-1] for t in schema.outputs[0].types if t.startswith("tensor(")) if schema else []
     to = g.dtype([dtype for dtype in allowed if dtype != "string" and (is_float(x.dtype) or not dtype.startswith("complex"))])
     attributes: dict[str, Any] = {"to": to.upper() if since(g, op) < 6 else elem_type(to)}
     if to.startswith("float8") and to != "float8e8m0":
