@@ -13,7 +13,7 @@ from . import inference, misstamped
 from .calls import check_calls
 from .errors import CheckError, InvalidModelError
 from .expansion import has_body
-from .graph import GRAPH_HOLDERS, GraphLike, Model, Node, Scope, all_graphs, default_opset
+from .graph import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, Model, Node, Scope, all_graphs, default_opset
 from .isolate import Crashed, run_isolated
 from .transitions import newest_opset, schema_at
 
@@ -105,6 +105,12 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
 
 
 def _check(serialized: bytes, full: bool) -> None:
+    if b"ai.onnx" in serialized:  # the other name of the default domain, which old releases of onnx do not know
+        model = onnx.ModelProto.FromString(serialized)
+        for owner in (model, *model.functions):
+            for entry in owner.opset_import:
+                entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
+        serialized = model.SerializeToString()
     onnx.checker.check_model(serialized, full_check=full)
 
 

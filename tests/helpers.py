@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,33 @@ from split_rewrite.rewriter.worker import Worker
 
 
 def model(text: str, opset: int = 18, ir_version: int = 8) -> onnx.ModelProto:
-    """`text` is a whole model, or just its graph: then `opset` and `ir_version` are put before it."""
+    """`text` is a whole model, or just its graph: then `opset` and `ir_version` are put before it.
+
+    Two things that the parser of old onnx releases cannot read are done here: `[name] y = Relu(x)` gives the node a name, and
+    an input or output called ABSENT gets the empty name.
+    """
     if not text.lstrip().startswith("<"):
         text = f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{text}'
-    return parser.parse_model(text)
+    names = {output: name for name, output in _NAMED_NODE.findall(text)}
+    proto = parser.parse_model(_NAMED_NODE.sub(r"\2", text))
+    for node in _nodes((proto.graph, *proto.functions)):
+        for output in names.keys() & set(node.output):
+            node.name = names[output]
+        for values in (node.input, node.output):
+            for index, value in enumerate(values):
+                values[index] = "" if value == ABSENT else value
+    return proto
+
+
+ABSENT = "ABSENT"
+_NAMED_NODE = re.compile(r"(?<!\w)\[(\w+)\]\s+(\w+)(?=[\w\s,]*=)")
+
+
+def _nodes(graphs: Iterable[Any]) -> Iterator[onnx.NodeProto]:
+    for graph in graphs:
+        for node in graph.node:
+            yield node
+            yield from _nodes(attribute.g for attribute in node.attribute if attribute.HasField("g"))
 
 
 def known(*opsets: int) -> tuple[int, ...]:

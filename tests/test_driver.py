@@ -237,6 +237,3 @@ def test_deprecated_operators_are_converted_away() -> None:
         (got,) = helpers.run(result, {"x": x})
         np.testing.assert_array_equal(got, x.repeat(2, axis=2).repeat(2, axis=3))
         assert [node.op_type for node in result.graph.node] == [operator]
-    text = "g (float[1,4,3] x) => (float[1,4,3] y) <float[2] s = {1, 2}, float[2] b = {0, 1}> {y = GroupNormalization<num_groups = 2>(x, s, b)}"
-    with pytest.raises(InvalidModelError, match="GroupNormalization is deprecated"):
-        convert_version(helpers.model(text, 18), 20)

@@ -136,7 +136,7 @@ def test_refuses(version: int, target: int, text: str, reason: str) -> None:
 INVALID = {
     "both": (18, "{a, b = Split<num_outputs = 2>(x, s)}", "both split and num_outputs"),
     "neither": (18, "{a, b = Split(x)}", "neither split nor num_outputs"),
-    "empty-name-is-neither": (18, '{a, b = Split(x, "")}', "neither split nor num_outputs"),
+    "empty-name-is-neither": (18, "{a, b = Split(x, ABSENT)}", "neither split nor num_outputs"),
     "no-outputs-asked": (18, "{a, b = Split<num_outputs = 0>(x)}", "num_outputs is 0"),
     "too-few-asked": (18, "{a, b = Split<num_outputs = 1>(x)}", "2 outputs and num_outputs is 1"),
     "too-many-asked": (18, "{a, b = Split<num_outputs = 5>(odd)}", "cannot make 5 parts"),
@@ -213,7 +213,7 @@ def test_sizes_at_run_time_for_every_dimension(target: int, size: int) -> None:
 
 
 def test_empty_outputs_get_names() -> None:
-    source = helpers.model('g (float[4] x) => (float[B0] b) <int64[2] s = {1, 3}> {"", b = Split(x, s)}', 13)
+    source = helpers.model('g (float[4] x) => (float[B0] b) <int64[2] s = {1, 3}> {ABSENT, b = Split(x, s)}', 13)
     result = convert_version(source, 11).model
     assert all(result.graph.node[0].output)
     assert helpers.run(result, {"x": np.arange(4, dtype=np.float32)})[0].tolist() == [1, 2, 3]
