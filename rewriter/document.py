@@ -87,7 +87,7 @@ def file_facts(path: str) -> Document:
 
 
 def _blocker(blocker: Blocker) -> Document:
-    return asdict(blocker)
+    return blocker._asdict()
 
 
 def _done(report: Report) -> Document:
@@ -99,8 +99,8 @@ def _done(report: Report) -> Document:
         "inexact_rules": sorted(report.inexact),
         "changes": [change._asdict() for change in report.changes],
         "rewrites": list(_rewrites(report)),
-        "warnings": [asdict(remark) for remark in report.remarks if remark.kind == "caution"],
-        "left": [asdict(remark) for remark in report.remarks if remark.kind == "left"],
+        "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "caution"],
+        "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),
         "reach": None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import onnx
 
@@ -50,8 +50,7 @@ class Options:
     external_data: str = "auto"
 
 
-@dataclass(frozen=True)
-class ConversionResult:
+class ConversionResult(NamedTuple):
     """`model`, the converted model in memory, and `report`, what was done."""
 
     model: onnx.ModelProto
@@ -157,8 +156,7 @@ def check_convertible(
     return report
 
 
-@dataclass(frozen=True)
-class _Conversion:
+class _Conversion(NamedTuple):
     """`result`, the converted model, and what to compare it with: `original`, None where nothing is to be compared."""
 
     report: Report

@@ -21,8 +21,7 @@ MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(NamedTuple):
     """Something the user should know of one node: a simplification that was left undone, or a caution."""
 
     kind: Literal["left", "caution"]
@@ -73,8 +72,7 @@ class Outcome:
     """Rules among those that made changes whose result may differ in the last bits."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """Which rules may run: those that `only` names (all where it is empty), without those that `skip` names.
 
     A name is a rule ("split.sizes_to_input") or a module ("split").

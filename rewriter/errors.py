@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class SplitRewriteError(Exception):
@@ -16,8 +16,7 @@ class InvalidModelError(SplitRewriteError):
     """The input cannot be read, or is not a valid model of the opset that it declares."""
 
 
-@dataclass(frozen=True)
-class Blocker:
+class Blocker(NamedTuple):
     """One node that cannot be expressed at the target opset.
 
     `where` is the path to the node ("main graph", "If 'cond' then_branch", "function 'f'"); `transition` the step that failed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .engine import Outcome
 from .errors import Blocker
@@ -12,8 +12,7 @@ DryRun = Callable[[int], Outcome]
 """Takes a copy of the model to an opset and tells the outcome."""
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """The lowest and the highest opset that a model can be converted to; `below` and `above` stop it from going further."""
 
     lowest: int

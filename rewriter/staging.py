@@ -7,10 +7,9 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, NamedTuple
 
 from . import progress, wire
 from .errors import InvalidModelError, SplitRewriteError
@@ -25,8 +24,7 @@ _SHOWN = 1 << 28  # bytes whose copying may take a while
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(NamedTuple):
     """Where the result goes: the model, and the data file if there is one."""
 
     path: Path

@@ -70,6 +70,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
         "RoiAlign": _ROI_ALIGN,
         "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
+        "Scan": (_below(9), "does not know the batches of Scan below opset 9"),
         "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
         "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
         "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Pad.html
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -135,8 +135,7 @@ def _spread_at_run_time(node: Node, rank: int) -> None:
 # Axis by axis.
 
 
-@dataclass(frozen=True)
-class _Amount:
+class _Amount(NamedTuple):
     """How much one side of an axis grows (or, negative, shrinks): a number, or the name of a vector of one int64."""
 
     known: int | None

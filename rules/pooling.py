@@ -6,8 +6,8 @@ onnx__LpPool.html (1, 2, 11, 18, 22), onnx__GlobalLpPool.html (1, 2)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from onnx import helper
@@ -17,8 +17,7 @@ from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .conv import is_same_padded, mind_same_padding
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """A pool along one spatial axis: `size` is the length of the input, `reach` the span of the dilated kernel."""
 
     size: int

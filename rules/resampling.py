@@ -6,7 +6,7 @@ Pure numpy, by https://onnx.ai/onnx/operators/onnx__Resize.html. Known lengths o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ _MAX_TAPS = 256
 """Elements of the input that an element of the result may be made of: each is two nodes."""
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(NamedTuple):
     """How an axis of `length` becomes one of `resized` elements. `start` and `end` are the region of interest, as shares."""
 
     length: int
@@ -27,8 +26,7 @@ class Sampling:
     end: float
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(NamedTuple):
     """The attributes of a Resize that say which elements count."""
 
     mode: str
@@ -39,8 +37,7 @@ class Filter:
     antialias: bool = False
 
 
-@dataclass(frozen=True)
-class Tap:
+class Tap(NamedTuple):
     """One element of the input for each of the result, [resized], and its weights, [resized], or None where they are all 1."""
 
     indices: np.ndarray

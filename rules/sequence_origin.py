@@ -6,7 +6,7 @@ can become one has. What an outer graph makes is seen from its subgraphs too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..rewriter.errors import InvalidModelError
 from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope
@@ -14,8 +14,7 @@ from ..rewriter.rule import Left
 from .split import part_count
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(NamedTuple):
     """`data` cut along `axis` into all the elements of a sequence; the axis is gone from them where `squeezed`.
 
     `node` is what cuts it: a Split, or a SplitToSequence whose number of parts is only known at run time.
