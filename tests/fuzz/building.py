@@ -227,7 +227,7 @@ class Graph:
             self.arguments.append((value, array, fixed))
             return value
         is_open = self.world.dynamic and not fixed
-        dims = [self._symbol(size) if is_open and self.maybe(0.4) else size for size in array.shape]
+        dims = [self._symbol(size) if is_open and size and self.maybe(0.4) else size for size in array.shape]
         self.inputs.append(helper.make_tensor_value_info(value.name, elem_type(dtype), dims))
         self.world.feeds[value.name] = Feed(dtype, dims, array, fixed)
         return value
