@@ -347,8 +347,11 @@ def squeeze(g: Graph, op: str) -> None:
         g.node(op, [x], [(x.dtype, without(x.shape, units))])
         return
     axes = g.random.sample(units, g.integer(1, len(units)))
+    if has_attribute(g, op, "axes"):
+        axes = sorted(axes)  # onnx's shape inference takes it that they are
     shape = without(x.shape, axes)
-    axes = [axis - x.rank if g.opset >= 11 and g.maybe(0.3) else axis for axis in axes]
+    back = 0 if has_attribute(g, op, "axes") and g.opset < 11 else 0.3
+    axes = [axis - x.rank if g.maybe(back) else axis for axis in axes]
     if has_attribute(g, op, "axes"):
         g.node(op, [x], [(x.dtype, shape)], axes=axes)
     else:
