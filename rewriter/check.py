@@ -148,7 +148,8 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError, UnicodeDecodeError):
-        _require_text(*(name for graph in graphs for node in graph.node for name in (*node.input, *node.output, node.name)))
+        for node in (node for graph in graphs for node in graph.node):
+            _require_text(node.op_type, node.domain, node.name, *node.input, *node.output)
         raise
 
 

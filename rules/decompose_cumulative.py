@@ -26,6 +26,9 @@ def one_after_the_other(node: Node) -> None:
     rank = node.need_rank()
     (axis,) = from_the_front([int(node.const_input(1, "the axis").reshape(()))], rank)
     dimension = node.dimension(axis)
+    if 0 in (node.shape() or ()):
+        node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty
+        return
     if isinstance(dimension, int) and 0 < dimension <= WRITTEN_OUT:
         _write_out(node, axis, dimension)
     else:

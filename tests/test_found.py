@@ -61,6 +61,7 @@ CONVERTED = {
         15,
         6,
     ),
+    "sums-of-nothing": ("g (float[0,0] x) => (float[0,0] y) <int64 a = {-1}> {y = CumSum(x, a)}", 14, 9),
     "mask-of-a-dropout-that-nobody-reads": (
         "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "
         "else_branch = e () => (float[3] q) {q = Identity(x)}>}",

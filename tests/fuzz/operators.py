@@ -733,7 +733,9 @@ def pool(g: Graph, op: str) -> None:
     attributes: dict[str, Any] = {"kernel_shape": kernel, "strides": g.choose((None, [g.integer(1, 2) for _ in kernel]))}
     if since(g, op) == 1 and op == "LpPool":
         attributes["p"] = None
-    if g.maybe(0.3):
+    # Where the stride is longer than the kernel, SAME asks for a padding below zero, which some runtimes refuse.
+    fits = all(stride <= size for stride, size in zip(attributes["strides"] or [], kernel, strict=False))
+    if fits and g.maybe(0.3):
         attributes["auto_pad"] = g.choose(("SAME_UPPER", "SAME_LOWER", "VALID"))
     elif g.maybe(0.5):
         attributes["pads"] = [g.integer(0, size - 1) for size in kernel * 2]
