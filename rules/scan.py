@@ -1,16 +1,31 @@
 """Scan: until opset 8 over a batch of sequences, [batch, sequence, ...]; from 9 on over one sequence along any axis.
 
+Runtimes need the ranks of what a body gives, and infer less of them from older operators: going down declares them.
+
 https://onnx.ai/onnx/operators/onnx__Scan.html
 """
 
 from __future__ import annotations
 
-from onnx import helper
+from onnx import GraphProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.inference import Shape
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
+
+
+@downgrade("Scan", 16)
+def ranks_of_the_body(node: Node) -> None:
+    """The outputs of the body declare their ranks, where they did not and they are known."""
+    body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
+    graph: GraphProto = node.attr("body")
+    for value in graph.output:
+        shape, kind = body.shape_worked_out(value.name), body.elem_type(value.name)
+        if shape is None or kind is None or value.type.tensor_type.HasField("shape"):
+            continue
+        value.type.CopyFrom(helper.make_tensor_type_proto(kind, [None] * len(shape)))
+        node.changed = True
 
 
 @upgrade("Scan", 9)

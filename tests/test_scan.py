@@ -83,3 +83,30 @@ def test_down_it_is_a_batch_of_one(attributes, x_shape, y_shape, backward):
     want_state, want_y = expected(X, backward)
     np.testing.assert_array_equal(state, want_state)
     np.testing.assert_array_equal(y, want_y.T if y_shape == "[2,3]" else want_y)
+
+
+BARE = """g (float[N,4] x, float[2] s) => (float[2] last, float[N,1,2] y) <int64[1] axis = {{0}}, int64[2] ends = {{2, 4}}> {{
+    last, y = Scan <num_scan_inputs=1, body = b ({state}, {element}) => (after, out) {{
+        low, high = Split <num_outputs=2> (e)  z = Add (low, a)
+        after = CastLike (z, a)  out = Unsqueeze (high, axis) }}> (s, x) }}"""
+
+
+@pytest.mark.parametrize("target", [15, 13, 9])
+@pytest.mark.parametrize("state, element", [("a", "e"), ("float[2] a", "float[4] e")], ids=["bare inputs", "typed inputs"])
+def test_what_the_body_gives_declares_its_rank(target, state, element):
+    """onnxruntime cannot run a Scan otherwise, and older operators do not tell it."""
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    proto = model(BARE.format(state=state, element=element), 18)
+    result = convert_version(proto, target).model
+    (scan,) = (node for node in result.graph.node if node.op_type == "Scan")
+    (body,) = (attribute.g for attribute in scan.attribute if attribute.name == "body")
+    ranks = [len(value.type.tensor_type.shape.dim) for value in body.output if value.type.tensor_type.HasField("shape")]
+    assert ranks == [1, 2]
+    for want, got in zip((S0 + x[:, :2].sum(0), x[:, None, 2:]), run(result, {"x": x, "s": S0}), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_declared_shapes_of_a_body_stay():
+    proto = sequence()
+    proto.opset_import[0].version = 18
+    assert convert_version(proto, 9).model.graph.node[0] == proto.graph.node[0]
