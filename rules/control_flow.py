@@ -1,15 +1,105 @@
-"""If and Loop: what their first versions did not allow.
+"""If and Loop: what their first versions did not allow, and branches that never run.
 
 https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
-from ..rewriter.graph import Node, Scope
+import numpy as np
+from onnx import GraphProto
+
+from ..rewriter import expansion, transitions
+from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope, defined_names, reads, subgraphs
 from ..rewriter.inference import Shape
-from ..rewriter.rule import Unconvertible, downgrade
+from ..rewriter.rule import Unconvertible, downgrade, simplify
+
+_SHAPES_MAY_DIFFER = 11
+"""The opset from which on the branches of an If may give different shapes."""
+_NEEDS_A_RULE = ("H", "V", "N")
+
+
+@simplify("If", opset=_SHAPES_MAY_DIFFER)
+def take_the_branch(node: Node) -> None:
+    """Downward, where a branch would have to be rewritten, the one that a constant condition takes is put in place of the If.
+
+    What never runs need not be expressed, and may be impossible; and shapes are known where only one branch gives them.
+    """
+    condition = node.constant(0)
+    if condition is None or condition.size != 1 or not _has_to_change(node):
+        return
+    branch = _branch(node, bool(condition.all()))
+    graph = branch.graph
+    if not isinstance(graph, GraphProto) or graph.initializer or graph.sparse_initializer or _contradicts(node, branch):
+        return
+    node.scope.model.lost_uses.update(_captured(node))
+    node.remove()
+    node.explain("its condition is constant, and the branch that it takes is put in its place")
+    _paste(node, branch, graph)
+
+
+def _has_to_change(node: Node) -> bool:
+    target = node.scope.target
+    if target >= node.body_opset:
+        return False
+    return target < _SHAPES_MAY_DIFFER or any(_needs_a_rule(*operator, target) for operator in _operators(node))
+
+
+def _needs_a_rule(op_type: str, opset: int, target: int) -> bool:
+    steps = transitions.path(op_type, opset, target)
+    return any(step.older is None or step.review in _NEEDS_A_RULE for step in steps)
+
+
+def _operators(node: Node) -> set[tuple[str, int]]:
+    """The operators of the default domain in the branches, to any depth, and the opset in whose form they are."""
+    found: set[tuple[str, int]] = set()
+    pending = [graph for _, graph in subgraphs(node.proto)]
+    while pending:
+        for inner in pending.pop().node:
+            if inner.domain in DEFAULT_DOMAINS:
+                found.add((inner.op_type, transitions.form_opset(inner.op_type, node.body_opset)))
+            pending.extend(graph for _, graph in subgraphs(inner))
+    return found
+
+
+def _branch(node: Node, is_then: bool) -> Scope:
+    names = [name for name, _ in subgraphs(node.proto)]
+    scopes = list(node.scope.children(node.proto, node.source_index, node.body_opset))
+    return scopes[names.index("then_branch" if is_then else "else_branch")]
+
+
+def _contradicts(node: Node, branch: Scope) -> bool:
+    """Whether the branch gives other shapes than the model declares for the outputs of the If."""
+    return any(_differ(node.output_shape(index), _output_shape(branch, index)) for index in range(len(node.outputs)))
+
+
+def _captured(node: Node) -> set[str]:
+    """The values of outer graphs that the node reads."""
+    return set(reads(node.proto)) - {name for _, graph in subgraphs(node.proto) for name in _names_inside(graph)}
+
+
+def _names_inside(graph: GraphProto) -> Iterator[str]:
+    yield from defined_names(graph)
+    for inner in graph.node:
+        for _, deeper in subgraphs(inner):
+            yield from _names_inside(deeper)
+
+
+def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
+    """The nodes of the branch, which give the outputs of the If themselves where they make them."""
+    types = {name: branch.type(name) for name in branch.producers}
+    results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
+    names = {name: name for name in types if node.scope.model.is_unique(name)}
+    names |= {name: output for name, output in reversed(results) if name in types}
+    expansion.paste(node, graph.node, node.body_opset, names)
+    for name, kind in types.items():
+        if kind is not None:
+            node.scope.note_type(names[name], kind)
+    for name, output in results:
+        value = names.get(name, name)
+        if value != output:
+            node.before("Identity", [value], outputs=[output], opset=node.body_opset)
 
 
 @downgrade("If", 11)

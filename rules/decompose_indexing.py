@@ -14,7 +14,7 @@ from onnx import TensorProto
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .axes import from_the_front
-from .indices import int64, length, wrapped
+from .indices import count_up, int64, length, wrapped
 
 MAX_PLACES = 1 << 22
 """Elements whose places are written into the model as a constant: 32 MB of int64."""
@@ -97,17 +97,16 @@ def _rest(node: Node, indices: str, axis: int, rank: int) -> str:
 
 
 def _rest_at_run_time(node: Node, indices: str, axis: int, rank: int) -> str:
-    """As `_rest`: NonZero of ones gives the coordinates of every element."""
-    shape = node.before("Shape", [indices], what="shape")
-    ones = node.before("Expand", [int64(node, 1, "one"), shape], what="ones")
-    coordinates = node.before("NonZero", [ones], what="coordinates")
-    strides = [int64(node, 0, "none") if d == axis else _product(node, node.input(0), range(d + 1, rank)) for d in range(rank)]
-    column = int64(node, [1, 1], "column")
-    cells = [node.before("Reshape", [stride, column], what="stride") for stride in strides]
-    weights = node.before("Concat", cells, what="strides", axis=0) if rank > 1 else cells[0]
-    weighted = node.before("Mul", [coordinates, weights], what="weighted")
-    total = node.before("ReduceSum", [weighted], what="places", axes=[0], keepdims=0)
-    return node.before("Reshape", [total, shape], what="rest")
+    """As `_rest`, in a shape that broadcasts to that of the indices: along each axis, the stride is added at every step."""
+    rest = int64(node, 0, "places")
+    zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
+    for other in (d for d in range(rank) if d != axis):
+        count = count_up(node, zero, length(node, indices, other), one)
+        places = node.before("Mul", [count, _product(node, node.input(0), range(other + 1, rank))], what="places")
+        behind = list(range(1, rank - other))
+        column = node.before("Unsqueeze", [places], what="places", axes=behind) if behind else places
+        rest = node.before("Add", [rest, column], what="rest")
+    return rest
 
 
 @decompose("GatherND", opset=10)
