@@ -54,6 +54,17 @@ def reads(node: NodeProto) -> Iterator[str]:
             yield from reads(inner)
 
 
+def captured(graph: GraphProto) -> set[str]:
+    """The values of outer graphs that `graph` and the graphs in it read."""
+    names = {value.name for value in graph.output}
+    made = set(defined_names(graph))
+    for node in graph.node:
+        names.update(filter(None, node.input))
+        for _, inner in subgraphs(node):
+            names |= captured(inner)
+    return names - made
+
+
 def may_hold_graphs(op_type: str, domain: str) -> bool:
     """Whether nodes of the operator can have subgraphs; of other domains, any may."""
     return op_type in GRAPH_HOLDERS or domain != ""
@@ -489,7 +500,13 @@ class Scope:
         if outer is None or self._origin is None:
             return None
         index, which = self._origin
-        return list(subgraphs(outer.node[index]))[which][1]
+        graph = list(subgraphs(outer.node[index]))[which][1]
+        return graph if outer.node[index].domain in DEFAULT_DOMAINS else self._inferred_alone(self.parent, graph)
+
+    def _inferred_alone(self, outer: Scope, graph: GraphProto) -> GraphProto:
+        """The subgraph of a node of another domain, which inference of the model does not look into."""
+        types = {name: kind for name in captured(graph) if (kind := outer.type(name)) is not None}
+        return inference.infer_subgraph(self.model.original_proto, graph, types, self.opset)
 
     def _inferred_type(self, name: str) -> TypeProto | None:
         if name in self._inferred_types:

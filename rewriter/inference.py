@@ -201,3 +201,13 @@ def _infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[Ty
     whole.opset_import.extend(body.opset_import)
     inferred = infer_model(whole.SerializeToString())
     return graph if inferred is None else inferred.graph
+
+
+def infer_subgraph(model: onnx.ModelProto, graph: onnx.GraphProto, outer: Mapping[str, TypeProto], opset: int) -> onnx.GraphProto:
+    """`graph`, a subgraph of `model` in the form of `opset`, with inferred value_info; `outer`: types of what it captures."""
+    whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
+    whole.graph.input.extend(onnx.ValueInfoProto(name=name, type=kind) for name, kind in outer.items())
+    whole.opset_import.extend(entry for entry in model.opset_import if entry.domain not in ("", "ai.onnx"))
+    whole.opset_import.append(onnx.helper.make_opsetid("", opset))
+    inferred = infer_model(whole.SerializeToString())
+    return graph if inferred is None else inferred.graph

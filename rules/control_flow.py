@@ -5,13 +5,11 @@ https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from onnx import GraphProto
 
 from ..rewriter import expansion, transitions
-from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope, defined_names, reads, subgraphs
+from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope, captured, subgraphs
 from ..rewriter.inference import Shape
 from ..rewriter.rule import Unconvertible, downgrade, simplify
 
@@ -33,7 +31,7 @@ def take_the_branch(node: Node) -> None:
     graph = branch.graph
     if not isinstance(graph, GraphProto) or graph.initializer or graph.sparse_initializer or _contradicts(node, branch):
         return
-    node.scope.model.lost_uses.update(_captured(node))
+    node.scope.model.lost_uses.update(*(captured(inner) for _, inner in subgraphs(node.proto)))
     node.remove()
     node.explain("its condition is constant, and the branch that it takes is put in its place")
     _paste(node, branch, graph)
@@ -72,18 +70,6 @@ def _branch(node: Node, is_then: bool) -> Scope:
 def _contradicts(node: Node, branch: Scope) -> bool:
     """Whether the branch gives other shapes than the model declares for the outputs of the If."""
     return any(_differ(node.output_shape(index), _output_shape(branch, index)) for index in range(len(node.outputs)))
-
-
-def _captured(node: Node) -> set[str]:
-    """The values of outer graphs that the node reads."""
-    return set(reads(node.proto)) - {name for _, graph in subgraphs(node.proto) for name in _names_inside(graph)}
-
-
-def _names_inside(graph: GraphProto) -> Iterator[str]:
-    yield from defined_names(graph)
-    for inner in graph.node:
-        for _, deeper in subgraphs(inner):
-            yield from _names_inside(deeper)
 
 
 def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:

@@ -6,6 +6,7 @@ onnx__ScatterND.html, onnx__ReverseSequence.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -30,23 +31,26 @@ def _places(node: Node, array: np.ndarray, what: str) -> str:
     return node.add_constant(array, np.int64, what)
 
 
-def _broadcast_places(shape: tuple[int, ...], output: tuple[int, ...]) -> np.ndarray:
-    """For each element of `output`, the place of the element of `shape` that it is."""
-    return np.broadcast_to(np.arange(prod(shape)).reshape(shape), output)
-
-
 @decompose("Where", opset=8)
 def gather_from_both(node: Node) -> None:
     """Gather from X and Y, flattened and put one behind the other, at places that the condition moves from Y to X."""
-    shapes = [node.need_shape(index) for index in range(3)]
-    output = tuple(int(dim) for dim in np.broadcast_shapes(*shapes))
-    of_condition, of_x, of_y = (_broadcast_places(shape, output) for shape in shapes)
-    of_y = of_y + prod(shapes[1])
-    both = node.before("Concat", [_flat(node, node.input(1)), _flat(node, node.input(2))], what="both", axis=0)
-    condition = node.before("Cast", [_flat(node, node.input(0))], what="condition", to=TensorProto.INT64)
-    chosen = node.before("Gather", [condition, _places(node, of_condition, "places")], what="chosen", axis=0)
-    moved = node.before("Mul", [chosen, _places(node, of_x - of_y, "way")], what="moved")
-    node.become("Gather", [both, node.before("Add", [moved, _places(node, of_y, "places")], what="places")], axis=0)
+    x, y = node.input(1), node.input(2)
+    of_x, of_y = _own_places(node, 1), _own_places(node, 2)
+    of_y = node.before("Add", [of_y, _product(node, x, range(node.need_rank(1)))], what="places")
+    both = node.before("Concat", [_flat(node, x), _flat(node, y)], what="both", axis=0)
+    condition = node.before("Cast", [node.input(0)], what="condition", to=TensorProto.INT64)
+    moved = node.before("Mul", [condition, node.before("Sub", [of_x, of_y], what="way")], what="moved")
+    node.become("Gather", [both, node.before("Add", [moved, of_y], what="places")], axis=0)
+
+
+def _own_places(node: Node, index: int) -> str:
+    """For each element of input `index`, its place in the flattened data."""
+    name, rank = node.input(index), node.need_rank(index)
+    shape = node.scope.shape_worked_out(name) or ()
+    known = [dim for dim in shape if isinstance(dim, int)]
+    if len(known) == rank and prod(known) <= MAX_PLACES:
+        return node.add_constant(np.arange(prod(known)).reshape(known), np.int64, "places")
+    return _places_at_run_time(node, name, name, range(rank))
 
 
 @decompose("GatherElements", opset=10)
@@ -93,20 +97,23 @@ def _rest(node: Node, indices: str, axis: int, rank: int) -> str:
         strides = [prod(known[0][d + 1 :]) for d in range(rank)]
         grid = np.indices(known[1])
         return _places(node, sum(grid[d] * strides[d] for d in range(rank) if d != axis) + np.zeros(known[1]), "places")
-    return _rest_at_run_time(node, indices, axis, rank)
+    return _places_at_run_time(node, data, indices, [d for d in range(rank) if d != axis])
 
 
-def _rest_at_run_time(node: Node, indices: str, axis: int, rank: int) -> str:
-    """As `_rest`, in a shape that broadcasts to that of the indices: along each axis, the stride is added at every step."""
-    rest = int64(node, 0, "places")
+def _places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int]) -> str:
+    """The places in the flattened data of its elements at 0, 1, … along `axes`, as many as `counted` has, and at 0 along others.
+
+    Along each axis, the stride is added at every step; the result broadcasts to the shape of `counted`.
+    """
+    rank = len(node.scope.shape_worked_out(data) or ())
+    total = int64(node, 0, "places")
     zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
-    for other in (d for d in range(rank) if d != axis):
-        count = count_up(node, zero, length(node, indices, other), one)
-        places = node.before("Mul", [count, _product(node, node.input(0), range(other + 1, rank))], what="places")
-        behind = list(range(1, rank - other))
-        column = node.before("Unsqueeze", [places], what="places", axes=behind) if behind else places
-        rest = node.before("Add", [rest, column], what="rest")
-    return rest
+    for axis in axes:
+        count = count_up(node, zero, length(node, counted, axis), one)
+        places = node.before("Mul", [count, _product(node, data, range(axis + 1, rank))], what="places")
+        column = int64(node, [-1] + [1] * (rank - 1 - axis), "column")
+        total = node.before("Add", [total, node.before("Reshape", [places, column], what="places")], what="places")
+    return total
 
 
 @decompose("GatherND", opset=10)

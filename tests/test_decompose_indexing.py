@@ -12,10 +12,10 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
     "text, opset, target, reason",
     [
         pytest.param(
-            "g (bool[N] c, float[N] x, float[N] y) => (float[N] z) { z = Where (c, x, y) }",
+            "g (bool[2] c, float[N] d, int64[K] s, float[2] y) => (float[A,B] z) { x = Reshape (d, s)  z = Where (c, x, y) }",
             9,
             8,
-            "the shape (N) of 'c'",
+            "the rank of 'x' is unknown",
             id="where",
         ),
         pytest.param(
@@ -52,13 +52,18 @@ def test_refused(text, opset, target, reason):
         pytest.param(((2, 1, 5), (3, 1), (1,)), id="all broadcast"),
         pytest.param(((1,), (2, 5), (2, 5)), id="one condition"),
         pytest.param(((2, 0), (2, 1), (1,)), id="nothing"),
+        pytest.param(((1,), (0,), (3, 0)), id="of nothing"),
+        pytest.param(((3, 1, 1), (), (4, 1)), id="a scalar"),
     ],
 )
+@pytest.mark.parametrize("are_known", [True, False], ids=["known", "at run time"])
 @pytest.mark.parametrize("target", [8, 7])
-def test_where(shapes, target):
-    dims = [",".join(map(str, shape)) for shape in shapes]
+def test_where(shapes, are_known, target):
+    letters = iter("DEFGHIJKL")
+    dims = [",".join(str(dim) if are_known else next(letters) for dim in shape) for shape in shapes]
+    c, x, y = (f"[{text}]" if text else "" for text in dims)
     out = ",".join("ABC"[: max(map(len, shapes))])
-    proto = model(f"g (bool[{dims[0]}] c, float[{dims[1]}] x, float[{dims[2]}] y) => (float[{out}] z) {{ z = Where (c, x, y) }}", 9)
+    proto = model(f"g (bool{c} c, float{x} x, float{y} y) => (float[{out}] z) {{ z = Where (c, x, y) }}", 9)
     given = {"c": RNG.random(shapes[0]) < 0.5, "x": np.resize(SPECIAL, shapes[1]), "y": np.resize(SPECIAL[::-1], shapes[2])}
     assert_same(proto, target, given)
 

@@ -165,3 +165,15 @@ def test_the_table_names_operators_and_each_once():
 def test_what_has_state_or_subgraphs_is_not_in_the_table():
     assert not {"If", "Loop", "Scan", "Cast", "QuantizeLinear", "RandomNormal"} & CLASSES.keys()
     assert CLASSES["Equal"] is Class.MOVES and CLASSES["Less"] is Class.ORDERS
+
+
+def test_types_within_the_subgraph_of_another_domain():
+    """Inference of the model does not look into it; `i` is int64 as is what it captures, and GreaterOrEqual is new in opset 12."""
+    text = """<ir_version: 8, opset_import: ["" : 18, "my" : 1]>
+        g (float[2,3] x, int64[3] i) => (float[2,3] y) { j = Neg (i)
+        y = my.Each <step = s (float[A,B] a) => (b) {
+            dims = Shape (a)  start = Constant <value_ints = [1]> ()  last = Gather <axis=0> (dims, start)
+            later = GreaterOrEqual (last, j)  f = CastLike (later, a)  b = Mul (a, f) }> (x) }"""
+    result = convert_version(model(text), 10).model
+    (graph,) = (attribute.g for node in result.graph.node for attribute in node.attribute if attribute.HasField("g"))
+    assert [node.op_type for node in graph.node] == ["Shape", "Constant", "Gather", "Greater", "Equal", "Or", "Cast", "Mul"]
