@@ -13,7 +13,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose, downgrade
 
 FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-_WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
+WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
 
 
 def typed(node: Node, value: float | int, elem_type: int, what: str) -> str:
@@ -85,16 +85,16 @@ def _is_number(node: Node, name: str, elem_type: int) -> str:
 def compare_halves(node: Node) -> None:
     """Before 9 only floating point compares: the halves of a 64-bit integer are exact in double."""
     elem_type = node.need_elem_type()
-    if elem_type not in _WIDE_INTEGERS:
+    if elem_type not in WIDE_INTEGERS:
         return
-    (high_a, low_a), (high_b, low_b) = (_halves(node, name, elem_type) for name in node.inputs)
+    (high_a, low_a), (high_b, low_b) = (halves(node, name, elem_type) for name in node.inputs)
     first = node.before(node.op_type, [high_a, high_b], what="high")
     tie = node.before("Not", [_differ(node, high_a, high_b)], what="tie")
     second = node.before(node.op_type, [low_a, low_b], what="low")
     node.become("Or", [first, node.before("And", [tie, second], what="decided_low")])
 
 
-def _halves(node: Node, name: str, elem_type: int) -> tuple[str, str]:
+def halves(node: Node, name: str, elem_type: int) -> tuple[str, str]:
     """`name` divided by 2**32 towards zero, and the rest, both as double: they order as the integers do."""
     base = typed(node, 2**32, elem_type, "base")
     high = node.before("Div", [name, base], what="high")

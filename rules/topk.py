@@ -11,7 +11,8 @@ from onnx import TensorProto
 from ..rewriter.graph import Node
 from ..rewriter.rule import downgrade, upgrade
 from .axes import add_rank
-from .indices import int64
+from .decompose_comparison import WIDE_INTEGERS, halves
+from .indices import int64, length
 from .parameters import MAKE_CONSTANT
 
 _WIDER = {
@@ -30,6 +31,10 @@ def k_to_input(node: Node) -> None:
 @downgrade("TopK", 11)
 def largest_and_sorted(node: Node) -> None:
     """The smallest are the largest of the negated; an order that was left open may be the sorted one."""
+    kind = node.elem_type()
+    if kind is not None and kind in WIDE_INTEGERS:
+        _sort_by_halves(node, kind)
+        return
     if node.attr("axis") == -1:
         node.pop_attr("axis")  # the default below, too
     add_rank(node, "axis")
@@ -49,6 +54,27 @@ def largest_and_sorted(node: Node) -> None:
         node.after("Cast" if wider is not None else "Neg", [values], outputs=[output], to=kind if wider is not None else None)
 
 
+def _sort_by_halves(node: Node, kind: int) -> None:
+    """No float holds 64 bits: all are ordered by their low halves, then by the high ones, where equals keep their order."""
+    add_rank(node, "axis")
+    node.explain("64-bit integers are sorted along the whole axis", node.shape_hint())
+    data, k = node.inputs
+    axis = node.attr("axis", node.need_rank() - 1)
+    pair = halves(node, data, kind)
+    if not node.attr("largest", 1):
+        pair = tuple(node.before("Neg", [half], what="negated") for half in pair)
+    high, low = pair
+    everything = length(node, data, axis)
+    _, order = node.before_many("TopK", [low, everything], 2, what="by_low", axis=axis)
+    high = node.before("GatherElements", [high, order], what="high", opset=11, axis=axis)
+    _, places = node.before_many("TopK", [high, k], 2, what="by_high", axis=axis)
+    output = [node.output(1)] if node.has_output(1) else 1
+    indices = node.before("GatherElements", [order, places], what="indices", outputs=output, opset=11, axis=axis)
+    if node.has_output(0):
+        node.before("GatherElements", [data, indices], outputs=[node.output(0)], opset=11, axis=axis)
+    node.remove()
+
+
 @downgrade("TopK", 10)
 def k_to_attribute(node: Node) -> None:
     """A constant k becomes the attribute; with a computed one, the axis is sorted and cut."""
@@ -57,7 +83,7 @@ def k_to_attribute(node: Node) -> None:
     if value is not None:
         node.become("TopK", [data], axis=node.attr("axis"), k=int(value.reshape(())))
         return
-    node.why = (f"its k '{k}' is computed at run time", MAKE_CONSTANT)
+    node.explain(f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)
     everything = node.need_dimension(axis)
     axes = int64(node, [axis % node.need_rank()], "axis")

@@ -2,13 +2,29 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal, run
+from helpers import assert_same, model, run
 from split_rewrite.rewriter import convert_version
 
 
-def test_refuses_a_power_of_int64():
-    proto = model("g (int64[N] x, int64[N] e) => (int64[N] y) { y = Pow (x, e) }", 12)
-    assert "a power of int64 is not exact in double" in refusal(proto, 11)
+@pytest.mark.parametrize("kind", ["int64", "int32", "uint32"])
+@pytest.mark.parametrize("target", [11, 9, 7])
+def test_a_whole_power_of_int64_is_exact(kind, target):
+    """onnxruntime computes it in double; so Python's integers say what it is."""
+    rows = [(x, e, x**e) for x in [*range(-9, 10), 3037000499, -2097151] for e in range(64)]
+    rows += [(x, e, x**e) for x in (-1, 0, 1) for e in (64, 65, 101, 1000)]
+    if kind != "uint32":
+        rows += [(x, -e, x**e if abs(x) == 1 else 0) for x in (-7, -2, -1, 1, 2, 3) for e in (1, 2, 63, 64, 65)]
+    rows = [row for row in rows if -(2**63) <= row[2] < 2**63]
+    x, e, expected = zip(*rows, strict=True)
+    proto = model(f"g (int64[N] x, {kind}[N] e) => (int64[N] y) {{ y = Pow (x, e) }}", 12)
+    got = run(convert_version(proto, target).model, {"x": np.array(x), "e": np.array(e, kind)})[0]
+    np.testing.assert_array_equal(got, np.array(expected))
+
+
+@pytest.mark.parametrize("kind, dtype", [("float", np.float32), ("double", np.float64)])
+def test_another_power_of_int64_is_one_of_double(kind, dtype):
+    proto = model(f"g (int64[5] x, {kind}[5] e) => (int64[5] y) {{ y = Pow (x, e) }}", 12)
+    assert_same(proto, 11, {"x": np.array([2, 3, 10, 2, 2**60 + 1]), "e": np.array([0.5, 3, 15, -1, 1], dtype)})
 
 
 @pytest.mark.parametrize("kind, runtime", [("int64", "onnxruntime"), ("uint64", "onnx.reference")])
