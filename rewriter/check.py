@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, TensorProto
 
 from . import inference, misstamped
 from .calls import check_calls
 from .errors import CheckError, InvalidModelError
 from .expansion import has_body
-from .graph import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, Model, Node, Scope, all_graphs, default_opset
+from .graph import DEFAULT_DOMAINS, GRAPH_HOLDERS, Fact, Form, GraphLike, Model, Node, Scope, all_graphs, default_opset
 from .isolate import Crashed, run_isolated
 from .transitions import newest_opset, schema_at
+from .twins import agree
 
 MOST_MISSING_PARTS = 4096
 """Parts that a Split may make beyond those that are its outputs: older opsets have to name every one."""
@@ -156,36 +157,24 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
 def _check_scope(scope: Scope) -> None:
     if not scope.opset:
         return
-    sound: set[tuple[object, ...]] = set()
+    sound: dict[Form, Sequence[Fact]] = {}
     for index, proto in enumerate(scope.graph.node):
         op_type = proto.op_type
         if op_type in _CHECKS and not proto.domain:
-            form = _form(proto)
-            if form not in sound:
-                _check_node(Node(proto, scope, scope.opset, index))
-                if scope.parent is None and not _depends_on_data(proto, scope.opset):
-                    sound.add(form)
+            node, form = Node(proto, scope, scope.opset, index), scope.form(index, proto)
+            if form not in sound or not agree(sound[form], node):
+                _check_node(node)
+                sound[form] = node.facts or ()
         elif op_type in GRAPH_HOLDERS or proto.domain:
             for child in scope.children(proto, index, scope.opset):
                 _check_scope(child)
-
-
-def _form(proto: NodeProto) -> tuple[object, ...]:
-    """All that most checks look at; large models have the same thousands of times."""
-    attributes = tuple([(a.name, a.type, a.i, tuple(a.ints), a.ref_attr_name) for a in proto.attribute])
-    return proto.op_type, tuple(proto.input[1:]), len(proto.output), attributes
-
-
-def _depends_on_data(proto: NodeProto, opset: int) -> bool:
-    """Whether the dimension that is split matters, and so each node has to be looked at."""
-    return opset < 2 or any(attribute.name == "num_outputs" for attribute in proto.attribute)
 
 
 def _check_node(node: Node) -> None:
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
-        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.within.where}) is invalid: {problem}")
 
 
 def _split_problems(node: Node) -> Iterator[str]:
@@ -229,7 +218,7 @@ def _count_problems(node: Node) -> Iterator[str]:
         yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
         return
     dimension = node.dimension(node.attr("axis", 0))
-    if not isinstance(dimension, int) or node.scope is not node.scope.model.main:
+    if not isinstance(dimension, int) or node.within is not node.within.model.main:
         return  # a branch may never run
     if dimension < -(-dimension // count) * (count - 1):
         size = -(-dimension // count)
@@ -245,7 +234,7 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
 
 def _is_captured(node: Node, index: int) -> bool:
     """Whether an outer graph defines input `index`: shape inference takes it for unknown inside."""
-    return node.has_input(index) and node.scope.find(node.input(index)) is not node.scope
+    return node.has_input(index) and node.within.find(node.input(index)) is not node.within
 
 
 def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
@@ -268,7 +257,7 @@ def _split_dimension(node: Node) -> int | None:
 
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
-    declared = node.scope.declared_type(node.input(1)) if node.has_input(1) else None
+    declared = node.within.declared_type(node.input(1)) if node.has_input(1) else None
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
     number = declared.tensor_type.elem_type

@@ -86,8 +86,11 @@ def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
 
 def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
     """Those of `names` that something reads."""
-    used = {name for graph in graphs for node in graph.node for name in node.input if name in names}
+    used: set[str] = set()
     for graph in graphs:
+        for node in graph.node:
+            if not names.isdisjoint(node.input):
+                used |= names.intersection(node.input)
         used |= names & (set(graph.output) if isinstance(graph, FunctionProto) else {value.name for value in graph.output})
     return used
 

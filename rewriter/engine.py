@@ -16,6 +16,7 @@ from .errors import Blocker
 from .graph import GRAPH_HOLDERS, Model, Node, Scope
 from .rule import Left, Registry, Rule, Unconvertible
 from .transitions import Transition
+from .twins import Twins
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
@@ -143,17 +144,26 @@ def _excluded(name: str) -> Unconvertible:
 class _Route:
     """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
 
-    __slots__ = ("simplifications", "steps")
+    __slots__ = ("conditions", "is_always_simplified", "simplifications", "steps")
 
     def __init__(self, simplifications: tuple[Rule, ...], steps: tuple[_Step, ...]) -> None:
         self.simplifications = simplifications
+        self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
+        self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
         self.steps = steps
 
     def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether nothing can happen to this very node."""
-        if self.steps or proto.op_type in GRAPH_HOLDERS:
-            return False
-        return not any(rule.when is None or rule.when(proto, scope) for rule in self.simplifications)
+        return not self.steps and proto.op_type not in GRAPH_HOLDERS and not self.may_simplify(proto, scope)
+
+    def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
+        """Whether a simplification has to be tried on this very node."""
+        if self.is_always_simplified:
+            return True
+        for condition in self.conditions:  # noqa: SIM110 - any() of a generator takes twice as long, for each node
+            if condition(proto, scope):
+                return True
+        return False
 
 
 class Engine:
@@ -164,7 +174,9 @@ class Engine:
         self._target = target
         self._registry = registry
         self._selection = selection
-        self._types = transitions.possible_types(model.proto, model.survey.graphs)
+        self._types = transitions.possible_types(
+            model.survey.graphs, model.survey.operators, {function.domain for function in model.proto.functions}
+        )
         self._routes: dict[tuple[str, int, int, bool], _Route | None] = {}
         self._blocked: list[tuple[NodeProto, Blocker]] = []
         self._left: list[tuple[NodeProto, Remark]] = []
@@ -189,6 +201,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, tuple[int, _Route | None]] = {}
+        twins = Twins()
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         for index, proto in enumerate(scope.graph.node):
             if advance is not None and not index % NODES_A_STEP:
@@ -205,7 +218,7 @@ class Engine:
             if route is None or route.turns_down(proto, scope):
                 continue
             node = Node(proto, scope, form, index if original else None)
-            nodes = self._work(node, target)
+            nodes = self._work_or_repeat(node, route, target, twins)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -214,10 +227,26 @@ class Engine:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
-        for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
+        for scope in node.within.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
     # -- nodes
+
+    def _work_or_repeat(self, node: Node, route: _Route, target: int, twins: Twins) -> list[NodeProto]:
+        """As `_work`, but what became of a twin is not worked out again."""
+        proto = node.proto
+        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
+            return self._work(node, target)
+        edit = twins.find(node)
+        if edit is not None:
+            edit.repeat(node)
+            for rule in edit.rules:
+                self._change(rule, node)
+            return [proto]
+        before, known = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes)
+        nodes = self._work(node, target)
+        twins.remember(before, node, [change.rule for change in self.outcome.changes[known:]])
+        return nodes
 
     def _work(self, first: Node, target: int) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
@@ -265,13 +294,14 @@ class Engine:
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
-            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.scope)):
+            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.within)):
                 continue
             tried.add(rule.name)
+            node.facts = None
             try:
                 if self._apply(rule, node):
                     if not node.removed:
-                        node.scope.register(node.proto, node.opset)
+                        node.within.register(node.proto, node.opset)
                     return True
             except (Left, Unconvertible) as reason:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
@@ -354,19 +384,20 @@ class Engine:
 
     def _block(self, node: Node, step: _Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
         """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
+        node.facts = None
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
         reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
         why, hint = node.why
         if why:
             reason = f"{why}: {reason}"
-        self._blocked.append((node.proto, Blocker(*origin, node.scope.where, transition, reason, hint or refusal.hint)))
+        self._blocked.append((node.proto, Blocker(*origin, node.within.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
-        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.scope.where))
+        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.within.where))
 
     def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> Remark:
-        remark = Remark(kind, op_type or node.op_type, node.name, node.scope.where, message)
+        remark = Remark(kind, op_type or node.op_type, node.name, node.within.where, message)
         self.outcome.remarks.append(remark)
         return remark
 

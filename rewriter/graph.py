@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -68,6 +69,20 @@ def captured(graph: GraphProto) -> set[str]:
 def may_hold_graphs(op_type: str, domain: str) -> bool:
     """Whether nodes of the operator can have subgraphs; of other domains, any may."""
     return op_type in GRAPH_HOLDERS or domain != ""
+
+
+Form = tuple[object, ...]
+
+
+def form_of(node: NodeProto) -> Form:
+    """All of a node but its own name, its first input's, and its outputs'; nodes of one form are twins.
+
+    Large models have the same form thousands of times.
+    """
+    inputs, outputs = list(node.input), list(node.output)
+    first = inputs[0] if inputs and (inputs[0] == "" or inputs[0] in inputs[1:]) else len(inputs) > 0
+    absent = tuple([name != "" for name in outputs]) if "" in outputs else len(outputs)
+    return node.op_type, first, *inputs[1:], absent, *[attribute.SerializeToString() for attribute in node.attribute]
 
 
 class Survey:
@@ -135,11 +150,10 @@ class Model:
     @cached_property
     def _names(self) -> dict[str, int]:
         """Every name in the model, with the number of places that define it."""
-        names: dict[str, int] = {}
-        for graph in all_graphs(self.proto):
-            for name in defined_names(graph):
-                names[name] = names.get(name, 0) + 1
-            names.update(dict.fromkeys({node.name for node in graph.node} - names.keys(), 0))
+        graphs = all_graphs(self.proto)
+        names: dict[str, int] = Counter(name for graph in graphs for name in defined_names(graph))
+        for name in {node.name for graph in graphs for node in graph.node}:
+            names.setdefault(name, 0)
         return names
 
     def fresh_name(self, wanted: str) -> str:
@@ -188,14 +202,13 @@ class Model:
 
 
 def defined_names(graph: GraphLike) -> Iterator[str]:
-    """The inputs, initializers and node outputs of `graph`, without its subgraphs."""
+    """The inputs, initializers and node outputs of `graph`, without its subgraphs; "" may be among them."""
     if isinstance(graph, GraphProto):
         yield from {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
         yield from (tensor.values.name for tensor in graph.sparse_initializer)
     else:
         yield from graph.input
-    for node in graph.node:
-        yield from filter(None, node.output)
+    yield from chain.from_iterable([node.output for node in graph.node])
 
 
 class Scope:
@@ -228,6 +241,9 @@ class Scope:
         self._values: dict[str, np.ndarray | None] = {}
         self._makers: dict[frozenset[str], dict[str, str]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._known_shapes: dict[str, Shape] = {}
+        """Those that are fully known: they stay as they are."""
+        self._forms: dict[int, Form] = {}
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
         """A scope for each subgraph of `node`, number `index` in the original node list (None: a rule made it)."""
@@ -240,6 +256,13 @@ class Scope:
                 for inner in graph.node:  # inference has not seen what a rule made
                     child.register(inner, opset)
             yield child
+
+    def form(self, index: int, node: NodeProto) -> Form:
+        """`form_of` node number `index` of the graph as it was read."""
+        form = self._forms.get(index)
+        if form is None:
+            form = self._forms[index] = form_of(node)
+        return form
 
     # -- who defines a name
 
@@ -460,16 +483,11 @@ class Scope:
         return types
 
     @cached_property
-    def _inferred_types(self) -> dict[str, TypeProto]:
+    def _inferred_values(self) -> dict[str, onnx.ValueInfoProto]:
         graph = self._inferred_graph
         if graph is None:
             return {}
-        return {
-            value.name: value.type
-            for values in (graph.value_info, graph.output, graph.input)
-            for value in values
-            if value.HasField("type")
-        }
+        return {value.name: value for values in (graph.value_info, graph.output, graph.input) for value in values}
 
     @property
     def is_original(self) -> bool:
@@ -509,8 +527,9 @@ class Scope:
         return inference.infer_subgraph(self.model.original_proto, graph, types, self.opset)
 
     def _inferred_type(self, name: str) -> TypeProto | None:
-        if name in self._inferred_types:
-            return self._inferred_types[name]
+        value = self._inferred_values.get(name)
+        if value is not None and value.HasField("type"):
+            return value.type
         if name in self._made:
             return self._made_type(name)
         return _tensor_type(self.initializers[name]) if name in self.initializers else None
@@ -599,6 +618,14 @@ class Scope:
         What `shape_worked_out` has found is known from then on, so that a rule that asked for the rank gets no other answer here.
         """
         name = self.resolve(name)
+        known = self._known_shapes.get(name)
+        if known is None:
+            known = self._find_shape(name)
+            if known is not None and all(isinstance(dim, int) for dim in known):
+                self._known_shapes[name] = known
+        return known
+
+    def _find_shape(self, name: str) -> Shape | None:
         scope: Scope | None = self
         while scope is not None:
             declared = scope._declared_types.get(name)
@@ -716,6 +743,14 @@ def _merge_types(known: TypeProto | None, inferred: TypeProto) -> TypeProto:
     return helper.make_tensor_type_proto(known.tensor_type.elem_type or inferred.tensor_type.elem_type, shape)
 
 
+class Fact(NamedTuple):
+    """A question that a rule asked its node, and the answer."""
+
+    question: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    answer: Any
+
+
 class Node:
     """One node, in the form of `opset`, and all that a rule may ask of it and do to it.
 
@@ -730,19 +765,23 @@ class Node:
         "body_opset",
         "cautions",
         "changed",
+        "facts",
         "opset",
         "proto",
         "removed",
-        "scope",
         "settled",
         "source_index",
         "why",
+        "within",
         "written_for",
     )
 
     def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
         self.proto = proto
-        self.scope = scope
+        self.within = scope
+        """`scope`, for all but rules."""
+        self.facts: list[Fact] | None = []
+        """What rules asked of the first input and the outputs; None where they did more than a twin of the node can repeat."""
         self.opset = opset
         self.source_index = source_index
         """Position in the original node list; None for a node that a rule made."""
@@ -770,6 +809,18 @@ class Node:
         self.behind = 0
 
     # -- what it is
+
+    @property
+    def scope(self) -> Scope:
+        """Where it is. A rule that looks around here finds what is true of this node only."""
+        self.facts = None
+        return self.within
+
+    def _note(self, answer: Any, question: Callable[..., Any], index: int, *arguments: Any) -> Any:
+        """Note a question about value `index`; inputs behind the first are the same in all twins."""
+        if index == 0 and self.facts is not None:
+            self.facts.append(Fact(question, arguments, answer))
+        return answer
 
     @property
     def op_type(self) -> str:
@@ -839,14 +890,14 @@ class Node:
 
     def set_input(self, index: int, name: str) -> None:
         """Let input `index` be `name`; inputs between are absent."""
-        self.scope.model.new_uses.add(name)
+        self.within.model.new_uses.add(name)
         self.proto.input.extend([""] * (index + 1 - len(self.proto.input)))
         self._lose(self.proto.input[index])
         self.proto.input[index] = name
         self.changed = True
 
     def add_input(self, name: str) -> None:
-        self.scope.model.new_uses.add(name)
+        self.within.model.new_uses.add(name)
         self.proto.input.append(name)
         self.changed = True
 
@@ -862,14 +913,15 @@ class Node:
 
     def _lose(self, name: str) -> None:
         if name:
-            self.scope.model.lost_uses.add(name)
+            self.within.model.lost_uses.add(name)
 
     def set_output(self, index: int, name: str) -> None:
+        self.facts = None
         self.proto.output.extend([""] * (index + 1 - len(self.proto.output)))
-        self.scope.model.retired.add(self.proto.output[index])
+        self.within.model.retired.add(self.proto.output[index])
         self.proto.output[index] = name
         if name:
-            self.scope.producers[name] = self.proto
+            self.within.producers[name] = self.proto
         self.changed = True
 
     def detach_output(self, index: int, what: str) -> str:
@@ -877,15 +929,17 @@ class Node:
 
         The caller knows that the value has the same type as before or says so by the node that it adds.
         """
+        self.facts = None
         fresh = self.fresh_name(what)
         self.proto.output[index] = fresh
-        self.scope.register(self.proto, self.opset)
+        self.within.register(self.proto, self.opset)
         self.changed = True
         return fresh
 
     def drop_output(self, index: int) -> None:
         """Make output `index` absent; absent outputs at the end go."""
-        self.scope.model.retired.add(self.proto.output[index])
+        self.facts = None
+        self.within.model.retired.add(self.proto.output[index])
         self.proto.output[index] = ""
         while self.proto.output and self.proto.output[-1] == "":
             del self.proto.output[-1]
@@ -895,7 +949,8 @@ class Node:
 
     def constant(self, index: int) -> np.ndarray | None:
         """The value of input `index` where it is the same in every run; None where it is not, or the input is absent."""
-        return self.scope.constant(self.input(index)) if self.has_input(index) else None
+        value = self.within.constant(self.input(index)) if self.has_input(index) else None
+        return self._note(value, Node.constant, index, index)
 
     def const_input(self, index: int, what: str) -> np.ndarray:
         """As `constant`, but raises Unconvertible naming the input `what` where it is only known at run time."""
@@ -907,14 +962,16 @@ class Node:
         return value
 
     def _is_overridable(self, name: str) -> bool:
-        scope = self.scope.find(name)
+        scope = self.within.find(name)
         return scope is not None and name in scope.initializers
 
     def elem_type(self, index: int = 0) -> int | None:
-        return self.scope.elem_type(self.input(index)) if self.has_input(index) else None
+        number = self.within.elem_type(self.input(index)) if self.has_input(index) else None
+        return self._note(number, Node.elem_type, index, index)
 
     def output_elem_type(self, index: int = 0) -> int | None:
-        return self.scope.elem_type(self.output(index)) if self.has_output(index) else None
+        number = self.within.elem_type(self.output(index)) if self.has_output(index) else None
+        return self._note(number, Node.output_elem_type, 0, index)
 
     def need_elem_type(self, index: int = 0) -> int:
         """The element type of input `index`. Raises Unconvertible where it is unknown."""
@@ -924,24 +981,29 @@ class Node:
         return number
 
     def shape(self, index: int = 0) -> Shape | None:
-        return self.scope.shape(self.input(index)) if self.has_input(index) else None
+        return self._note(self._shape(index), Node.shape, index, index)
+
+    def _shape(self, index: int) -> Shape | None:
+        return self.within.shape(self.input(index)) if self.has_input(index) else None
 
     def output_shape(self, index: int = 0) -> Shape | None:
-        return self.scope.shape(self.output(index)) if self.has_output(index) else None
+        shape = self.within.shape(self.output(index)) if self.has_output(index) else None
+        return self._note(shape, Node.output_shape, 0, index)
 
     def rank(self, index: int = 0) -> int | None:
-        shape = self.shape(index)
-        return None if shape is None else len(shape)
+        shape = self._shape(index)
+        return self._note(None if shape is None else len(shape), Node.rank, index, index)
 
     def need_rank(self, index: int = 0) -> int:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
         shape = self._shape_worked_out(index)
         if shape is None:
+            self.facts = None
             raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
-        return len(shape)
+        return self._note(len(shape), Node.need_rank, index, index)
 
     def _shape_worked_out(self, index: int) -> Shape | None:
-        return self.scope.shape_worked_out(self.input(index)) if self.has_input(index) else None
+        return self.within.shape_worked_out(self.input(index)) if self.has_input(index) else None
 
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
         """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
@@ -950,26 +1012,29 @@ class Node:
             self.need_rank(index)
         known = tuple(dim for dim in shape or () if isinstance(dim, int))
         if shape is None or len(known) != len(shape):
+            self.facts = None
             raise Unconvertible(f"the shape {_show(shape)} of '{self.input(index)}' is not fully known", self.shape_hint())
-        return known
+        return self._note(known, Node.need_shape, index, index)
 
     def dimension(self, axis: int, index: int = 0) -> Dimension:
         """Dimension `axis` (may be negative) of input `index`; None where it is unknown."""
-        shape = self.shape(index)
-        return None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        shape = self._shape(index)
+        size = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        return self._note(size, Node.dimension, index, axis, index)
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
         """As `dimension`. Raises Unconvertible where it is no number."""
         shape = self._shape_worked_out(index)
         dim = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
         if not isinstance(dim, int):
+            self.facts = None
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
             raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint())
-        return dim
+        return self._note(dim, Node.need_dimension, index, axis, index)
 
     def shape_hint(self) -> str:
         """How to make shapes known."""
-        scope = self.scope
+        scope = self.within
         while scope.parent is not None:
             scope = scope.parent
         if not isinstance(scope.graph, GraphProto):
@@ -986,16 +1051,17 @@ class Node:
     def fresh_name(self, what: str) -> str:
         """`<first output>_<what>`, unique in the whole model."""
         first = next(filter(None, self.proto.output), self.proto.name or self.proto.op_type)
-        return self.scope.model.fresh_name(f"{first}_{what}")
+        return self.within.model.fresh_name(f"{first}_{what}")
 
     def add_constant(self, value: Any, dtype: Any, what: str) -> str:
         """A constant tensor of `dtype` (anything numpy takes); returns its name."""
         first = next(filter(None, self.proto.output), self.proto.op_type)
-        return self._constant_name(self.scope.add_constant(np.array(value, dtype), f"{first}_{what}"))
+        return self._constant_name(self.within.add_constant(np.array(value, dtype), f"{first}_{what}"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""
-        return self._constant_name(self.scope.add_tensor(tensor))
+        self.facts = None
+        return self._constant_name(self.within.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
         if isinstance(made, str):
@@ -1053,7 +1119,7 @@ class Node:
         label = what or op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         given = {key: value for key, value in attributes.items() if value is not None}
-        node_name = self.scope.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
+        node_name = self.within.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
         self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where, opset)
         return names
 
@@ -1062,10 +1128,11 @@ class Node:
         self._queue(proto, self.added_before, opset)
 
     def _queue(self, proto: NodeProto, where: list[Node], opset: int | None = None) -> None:
+        self.facts = None
         opset = opset or self.written_for
-        self.scope.model.new_uses.update(reads(proto))
-        self.scope.register(proto, opset)
-        made = Node(proto, self.scope, opset)
+        self.within.model.new_uses.update(reads(proto))
+        self.within.register(proto, opset)
+        made = Node(proto, self.within, opset)
         made.why = self.why
         if where is self.added_after:
             where.insert(self.behind, made)
@@ -1079,9 +1146,10 @@ class Node:
 
         Without `opset`, the form is the one that the rule is written for; attributes that are None are left out.
         """
+        self.facts = None
         for name in self.proto.input:
             self._lose(name)
-        self.scope.model.new_uses.update(inputs)
+        self.within.model.new_uses.update(inputs)
         self.proto.op_type = op_type
         del self.proto.input[:]
         self.proto.input.extend(inputs)
@@ -1090,30 +1158,32 @@ class Node:
             if value is not None:
                 _fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
-        self.scope.note_maker(self.proto)
+        self.within.note_maker(self.proto)
         self.changed = True
 
     def remove(self) -> None:
         """Drop this node; nodes put before or after it make its outputs, or nothing reads them."""
-        self.scope.forget(self.proto)
+        self.facts = None
+        self.within.forget(self.proto)
         self.removed = self.changed = True
 
     def forward(self, index: int, value: str) -> None:
         """Let everything that reads output `index` read `value` instead. The output's name stays where it is an interface."""
-        name, value = self.output(index), self.scope.resolve(value)
+        self.facts = None
+        name, value = self.output(index), self.within.resolve(value)
         if not name or name == value:
             return
-        if name in self.scope.outputs and self.scope.rename_made(value, name):
+        if name in self.within.outputs and self.within.rename_made(value, name):
             self.proto.output[index] = ""
             self.changed = True
             return
-        if name in self.scope.outputs or not self.scope.model.is_unique(name) or not self.scope.model.is_unique(value):
+        if name in self.within.outputs or not self.within.model.is_unique(name) or not self.within.model.is_unique(value):
             self.proto.output[index] = ""
             self.after("Identity", [value], outputs=[name])
             return
-        self.scope.model.aliases[name] = value
-        self.scope.model.new_uses.add(value)
-        self.scope.model.lost_uses.add(name)
+        self.within.model.aliases[name] = value
+        self.within.model.new_uses.add(value)
+        self.within.model.lost_uses.add(name)
         self.changed = True
 
     # -- saying things
@@ -1129,6 +1199,7 @@ class Node:
 
     def caution(self, message: str) -> None:
         """A warning in the report, an error with --strict."""
+        self.facts = None
         self.cautions.append(message)
 
 

@@ -6,7 +6,7 @@ more than that. A transition that nobody has reviewed is refused. Nothing here k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -315,45 +315,46 @@ def _span(schema: OpSchema) -> str:
     return str(schema.since_version)
 
 
-def possible_types(model: onnx.ModelProto, graphs: Iterable[onnx.GraphProto | onnx.FunctionProto]) -> frozenset[str] | None:
-    """A superset of the types that the values of `model`, as it was read, can have, as schema strings; None where any is.
+def possible_types(
+    graphs: Iterable[onnx.GraphProto | onnx.FunctionProto], operators: Iterable[str], local: Container[str]
+) -> frozenset[str] | None:
+    """A superset of the types that the values of `graphs` can have, as schema strings; None where any is.
 
+    `operators` are those of the nodes ("domain::op_type" outside the default domain), `local` the domains of local functions.
     Types enter a model by its inputs, its constants, attributes that name a type, and operators with a fixed output type; they
     do not come from anywhere else. An operator of another domain may make anything.
     """
-    from .inference import elem_type_name, type_string
-
     names: set[str] = set()
     whole: set[str] = set()
-    operators: set[str] = set()
-    local = {function.domain for function in model.functions}
+    op_types: set[str] = set()
+    for label in operators:
+        domain, _, op_type = label.rpartition("::")
+        if domain not in ("", "ai.onnx") and domain not in local:
+            return None
+        op_types.add(op_type)
     for graph in graphs:
         if isinstance(graph, onnx.GraphProto):
-            for value in graph.input:
-                kind = type_string(value.type)
-                if kind is None and value.type.WhichOneof("value") != "tensor_type":
-                    continue
-                if kind is None:
-                    continue  # inputs of subgraphs may be untyped: their values come from the outer graph
-                whole.add(kind)
-            names.update(elem_type_name(tensor.data_type) for tensor in graph.initializer)
-            names.update(elem_type_name(tensor.values.data_type) for tensor in graph.sparse_initializer)
-        for node in graph.node:
-            if node.domain not in ("", "ai.onnx") and node.domain not in local:
-                return None
-            op_type = node.op_type
-            if op_type in operators and op_type not in _NAMES_A_TYPE:
-                continue
-            operators.add(op_type)
-            found = _named_types(node)
+            _collect_stored_types(graph, names, whole)
+        for node in graph.node if op_types & _NAMES_A_TYPE else ():
+            found = _named_types(node) if node.op_type in _NAMES_A_TYPE else set()
             if found is None:
                 return None
             names |= found
-    for op_type in operators - _NAMES_A_TYPE:
+    for op_type in op_types - _NAMES_A_TYPE:
         names |= _untied_output_types(op_type)
     tensors = {f"tensor({name})" for name in names} | {kind for kind in whole if kind.startswith("tensor(")}
     wrapped = {f"seq({kind})" for kind in tensors}
     return frozenset(tensors | wrapped | whole | {f"optional({kind})" for kind in tensors | wrapped})
+
+
+def _collect_stored_types(graph: onnx.GraphProto, names: set[str], whole: set[str]) -> None:
+    """Add the element types of initializers to `names`, and the types of inputs to `whole`."""
+    from .inference import elem_type_name, type_string
+
+    # Inputs of subgraphs may be untyped: their values come from the outer graph.
+    whole.update(kind for value in graph.input if (kind := type_string(value.type)) is not None)
+    names.update(elem_type_name(tensor.data_type) for tensor in graph.initializer)
+    names.update(elem_type_name(tensor.values.data_type) for tensor in graph.sparse_initializer)
 
 
 _TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype")

@@ -35,12 +35,8 @@ def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
     return len(node.input) > 1 and not scope.may_be_stored(node.input[1])
 
 
-def _splits_a_constant(node: NodeProto, scope: Scope) -> bool:
-    return scope.may_be_stored(node.input[0]) or scope.maker_type(node.input[0], _MAKERS) == "Constant"
-
-
-def _splits_a_part(node: NodeProto, scope: Scope) -> bool:
-    return scope.maker_type(node.input[0], _MAKERS) == "Split"
+def _splits_a_constant_or_part(node: NodeProto, scope: Scope) -> bool:
+    return scope.maker_type(node.input[0], _MAKERS) in ("Constant", "Split") or scope.may_be_stored(node.input[0])
 
 
 def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
@@ -69,7 +65,7 @@ def literal_sizes(node: Node) -> None:
         node.set_input(1, node.add_constant(sizes, np.int64, "split"))
 
 
-@simplify("Split", opset=13, when=_splits_a_constant)
+@simplify("Split", opset=13, when=_splits_a_constant_or_part)
 def parts_of_constant(node: Node) -> None:
     """A Split of a constant is its parts as constants."""
     tensor = _stored(node)
@@ -126,7 +122,7 @@ def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> 
     return skeleton.part(tensor, start * row, (start + size) * row, dims, name)
 
 
-@simplify("Split", opset=13, when=_splits_a_part)
+@simplify("Split", opset=13, when=_splits_a_constant_or_part)
 def split_of_part(node: Node) -> None:
     """A Split of a part that nothing else reads becomes more parts of the Split that makes it."""
     part = node.input(0)
