@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose, downgrade
+from .decompose_remainder import subtract_multiples
 from .indices import int64
 
 _BITS: dict[int, int] = {
@@ -38,10 +39,11 @@ def _finish(node: Node, value: str, elem_type: int) -> None:
 
 @decompose("Mod", opset=9)
 def remainder_of_division(node: Node) -> None:
-    """a - (a / b) * b has the sign of a; where fmod is 0 and it has not the sign of b, b is added."""
+    """a - (a / b) * b has the sign of a; where fmod is 0 and it has not the sign of b, b is added. Floats: a long division."""
     elem_type = node.need_elem_type()
     if elem_type not in _BITS:
-        raise Unconvertible("the remainder of floating point numbers cannot be computed exactly by older operators")
+        subtract_multiples(node)
+        return
     a, b = (_as(node, name, elem_type) for name in node.inputs)
     quotient = node.before("Div", [a, b], what="quotient")
     rest = node.before("Sub", [a, node.before("Mul", [quotient, b], what="multiple")], what="rest")
