@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose, downgrade
+from .indices import int64
 
 FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
@@ -55,6 +56,33 @@ def beyond_the_largest(node: Node) -> None:
         node.become("And", [found[0], found[0]])
     else:
         node.become("Less", [x, typed(node, -np.inf, elem_type, "nothing")])
+
+
+@downgrade("Equal", 19)
+def equal_strings(node: Node) -> None:
+    """Strings are equal where Unique gives them one number; before 19, Equal compares numbers only."""
+    if node.need_elem_type() != TensorProto.STRING:
+        return
+    flat = [node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat") for name in node.inputs]
+    both = node.before("Concat", flat, what="both", axis=0)
+    numbers = node.before_many("Unique", [both], [node.fresh_name("unique"), "", node.fresh_name("numbers")], what="unique")[2]
+    first = node.before("Size", [node.input(0)], what="size")
+    first = node.before("Reshape", [first, int64(node, [1], "vector")], what="size")
+    start, end = int64(node, [0], "start"), int64(node, [np.iinfo(np.int64).max], "end")
+    parts = [node.before("Slice", [numbers, *bounds], what="part") for bounds in ((start, first), (first, end))]
+    node.become("Equal", [_in_shape(node, part, index) for index, part in enumerate(parts)])
+
+
+def _in_shape(node: Node, flat: str, index: int) -> str:
+    """`flat` in the shape of input `index`; one that may hold zeros needs to say that they are none of the other's."""
+    shape = node.shape(index)
+    if shape is not None and len(shape) == 1:
+        return flat
+    known = [dim for dim in shape or () if isinstance(dim, int) and dim]
+    if shape is not None and len(known) == len(shape):
+        return node.before("Reshape", [flat, int64(node, known, "shape")], what="shaped")
+    sizes = node.before("Shape", [node.input(index)], what="shape")
+    return node.before("Reshape", [flat, sizes], what="shaped", allowzero=1)
 
 
 @downgrade("Equal", 11)
