@@ -1,6 +1,7 @@
 """Integer arithmetic below the opsets that brought it: limits of every type, both signs, shifts by the whole width."""
 
 import numpy as np
+import onnx
 import pytest
 from helpers import assert_same, known, model, refusal, run
 from split_rewrite.rewriter import convert_version
@@ -121,3 +122,43 @@ def test_bits_of_integers(source, number, target):
     proto = model(f"g ({source}[N] a) => ({target}[N] y) {{ y = BitCast <to={number}> (a) }}", 26)
     given = values(source)
     np.testing.assert_array_equal(run(convert_version(proto, 13).model, {"a": given})[0], given.view(target))
+
+
+FLOATS = {
+    "float": ("int32", "uint32", np.float32, 23),
+    "double": ("int64", "uint64", np.float64, 52),
+    "float16": ("int16", "uint16", np.float16, 10),
+}
+
+
+def patterns(bits: int, fraction: int) -> np.ndarray:
+    """Zeros, the smallest, the edges of each exponent, infinities, some NaN, and bits by chance."""
+    exponents = np.arange(2 ** (bits - 1 - fraction), dtype=np.uint64) << np.uint64(fraction)
+    edges = np.concatenate([exponents, exponents + np.uint64(1), exponents[1:] - np.uint64(1)])
+    chance = np.random.default_rng(5).integers(0, 2**bits - 1, 3000, np.uint64, endpoint=True)
+    found = np.concatenate([edges, edges + np.uint64(2 ** (bits - 1)), chance])
+    return found.astype(f"uint{bits}")
+
+
+@pytest.mark.skipif(not known(26), reason="onnx has no opset 26")
+@pytest.mark.parametrize("target", [25, 13, 9, 7])
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("kind", FLOATS)
+def test_a_float_of_bits(kind, signed, target):
+    *names, dtype, fraction = FLOATS[kind]
+    source = names[not signed]
+    bits = patterns(np.iinfo(source).bits, fraction).view(source)
+    to = onnx.TensorProto.DataType.Value(kind.upper())
+    proto = model(f"g ({source}[N] x) => ({kind}[N] y) {{ y = BitCast <to={to}> (x) }}", 26)
+    got, expected = run(convert_version(proto, target).model, {"x": bits})[0], bits.view(dtype)
+    np.testing.assert_array_equal(got, expected, strict=True)
+    counts = ~np.isnan(expected)
+    np.testing.assert_array_equal(got.view(source)[counts], bits[counts])
+
+
+@pytest.mark.skipif(not known(26), reason="onnx has no opset 26")
+def test_the_byte_of_a_bool():
+    proto = model("g (bool[2] x) => (uint8[2] y) { y = BitCast <to=2> (x) }", 26)
+    np.testing.assert_array_equal(
+        run(convert_version(proto, 7).model, {"x": np.array([True, False])})[0], np.uint8([1, 0]), strict=True
+    )
