@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto
 
 from . import inference, misstamped
 from .calls import check_calls
@@ -15,7 +15,7 @@ from .errors import CheckError, InvalidModelError
 from .expansion import has_body
 from .graph import DEFAULT_DOMAINS, GRAPH_HOLDERS, Fact, Form, GraphLike, Model, Node, Scope, all_graphs, default_opset
 from .isolate import Crashed, run_isolated
-from .transitions import newest_opset, schema_at
+from .transitions import may_hide_mistakes, newest_opset, schema_at
 from .twins import agree
 
 MOST_MISSING_PARTS = 4096
@@ -23,7 +23,7 @@ MOST_MISSING_PARTS = 4096
 _DEPRECATED = "is deprecated in domain_version"
 """What onnx.checker says of GroupNormalization-18 or Upsample-10. Such files exist, and a conversion is the cure."""
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
-"""Nodes. A bigger input gets the structural check first, and shape inference only if the result does not pass."""
+"""Nodes. Of a bigger input, what the check of the result cannot see is checked first, and all only if the result does not pass."""
 
 
 def check_opset(opset: int, target: int | None) -> None:
@@ -37,17 +37,16 @@ def check_opset(opset: int, target: int | None) -> None:
             )
 
 
-def check_input(model: Model) -> None:
+def check_input(model: Model, target: int | None) -> None:
     """Raises InvalidModelError, naming the node, where the input is not a valid model of the opset that it declares."""
     onnx.defs.has("Split")  # onnx builds its schemas on first use, 10 ms: here once, not in each child
-    full = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     try:
         check_calls(model.proto)
         _check_values(model.survey.graphs)
         with names_explained(model.survey.graphs):
             for scope in (model.main, *model.functions):
                 _check_scope(scope)
-        failure = checker_failure(model.original, full=full)
+        failure = _failure_of_input(model, target or model.main.opset)
         if failure and _DEPRECATED not in failure:
             raise InvalidModelError(f"the input is not a valid model: {failure}")
     except InvalidModelError:
@@ -55,6 +54,21 @@ def check_input(model: Model) -> None:
         if not stranger:
             raise
         raise InvalidModelError(f"the input is not a valid model: {stranger}") from None
+
+
+def _failure_of_input(model: Model, target: int) -> str:
+    is_small = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
+    if is_small or len(model.survey.graphs) > 1 or not model.main.opset:
+        return checker_failure(model.original, full=is_small)
+    opset = model.main.opset
+    hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
+    samples: dict[Form, NodeProto] = {}
+    for index, label in enumerate(model.main.labels):
+        if label in hidden:
+            node = model.proto.graph.node[index]
+            samples.setdefault(model.main.form(index, node), node)
+    nodes = [node.SerializeToString() for node in samples.values()]
+    return _isolated(_check_nodes, nodes, opset, model.ir_version) if nodes else ""
 
 
 def check_result(serialized: bytes, original: bytes) -> None:
@@ -70,17 +84,17 @@ def check_result(serialized: bytes, original: bytes) -> None:
 
 def checker_failure(serialized: bytes, *, full: bool) -> str:
     """What onnx.checker says against the model, on one line; "" where it passes."""
-    failure = _failure(serialized, full)
+    failure = _isolated(_check, serialized, full)
     if not (failure and full):
         return failure
     # Shape inference looks into ONNX's own function bodies, and there takes an absent attribute for one without a default.
     spelled_out = _spell_out_defaults(serialized)
-    return failure if spelled_out == serialized else _failure(spelled_out, full)
+    return failure if spelled_out == serialized else _isolated(_check, spelled_out, full)
 
 
-def _failure(serialized: bytes, full: bool) -> str:
+def _isolated(check: Callable[..., None], *arguments: object) -> str:
     try:
-        run_isolated(_check, serialized, full)
+        run_isolated(check, *arguments)
     except Crashed as crash:
         return f"onnx's checker died on it ({crash})"
     except Exception as error:
@@ -113,6 +127,13 @@ def _check(serialized: bytes, full: bool) -> None:
                 entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
         serialized = model.SerializeToString()
     onnx.checker.check_model(serialized, full_check=full)
+
+
+def _check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version, context.opset_imports = ir_version, {"": opset}
+    for node in nodes:
+        onnx.checker.check_node(NodeProto.FromString(node), context)
 
 
 def _check_values(graphs: list[GraphLike]) -> None:
@@ -158,15 +179,17 @@ def _check_scope(scope: Scope) -> None:
     if not scope.opset:
         return
     sound: dict[Form, Sequence[Fact]] = {}
-    for index, proto in enumerate(scope.graph.node):
-        op_type = proto.op_type
-        if op_type in _CHECKS and not proto.domain:
-            node, form = Node(proto, scope, scope.opset, index), scope.form(index, proto)
-            if form not in sound or not agree(sound[form], node):
-                _check_node(node)
-                sound[form] = node.facts or ()
-        elif op_type in GRAPH_HOLDERS or proto.domain:
-            for child in scope.children(proto, index, scope.opset):
+    for index, label in enumerate(scope.labels):
+        if label in _CHECKS:
+            proto = scope.graph.node[index]
+            facts = sound.get(form := scope.form(index, proto))
+            if facts is not None and (not facts or agree(facts, Node(proto, scope, scope.opset, index))):
+                continue
+            _check_node(node := Node(proto, scope, scope.opset, index))
+            if node.facts is not None:
+                sound[form] = node.facts
+        elif label in GRAPH_HOLDERS or "::" in label:
+            for child in scope.children(scope.graph.node[index], index, scope.opset):
                 _check_scope(child)
 
 

@@ -208,7 +208,7 @@ class _Job:
         return Model(skeleton, constants_as_initializers=_may_add_initializers(skeleton.proto, self.source, target))
 
     def check_input(self) -> None:
-        check.check_input(self.model)
+        check.check_input(self.model, self.target)
 
     def run(self, model: Model, target: int | None) -> Outcome:
         with check.names_explained(model.survey.graphs):

@@ -166,6 +166,12 @@ class _Route:
         return False
 
 
+_STAYS = _Route((), ())
+"""That of an operator to which nothing can happen."""
+_FOREIGN = _Route((), ())
+"""That of an operator of another domain, which may have subgraphs."""
+
+
 class Engine:
     """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`."""
 
@@ -200,24 +206,24 @@ class Engine:
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
-        routes: dict[str, tuple[int, _Route | None]] = {}
+        routes: dict[str, _Route] = {}
         twins = Twins()
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
-        for index, proto in enumerate(scope.graph.node):
+        for index, label in enumerate(scope.labels):
             if advance is not None and not index % NODES_A_STEP:
                 advance(NODES_A_STEP)
-            op_type = proto.op_type
-            if proto.domain:
-                if proto.attribute:
-                    self._descend(Node(proto, scope, scope.opset, index if original else None), target)
+            route = routes.get(label)
+            if route is None:
+                route = routes[label] = self._route_of_label(label, scope, target)
+            if route is _STAYS:
                 continue
-            if op_type not in routes:
-                form = transitions.form_opset(op_type, scope.opset)
-                routes[op_type] = form, self._route(op_type, form, target, not original)
-            form, route = routes[op_type]
-            if route is None or route.turns_down(proto, scope):
+            proto = scope.graph.node[index]
+            if route is _FOREIGN:
+                self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            node = Node(proto, scope, form, index if original else None)
+            if route.turns_down(proto, scope):
+                continue
+            node = Node(proto, scope, transitions.form_opset(label, scope.opset), index if original else None)
             nodes = self._work_or_repeat(node, route, target, twins)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
@@ -237,7 +243,8 @@ class Engine:
         proto = node.proto
         if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
             return self._work(node, target)
-        edit = twins.find(node)
+        form = node.within.form(node.source_index, proto)
+        edit = twins.find(form, node)
         if edit is not None:
             edit.repeat(node)
             for rule in edit.rules:
@@ -245,7 +252,7 @@ class Engine:
             return [proto]
         before, known = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes)
         nodes = self._work(node, target)
-        twins.remember(before, node, [change.rule for change in self.outcome.changes[known:]])
+        twins.remember(form, before, node, [change.rule for change in self.outcome.changes[known:]])
         return nodes
 
     def _work(self, first: Node, target: int) -> list[NodeProto]:
@@ -403,6 +410,12 @@ class Engine:
 
     # -- routes
 
+    def _route_of_label(self, label: str, scope: Scope, target: int) -> _Route:
+        if "::" in label:
+            return _FOREIGN
+        made = not scope.is_original
+        return self._route(label, transitions.form_opset(label, scope.opset), target, made) or _STAYS
+
     def _route(self, op_type: str, opset: int, target: int, made: bool) -> _Route | None:
         """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
 
@@ -440,7 +453,8 @@ def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
         nodes.extend(replaced.get(index, (proto,)))
     del scope.graph.node[:]
     scope.graph.node.extend(nodes)
-    scope.__dict__.pop("producers", None)
+    for stale in ("producers", "labels"):
+        scope.__dict__.pop(stale, None)
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +84,11 @@ def form_of(node: NodeProto) -> Form:
     return node.op_type, first, *inputs[1:], absent, *[attribute.SerializeToString() for attribute in node.attribute]
 
 
+def labels_of(graph: GraphLike) -> list[str]:
+    """The operator of each node: "op_type", or "domain::op_type" outside the default domain."""
+    return [f"{domain}::{node.op_type}" if (domain := node.domain) else node.op_type for node in graph.node]
+
+
 class Survey:
     """What one pass over all nodes of a model tells; a snapshot."""
 
@@ -92,12 +96,13 @@ class Survey:
         self.graphs: list[GraphLike] = []
         """The main graph, the function bodies, and every subgraph of them to any depth."""
         self.operators: Counter[str] = Counter()
-        """How many nodes of each operator ("domain::op_type" outside the default domain) there are."""
+        """How many nodes of each operator there are, by its label."""
+        self.main_labels = labels_of(model.graph)
         pending: list[GraphLike] = [*reversed(model.functions), model.graph]
         while pending:
             graph = pending.pop()
             self.graphs.append(graph)
-            labels = [f"{domain}::{node.op_type}" if (domain := node.domain) else node.op_type for node in graph.node]
+            labels = self.main_labels if graph is model.graph else labels_of(graph)
             counts = Counter(labels)
             _require_text(counts)
             self.operators.update(counts)
@@ -118,6 +123,10 @@ def _require_text(labels: Iterable[str]) -> None:
 def all_graphs(model: onnx.ModelProto) -> list[GraphLike]:
     """The main graph, the function bodies, and every subgraph of them to any depth."""
     return Survey(model).graphs
+
+
+MOST_SEARCHED_NAMES = 32
+"""New names that are searched for in the serialized model, before all names are listed: that takes as long as 200 searches."""
 
 
 class Model:
@@ -142,6 +151,7 @@ class Model:
         self.survey = Survey(self.proto)
         """The model as it was read."""
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
+        self.main.labels = self.survey.main_labels
         self.functions = [
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
             for body in self.proto.functions
@@ -151,20 +161,28 @@ class Model:
     def _names(self) -> dict[str, int]:
         """Every name in the model, with the number of places that define it."""
         graphs = all_graphs(self.proto)
-        names: dict[str, int] = Counter(name for graph in graphs for name in defined_names(graph))
-        for name in {node.name for graph in graphs for node in graph.node}:
-            names.setdefault(name, 0)
+        names = dict(Counter([name for graph in graphs for name in defined_names(graph)]))
+        for name in {node.name for graph in graphs for node in graph.node} - names.keys():
+            names[name] = 0
+        names.update(dict.fromkeys(self.fresh_names, 1))
         return names
 
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or with a number behind it, such that nothing in the model has that name."""
         name, number = wanted, 1
-        while name in self._names or name in self.retired:
+        while name in self.fresh_names or name in self.retired or self._may_be_taken(name):
             number += 1
             name = f"{wanted}_{number}"
-        self._names[name] = 1
         self.fresh_names.add(name)
+        if "_names" in self.__dict__:
+            self._names[name] = 1
         return name
+
+    def _may_be_taken(self, name: str) -> bool:
+        """Whether the model as it was read may have `name` anywhere."""
+        if "_names" in self.__dict__ or len(self.fresh_names) >= MOST_SEARCHED_NAMES:
+            return name in self._names
+        return name.encode() in self.original
 
     def is_unique(self, name: str) -> bool:
         """Whether just one place in the model defines `name` (subgraphs and functions may shadow)."""
@@ -208,7 +226,7 @@ def defined_names(graph: GraphLike) -> Iterator[str]:
         yield from (tensor.values.name for tensor in graph.sparse_initializer)
     else:
         yield from graph.input
-    yield from chain.from_iterable([node.output for node in graph.node])
+    yield from [name for node in graph.node for name in node.output]
 
 
 class Scope:
@@ -257,11 +275,18 @@ class Scope:
                     child.register(inner, opset)
             yield child
 
-    def form(self, index: int, node: NodeProto) -> Form:
-        """`form_of` node number `index` of the graph as it was read."""
-        form = self._forms.get(index)
+    @cached_property
+    def labels(self) -> list[str]:
+        """`labels_of` the nodes; looking at these costs a tenth of looking at the nodes."""
+        return labels_of(self.graph)
+
+    def form(self, index: int | None, node: NodeProto) -> Form:
+        """`form_of` a node, number `index` of the graph as it was read (None: a rule made it)."""
+        form = None if index is None else self._forms.get(index)
         if form is None:
-            form = self._forms[index] = form_of(node)
+            form = form_of(node)
+            if index is not None:
+                self._forms[index] = form
         return form
 
     # -- who defines a name
@@ -320,7 +345,7 @@ class Scope:
         scope: Scope | None = self
         while scope is not None:
             if among not in scope._makers:
-                nodes = [node for node in scope.graph.node if node.op_type in among]
+                nodes = [scope.graph.node[index] for index, label in enumerate(scope.labels) if label in among]
                 scope._makers[among] = {output: node.op_type for node in nodes for output in node.output}
             found = scope._makers[among].get(name)
             if found is not None:
@@ -621,7 +646,7 @@ class Scope:
         known = self._known_shapes.get(name)
         if known is None:
             known = self._find_shape(name)
-            if known is not None and all(isinstance(dim, int) for dim in known):
+            if known is not None and _is_known(known):
                 self._known_shapes[name] = known
         return known
 
@@ -632,7 +657,7 @@ class Scope:
             shape = None if declared is None else inference.shape_of(declared)
             if (worked_out := scope._worked_out.get(name)) is not None:
                 shape = _merge(shape, inference.shape_of(worked_out))
-            if shape is not None and all(isinstance(dim, int) for dim in shape):
+            if shape is not None and _is_known(shape):
                 return shape
             known = scope._inferred_type(name)
             if known is not None:
@@ -648,7 +673,7 @@ class Scope:
         Dear, so only for what would be refused otherwise.
         """
         shape = self.shape(name)
-        if shape is not None and all(isinstance(dim, int) for dim in shape):
+        if shape is not None and _is_known(shape):
             return shape
         kind = self._type_worked_out(self.resolve(name), _MAX_LOOK_BACK)
         return shape if kind is None else _merge(shape, inference.shape_of(kind))
@@ -656,7 +681,7 @@ class Scope:
     def _type_worked_out(self, name: str, steps: int) -> TypeProto | None:
         known, scope = self.type(name), self.find(name)
         shape = None if known is None else inference.shape_of(known)
-        if scope is None or steps == 0 or (shape is not None and all(isinstance(dim, int) for dim in shape)):
+        if scope is None or steps == 0 or (shape is not None and _is_known(shape)):
             return known
         if name not in scope._worked_out:
             scope._worked_out[name] = known
@@ -723,6 +748,11 @@ class Scope:
         for name in node.output:
             if self.producers.get(name) is node:
                 del self.producers[name]
+
+
+def _is_known(shape: Shape) -> bool:
+    """Whether every dimension is a number."""
+    return all(isinstance(dim, int) for dim in shape)
 
 
 def _tensor_type(tensor: TensorProto) -> TypeProto:

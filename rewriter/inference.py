@@ -122,12 +122,14 @@ def elem_type_name(number: int) -> str:
 
 def shape_of(proto: TypeProto) -> Shape | None:
     """The dimensions of a tensor type: a number, a symbol of the model's author, or None; None where the rank is unknown."""
-    if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
-        return None
-    return tuple(map(_dimension, proto.tensor_type.shape.dim))
+    tensor = proto.tensor_type  # an empty one where it is no tensor
+    return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
 
 
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
+    size = dim.dim_value
+    if size > 0:
+        return size
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
         # Inference may compute a negative length from an invalid model.

@@ -98,6 +98,19 @@ def path(op_type: str, source: int, target: int) -> tuple[Transition, ...]:
     return tuple(reversed(steps)) if source < target else tuple(steps)
 
 
+def may_hide_mistakes(op_type: str, source: int, target: int) -> bool:
+    """Whether a node that is no valid `op_type` at opset `source` may become, or be, a valid one at `target`."""
+    before, after = schema_at(op_type, source), schema_at(op_type, target)
+    return before is None or after is None or _outline(before) != _outline(after)
+
+
+def _outline(schema: OpSchema) -> tuple[object, ...]:
+    """All that tells whether attributes and the number of inputs and outputs are right."""
+    attributes = {name: (attribute.type, attribute.required) for name, attribute in schema.attributes.items()}
+    parameters = [(parameter.option, parameter.min_arity) for parameter in (*schema.inputs, *schema.outputs)]
+    return attributes, parameters, len(schema.inputs), schema.deprecated
+
+
 @cache
 def _reviewed() -> dict[tuple[str, int], tuple[str, str]]:
     codes: dict[tuple[str, int], tuple[str, str]] = {}

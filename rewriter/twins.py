@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from .graph import Fact, Form, Node, form_of
+from .graph import Fact, Form, Node
 from .rule import Unconvertible
 
 MOST_FORMS = 10_000
@@ -62,13 +62,13 @@ class Twins:
     def __init__(self) -> None:
         self._edits: dict[Form, Edit] = {}
 
-    def find(self, node: Node) -> Edit | None:
-        """What is to be done to `node`, if a twin of it is done."""
-        edit = self._edits.get(form_of(node.proto))
+    def find(self, form: Form, node: Node) -> Edit | None:
+        """What is to be done to `node`, which is of `form`, if a twin of it is done."""
+        edit = self._edits.get(form)
         return edit if edit is not None and edit.fits(node) else None
 
-    def remember(self, before: NodeProto, node: Node, rules: Sequence[str]) -> None:
-        """`node`, which was `before`, is done by `rules`; if they did no more than a twin can repeat, twins will."""
+    def remember(self, form: Form, before: NodeProto, node: Node, rules: Sequence[str]) -> None:
+        """`node`, which was `before`, of `form`, is done by `rules`; if they did no more than a twin can repeat, twins will."""
         proto = node.proto
         is_in_place = (
             node.facts is not None
@@ -83,7 +83,7 @@ class Twins:
             input=proto.input[1:] if edits_inputs else (), attribute=proto.attribute if edits_attributes else ()
         )
         facts = tuple(_distinct(node.facts or ()))
-        self._edits[form_of(before)] = Edit(facts, tuple(rules), node.changed, edits_inputs, edits_attributes, after)
+        self._edits[form] = Edit(facts, tuple(rules), node.changed, edits_inputs, edits_attributes, after)
 
 
 def _distinct(facts: Sequence[Fact]) -> list[Fact]:
