@@ -28,13 +28,6 @@ RNG = np.random.default_rng(11)
             "the position of a single pixel is not defined",
             id="one pixel",
         ),
-        pytest.param(
-            "g (uint8[1,300,9,9] x, uint8[1,300,3,3] w) => (int32[1,1,7,7] y) { y = ConvInteger (x, w) }",
-            10,
-            9,
-            "sums of 2700 products of 8-bit integers are not exact in float",
-            id="rounded sums",
-        ),
     ],
 )
 def test_refused(text, opset, target, reason):
