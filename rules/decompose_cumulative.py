@@ -12,6 +12,7 @@ from onnx import GraphProto, helper, numpy_helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import decompose
+from .any_axis import along_any
 from .axes import from_the_front
 from .indices import int64
 
@@ -23,8 +24,11 @@ WRITTEN_OUT = 16
 @decompose(("CumSum", "CumProd"), opset=13)
 def one_after_the_other(node: Node) -> None:
     """Each element joins the total of those before it, in the order of the axis."""
-    rank = node.need_rank()
-    (axis,) = from_the_front([int(node.const_input(1, "the axis").reshape(()))], rank)
+    rank, given = node.need_rank(), node.constant(1)
+    if given is None and rank > 1:
+        along_any(node, 1, range(rank))
+        return
+    (axis,) = from_the_front([0 if given is None else int(given.reshape(()))], rank)
     dimension = node.dimension(axis)
     if 0 in (node.shape() or ()):
         node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty

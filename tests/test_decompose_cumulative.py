@@ -11,12 +11,15 @@ BEYOND = np.array([3e38, 3e38, -3e38, -3e38, 1], np.float32)
 @pytest.mark.parametrize(
     "operands, target, reason",
     [
-        pytest.param("x, a", 10, "the axis 'a' is computed at run time", id="axis at run time"),
+        pytest.param("z, a", 10, "the rank of 'z' is unknown", id="axis at run time, of how many is unknown"),
         pytest.param("x, c", 7, "it becomes Scan", id="unknown length before Scan took one"),
     ],
 )
 def test_refused(operands, target, reason):
-    text = f"g (float[N,4] x, int64 a) => (float[N,4] y) <int64 c = {{0}}> {{ y = CumSum ({operands}) }}"
+    text = (
+        "g (float[N,4] x, int64 a, int64[K] s) => (float[A,B] y) <int64 c = {0}> "
+        f"{{ z = Reshape (x, s)  t = CumSum ({operands})  y = Reshape (t, s) }}"
+    )
     assert reason in refusal(model(text, 11), target)
 
 
@@ -32,6 +35,23 @@ def test_sums(exclusive, reverse, dims, target, axis):
     x = np.stack([BEYOND, BEYOND[::-1], np.array([1, np.nan, 2, np.inf, -1], np.float32)], 1)
     with np.errstate(all="ignore"):
         assert_same(model(text, 11), target, {"x": x})
+
+
+@pytest.mark.parametrize("attributes", ["", "<exclusive=1>", "<reverse=1>"])
+@pytest.mark.parametrize("kind, dims, target", [("int64", "2,3,4", 10), ("int32[1]", "2,3,4", 7), ("int64", "N,M,K", 9)])
+def test_an_axis_at_run_time(attributes, kind, dims, target):
+    axis = kind.removesuffix("[1]")
+    proto = model(f"g (float[{dims}] x, {kind} a) => (float[{dims}] y) {{ y = CumSum {attributes} (x, a) }}", 11)
+    x = np.random.default_rng(5).standard_normal((2, 3, 4)).astype(np.float32)
+    for value in (0, 1, 2, -1, -3):
+        assert_same(proto, target, {"x": x, "a": np.full((1,) if "[" in kind else (), value, axis)})
+
+
+def test_the_only_axis_at_run_time():
+    result = assert_same(
+        model("g (float[5] x, int64 a) => (float[5] y) { y = CumSum (x, a) }", 11), 10, {"x": BEYOND, "a": np.array(-1)}
+    )
+    assert "Gather" not in {node.op_type for node in result.graph.node}
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64", "double"])

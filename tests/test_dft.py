@@ -9,9 +9,41 @@ from helpers import assert_same, model, refusal
 X = np.random.default_rng(0).standard_normal((2, 4, 6, 1)).astype(np.float32)
 
 
-def test_a_computed_axis_is_refused() -> None:
-    text = "g (float[2, 4, 6, 1] x, int64 a) => (float[A, B, C, 2] y) { y = DFT (x, , a) }"
+@pytest.mark.parametrize(
+    ("attributes", "operands", "out"),
+    [
+        pytest.param("<onesided = 1>", "x, , a", "A, B, C, 2", id="the result could have two shapes"),
+        pytest.param("", "x, n, a", "2, B, C, 2", id="of a length that is given"),
+        pytest.param("<onesided = 1>", "x, , a", "2, 4, 6, 2", id="the shape fits no axis"),
+    ],
+)
+def test_a_computed_axis_is_refused(attributes: str, operands: str, out: str) -> None:
+    text = f"g (float[2, 4, 6, 1] x, int64 a, int64 n) => (float[{out}] y) {{ z = DFT {attributes} ({operands}) y = Identity (z) }}"
     assert "the axis 'a' is computed at run time" in refusal(model(text, opset=20), 19)
+
+
+@pytest.mark.parametrize("dims", ["2, 4, 6, 1", "N, M, K, 1"])
+@pytest.mark.parametrize("attributes", ["", "<inverse = 1>"])
+def test_a_computed_axis(attributes: str, dims: str) -> None:
+    """All are computed, and one is taken."""
+    proto = model(f"g (float[{dims}] x, int64 a) => (float[A, B, C, 2] y) {{ y = DFT {attributes} (x, , a) }}", opset=20)
+    for axis in (0, 1, 2, -2, -4):
+        assert_same(proto, 17, {"x": X, "a": np.array(axis)}, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "operands", "out", "axis"),
+    [
+        ("<onesided = 1>", "x, , a", "2, 3, 6, 2", 1),
+        ("<onesided = 1>", "x, , a", "2, 4, 4, 2", -2),
+        ("<onesided = 1>", "x, n, a", "2, 4, 5, 2", 2),
+        ("", "x, n, a", "8, 4, 6, 2", 0),
+    ],
+)
+def test_a_computed_axis_that_the_shape_tells(attributes: str, operands: str, out: str, axis: int) -> None:
+    text = f"g (float[2, 4, 6, 1] x, int64 a) => (float[{out}] y) <int64 n = {{8}}> {{ y = DFT {attributes} ({operands}) }}"
+    result = assert_same(model(text, opset=20), 17, {"x": X, "a": np.array(axis)}, rtol=1e-6, atol=1e-6)
+    assert [node.op_type for node in result.graph.node] == ["DFT"]
 
 
 @pytest.mark.parametrize(("axis", "expected"), [(1, 1), (-2, 2), (-3, 1), (None, 2)])
