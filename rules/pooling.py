@@ -7,6 +7,7 @@ onnx__LpPool.html (1, 2, 11, 18, 22), onnx__GlobalLpPool.html (1, 2)
 from __future__ import annotations
 
 from functools import reduce
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from onnx import helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .conv import is_same_padded, mind_same_padding
+from .indices import int64
 
 
 class Axis(NamedTuple):
@@ -132,19 +134,31 @@ def round_down(node: Node) -> None:
 
 def _gather_windows(node: Node) -> None:
     """Put what each window sees side by side; for padding, one of its elements again, with which the maximum is the same."""
-    if node.has_output(1):
-        raise Unconvertible("dilations together with the indices of the maxima are new in opset 10")
     axes = _axes(node)
-    for number, axis in enumerate(axes):
-        positions, inside = axis.positions, axis.sees(axis.positions)
-        if not inside.any(axis=1).all():
-            raise Unconvertible("a window sees padding only")
-        some = np.take_along_axis(positions, inside.argmax(axis=1)[:, None], axis=1)
-        seen = node.add_constant(np.where(inside, positions, some).reshape(-1), np.int64, "seen")
-        node.set_input(0, node.before("Gather", [node.input(0), seen], what="windows", axis=2 + number))
+    windows = _windows(node, axes)
+    if node.has_output(1):
+        _indices_of_maxima(node, axes, windows)
+    node.set_input(0, windows)
     for name in ("dilations", "pads", "ceil_mode"):
         node.pop_attr(name)
     node.set_attr("strides", [axis.kernel for axis in axes])
+
+
+def _windows(node: Node, axes: list[Axis]) -> str:
+    """What each window sees, side by side: [N, C, windows * kernel, ...]."""
+    name = node.input(0)
+    for number, axis in enumerate(axes):
+        seen = node.add_constant(_seen(axis).reshape(-1), np.int64, "seen")
+        name = node.before("Gather", [name, seen], what="windows", axis=2 + number)
+    return name
+
+
+def _seen(axis: Axis) -> np.ndarray:
+    """[windows, kernel]: the positions along `axis`, for padding that of the first element of the window."""
+    positions, inside = axis.positions, axis.sees(axis.positions)
+    if not inside.any(axis=1).all():
+        raise Unconvertible("a window sees padding only")
+    return np.where(inside, positions, np.take_along_axis(positions, inside.argmax(axis=1)[:, None], axis=1))
 
 
 def _drop_dilations_of_one(node: Node) -> None:
@@ -253,10 +267,38 @@ def _sum_windows(node: Node, name: str) -> str:
 @downgrade("MaxPool", 8)
 def drop_storage_order(node: Node) -> None:
     """It concerns the second output, which is new in opset 8, and only that."""
-    if node.has_output(1) and not node.scope.model.is_read(node.output(1)):
+    if node.has_output(1) and node.scope.model.is_read(node.output(1)):
+        axes = _axes(node)
+        _indices_of_maxima(node, axes, _windows(node, axes))
+    elif node.has_output(1):
         node.drop_output(1)
-    if not node.has_output(1):
-        node.pop_attr("storage_order")
+    node.pop_attr("storage_order")
+
+
+def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
+    """Make output 1 of what the windows see: the first maximum of each, and where it is in the tensor."""
+    shape, counts, kernel = node.need_shape(), [axis.windows_with_data for axis in axes], [axis.kernel for axis in axes]
+    spatial, images = shape[2:], shape[0] * shape[1]
+    form = [*shape[:2], *(size for pair in zip(counts, kernel, strict=True) for size in pair)]
+    split = node.before("Reshape", [windows, int64(node, form, "form")], what="split")
+    order = [0, 1, *range(2, len(form), 2), *range(3, len(form), 2)]
+    rows = node.before("Transpose", [split], what="by_window", perm=order)
+    rows = node.before("Reshape", [rows, int64(node, [-1, prod(kernel)], "rows")], what="rows")
+    slot = node.before("ArgMax", [rows], what="slot", axis=1, keepdims=0)
+    slot = node.before("Reshape", [slot, int64(node, [images, prod(counts)], "table")], what="slot")
+    start = node.add_constant(np.arange(prod(counts)) * prod(kernel), np.int64, "start")
+    place = node.before("Add", [slot, start], what="place")
+    by_column = bool(node.attr("storage_order", 0))
+    strides = [prod(spatial[:d]) if by_column else prod(spatial[d + 1 :]) for d in range(len(spatial))]
+    found = reduce(np.add.outer, [_seen(axis) * stride for axis, stride in zip(axes, strides, strict=True)])
+    table = found.transpose([*range(0, found.ndim, 2), *range(1, found.ndim, 2)])
+    index = node.before("Gather", [node.add_constant(table.reshape(-1), np.int64, "table"), place], what="in_image", axis=0)
+    image = node.add_constant(np.arange(images)[:, None] * prod(spatial), np.int64, "image")
+    index = node.before("Add", [index, image], what="index")
+    result = int64(node, [*shape[:2], *counts], "shape")
+    output = node.output(1)
+    node.drop_output(1)
+    node.before("Reshape", [index, result], outputs=[output])
 
 
 # Automatic padding.

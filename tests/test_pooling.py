@@ -34,20 +34,37 @@ def test_a_dilated_maximum_to_the_last_bit(geometry, ceil, target):
     assert_same(pool("MaxPool", f", {geometry}, ceil_mode={ceil}", 13), target, {"x": x})
 
 
-def test_refuses_a_dilated_maximum_with_indices():
-    text = "g (float[1,1,7,7] x) => (float[A,B,C,D] y, int64[A,B,C,D] i) { y, i = MaxPool <kernel_shape=[2,2], dilations=[2,2]> (x) }"
-    assert "together with the indices of the maxima" in refusal(model(text, 10), 9)
+def maxima(attributes: str, shape: str = "2,3,7,8") -> str:
+    rank = shape.count(",") + 1
+    result = ",".join("ABCDE"[:rank])
+    return f"g (float[{shape}] x) => (float[{result}] y, int64[{result}] i) {{ y, i = MaxPool <{attributes}> (x) }}"
+
+
+def test_refuses_indices_of_unknown_lengths():
+    assert "the axis dimension 'N' of 'x' is unknown" in refusal(model(maxima("kernel_shape=[2,2]", "1,1,N,4"), 8), 7)
+
+
+@pytest.mark.parametrize("order", ["", ", storage_order=1"])
+@pytest.mark.parametrize("target", [9, 8, 7])
+@pytest.mark.parametrize(
+    "attributes, shape",
+    [
+        ("kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]", "2,3,7,8"),
+        ("kernel_shape=[3,2], pads=[1,1,2,1], dilations=[2,2]", "2,3,7,8"),
+        ("kernel_shape=[3,2,2], pads=[1,1,0,1,1,1], dilations=[1,2,1]", "1,2,5,4,6"),
+        ("kernel_shape=[3], strides=[2], ceil_mode=1", "2,1,8"),
+    ],
+)
+def test_where_the_first_maximum_is(attributes, shape, target, order):
+    """Of few values, so that most windows have several maxima."""
+    x = np.random.default_rng(8).integers(0, 4, [int(size) for size in shape.split(",")]).astype(np.float32)
+    assert_same(model(maxima(attributes + order, shape), 12), target, {"x": x})
 
 
 @pytest.mark.parametrize("op, source, target", [("MaxPool", 10, 9), ("LpPool", 18, 17), ("AveragePool", 19, 18)])
 def test_refuses_lengths_that_are_unknown(op, source, target):
     attributes = ", dilations=[2,2]" if op == "AveragePool" else ", ceil_mode=1"
     assert "dimension 'N' of 'x' is unknown" in refusal(pool(op, attributes, source, "[1,2,N,6]"), target).replace("axis ", "")
-
-
-def test_refuses_indices_before_8():
-    text = "g (float[1,1,4,4] x) => (float[A,B,C,D] y, int64[A,B,C,D] i) { y, i = MaxPool <kernel_shape=[2,2]> (x) }"
-    assert "output 'i' does not exist" in refusal(model(text, 8), 7)
 
 
 X = np.random.default_rng(6).normal(size=(1, 2, 7, 6)).astype(np.float32)
