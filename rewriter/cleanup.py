@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from onnx import FunctionProto, GraphProto, NodeProto
 
-from .graph import DEFAULT_DOMAINS, GraphLike, Model, all_graphs, defined_names, reads
+from .graph import DEFAULT_DOMAINS, GraphLike, Model, defined_names, reads
 
 _HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
 """Removing one of these would change what the others of the model draw."""
@@ -17,7 +17,7 @@ def clean(model: Model) -> set[str]:
     """Settle aliases and remove nodes and initializers that lost their last use to a rule. Returns the names that went."""
     if not model.aliases and not model.lost_uses:
         return set()
-    graphs = all_graphs(model.proto)
+    graphs = model.graphs
     if model.aliases:
         _rename_uses(model, graphs)
     unused = model.lost_uses - _used_among(graphs, model.lost_uses)

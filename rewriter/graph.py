@@ -65,11 +65,6 @@ def captured(graph: GraphProto) -> set[str]:
     return names - made
 
 
-def may_hold_graphs(op_type: str, domain: str) -> bool:
-    """Whether nodes of the operator can have subgraphs; of other domains, any may."""
-    return op_type in GRAPH_HOLDERS or domain != ""
-
-
 Form = tuple[object, ...]
 
 
@@ -89,6 +84,11 @@ def labels_of(graph: GraphLike) -> list[str]:
     return [f"{domain}::{node.op_type}" if (domain := node.domain) else node.op_type for node in graph.node]
 
 
+def may_hold_graphs(label: str) -> bool:
+    """Whether nodes of the operator with this label can have subgraphs; of other domains, any may."""
+    return label in GRAPH_HOLDERS or "::" in label
+
+
 class Survey:
     """What one pass over all nodes of a model tells; a snapshot."""
 
@@ -106,7 +106,7 @@ class Survey:
             counts = Counter(labels)
             _require_text(counts)
             self.operators.update(counts)
-            holders = {label for label in counts if label in GRAPH_HOLDERS or "::" in label}
+            holders = {label for label in counts if may_hold_graphs(label)}
             if holders:
                 for node, label in zip(graph.node, labels, strict=True):
                     if label in holders:
@@ -157,10 +157,16 @@ class Model:
             for body in self.proto.functions
         ]
 
+    @property
+    def graphs(self) -> list[GraphLike]:
+        """The main graph, the function bodies, and every subgraph of them to any depth, as they are now."""
+        has_one = not self.functions and not any(may_hold_graphs(label) for label in set(self.main.labels))
+        return [self.proto.graph] if has_one else all_graphs(self.proto)
+
     @cached_property
     def _names(self) -> dict[str, int]:
         """Every name in the model, with the number of places that define it."""
-        graphs = all_graphs(self.proto)
+        graphs = self.graphs
         names = dict(Counter([name for graph in graphs for name in defined_names(graph)]))
         for name in {node.name for graph in graphs for node in graph.node} - names.keys():
             names[name] = 0
@@ -1188,6 +1194,7 @@ class Node:
             if value is not None:
                 _fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
+        self.within.__dict__.pop("labels", None)
         self.within.note_maker(self.proto)
         self.changed = True
 
