@@ -1,4 +1,4 @@
-"""OneHot below opset 9, where its depth is constant, and Compress.
+"""OneHot below opset 9, where its depth is known, and Compress.
 
 https://onnx.ai/onnx/operators/onnx__OneHot.html, onnx__Compress.html
 """
@@ -17,14 +17,23 @@ from .indices import int64
 @decompose("OneHot", opset=8)
 def look_up_off_or_on(node: Node) -> None:
     """Where the index is the position along the new axis, the second of the two values, else the first."""
-    depth = int(node.const_input(1, "the depth").reshape(()))
     rank = node.need_rank() + 1
     (axis,) = from_the_front([node.attr("axis", -1)], rank)
+    depth = _depth(node, axis)
     indices = node.before("Cast", [node.input(0)], what="indices", to=TensorProto.INT64)
     indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
     positions = np.arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
     hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
     node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
+
+
+def _depth(node: Node, axis: int) -> int:
+    """The depth, or the length that the model declares the new axis to have."""
+    shape = node.output_shape()
+    declared = shape[axis] if shape is not None and axis < len(shape) else None
+    if node.constant(1) is None and isinstance(declared, int):
+        return declared
+    return int(node.const_input(1, "the depth").reshape(()))
 
 
 @decompose("Compress", opset=8)

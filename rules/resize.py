@@ -222,6 +222,8 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     roi = node.const_input(_ROI, "the region of interest").tolist() if cropped else whole
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(_SIZES):
+        if node.constant(_SCALES) is None and (aligned := _aligned(node, axes)) is not None:
+            return aligned
         scales = dict(zip(axes, node.const_input(_SCALES, "the scales").tolist(), strict=True))
         found = _scaled(node, [scales.get(axis, 1.0) for axis in range(rank)])
         if not cropped:
@@ -240,6 +242,20 @@ def _samplings(node: Node) -> dict[int, Sampling]:
         for axis, length, (resized, scale), start, end in zip(axes, lengths, pairs, starts, ends, strict=True)
         if cropped or resized != length
     }
+
+
+def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
+    """Aligned corners depend on the lengths alone: by scales, too, a known result says all; None where it is not known."""
+    if node.attr("coordinate_transformation_mode") != "align_corners" or _is_antialiased(node):
+        return None
+    before, after = node.shape() or (), node.output_shape() or ()
+    found: dict[int, Sampling] = {}
+    for axis, (length, resized) in enumerate(zip(before, after, strict=False)):
+        if not isinstance(length, int) or not isinstance(resized, int):
+            return None
+        if axis in axes and length != resized:
+            found[axis] = Sampling(length, resized, resized / length, 0.0, 1.0)
+    return found if before and after else None
 
 
 def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:

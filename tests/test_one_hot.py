@@ -8,7 +8,9 @@ from split_rewrite.rewriter import convert_version
 
 def proto(opset, axis="", kind="int64", constants=""):
     inputs = f"{kind}[N] i" if not constants else "float[1] unused"
-    text = f"g ({inputs}) => (float[A,B] y) <{constants}int64 d = {{4}}, float[2] v = {{0.0, 1.0}}> {{ y = OneHot {axis} (i, d, v) }}"
+    text = (
+        f"g ({inputs}) => (float[A,B] y) <{constants}int64 d = {{4}}, float[2] v = {{0.0, 1.0}}> {{ y = OneHot {axis} (i, d, v) }}"
+    )
     return model(text, opset)
 
 
@@ -39,3 +41,12 @@ def test_down_indices_count_from_the_front(target, axis):
 
 def test_down_what_cannot_be_negative_stays():
     assert [node.op_type for node in convert_version(proto(11, kind="uint8"), 9).model.graph.node] == ["OneHot"]
+
+
+@pytest.mark.parametrize("axis", ["", "<axis=0>"])
+def test_down_the_declared_shape_tells_the_depth(axis):
+    shape = "4,N" if axis else "N,4"
+    text = f"g (int64[N] i, int64 d) => (float[{shape}] y) <float[2] v = {{0.0, 1.0}}> {{ y = OneHot {axis} (i, d, v) }}"
+    expected = (np.array([0, 3, 1, 7])[:, None] == np.arange(4)).astype(np.float32)
+    got = run(convert_version(model(text, 9), 8).model, {"i": np.array([0, 3, 1, 7]), "d": np.array(4)})[0]
+    np.testing.assert_array_equal(got, expected.T if axis else expected)

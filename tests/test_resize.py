@@ -117,6 +117,15 @@ def test_computed_sizes_of_a_known_result() -> None:
     assert_same(model(text, opset=13), 9, {"x": X, "z": np.array([1, 1, 12, 4])})
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("scales, out", [([1, 1, 2, 0.5], "1, 1, 12, 4"), ([1, 1, 0.7, 1.1], "1, 1, 4, 8")])
+def test_computed_scales_of_aligned_corners(mode: str, scales: list[float], out: str) -> None:
+    """Only the lengths count."""
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "align_corners"'
+    text = f"g (float[1, 1, 6, 8] x, float[4] s) => (float[{out}] y) {{ y = Resize <{attributes}> (x, , s) }}"
+    assert_same(model(text, opset=13), 9, {"x": X, "s": np.float32(scales)}, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("exclude_outside", [0, 1])
 def test_cubic_at_the_borders(exclude_outside: int) -> None:
     attributes = f'mode = "cubic", cubic_coeff_a = -0.5, exclude_outside = {exclude_outside}'

@@ -1,0 +1,31 @@
+"""Identity: of sequences from opset 14 on, of optionals from 16 on.
+
+https://onnx.ai/onnx/operators/onnx__Identity.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.graph import Node
+from ..rewriter.rule import downgrade
+from .indices import int64
+
+_SEQUENCES = 11
+"""The opset that brought them."""
+
+
+@downgrade("Identity", 14)
+def put_in_and_take_out(node: Node) -> None:
+    """A sequence of tensors is copied by an element that is put in front, and taken out again."""
+    if node.elem_type() is not None or node.scope.target < _SEQUENCES:
+        return
+    kind = node.scope.type(node.input(0))
+    element = 0 if kind is None else kind.sequence_type.elem_type.tensor_type.elem_type
+    if not element:
+        return
+    value = np.array("", object) if element == TensorProto.STRING else np.zeros((), helper.tensor_dtype_to_np_dtype(element))
+    front = int64(node, 0, "front")
+    longer = node.before("SequenceInsert", [node.input(0), node.add_constant(value, value.dtype, "element"), front], what="longer")
+    node.become("SequenceErase", [longer, front])
