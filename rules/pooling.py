@@ -1,7 +1,7 @@
-"""AveragePool, MaxPool, LpPool, GlobalLpPool: rounding up, dilations, and what an average counts came one by one.
+"""AveragePool, MaxPool, LpPool, GlobalLpPool, MaxUnpool: rounding up, dilations, what an average counts came one by one.
 
 https://onnx.ai/onnx/operators/onnx__AveragePool.html (1, 7, 10, 11, 19, 22), onnx__MaxPool.html (1, 8, 10, 11, 12, 22),
-onnx__LpPool.html (1, 2, 11, 18, 22), onnx__GlobalLpPool.html (1, 2)
+onnx__LpPool.html (1, 2, 11, 18, 22), onnx__GlobalLpPool.html (1, 2), onnx__MaxUnpool.html (9, 11, 22)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from onnx import helper
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
 from .conv import is_same_padded, mind_same_padding
 from .indices import int64
 
@@ -299,6 +299,25 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     output = node.output(1)
     node.drop_output(1)
     node.before("Reshape", [index, result], outputs=[output])
+
+
+@decompose("MaxUnpool", opset=10)
+def scatter_maxima(node: Node) -> None:
+    """Zeros of the shape that was pooled, with each maximum in its place."""
+    shape, kernel, data = node.need_shape(), node.attr("kernel_shape"), node.input(0)
+    strides, pads, half = node.attr("strides", [1] * len(kernel)), _pads(node), len(kernel)
+    spatial = [
+        (size - 1) * stride - pads[i] - pads[half + i] + length
+        for i, (size, stride, length) in enumerate(zip(shape[2:], strides, kernel, strict=True))
+    ]
+    result = [*shape[:2], *spatial]
+    if node.has_input(2) and node.const_input(2, "the output shape").tolist() != result:
+        raise Unconvertible("an output shape other than by kernel, strides and pads, which runtimes take in different ways")
+    zeros = np.zeros(prod(result), helper.tensor_dtype_to_np_dtype(node.need_elem_type()))
+    flat = int64(node, [-1], "flat")
+    places, maxima = (node.before("Reshape", [name, flat], what="flat") for name in (node.input(1), data))
+    unpooled = node.before("Scatter", [node.add_constant(zeros, zeros.dtype, "zeros"), places, maxima], what="unpooled", axis=0)
+    node.become("Reshape", [unpooled, int64(node, result, "shape")])
 
 
 # Automatic padding.

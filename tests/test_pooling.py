@@ -180,3 +180,36 @@ def test_a_window_of_padding_is_cut_downward():
     for target in (21, 13, 9):
         result = convert_version(model(text, 22), target).model
         np.testing.assert_array_equal(run(result, {"x": x})[0], [[[[1]]]])
+
+
+def unpooled(geometry: str, sizes: str = "") -> str:
+    shape = f" <int64[4] s = {{{sizes}}}>" if sizes else ""
+    inputs = "x, i, s" if sizes else "x, i"
+    return (
+        f"g (float[2,3,4,5] x, int64[2,3,4,5] i) => (float[A,B,C,D] y){shape} "
+        f"{{ y = MaxUnpool <kernel_shape=[2,3]{geometry}> ({inputs}) }}"
+    )
+
+
+def test_refuses_to_unpool_to_a_shape_that_means_two_things():
+    assert "an output shape other than by kernel, strides and pads" in refusal(model(unpooled("", "2,3,9,9"), 9), 8)
+
+
+@pytest.mark.parametrize("target", [8, 7])
+@pytest.mark.parametrize(
+    "geometry, sizes, result",
+    [
+        ("", "", (2, 3, 5, 7)),
+        (", strides=[2,3]", "2,3,8,15", (2, 3, 8, 15)),
+        (", strides=[2,2], pads=[0,1,1,0]", "", (2, 3, 7, 10)),
+    ],
+)
+def test_unpooled(geometry, sizes, result, target):
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(2, 3, 4, 5)).astype(np.float32)
+    x[0, 0, 0, 0] = np.inf
+    expected = np.zeros(result, np.float32)
+    places = rng.permutation(expected.size)[: x.size].reshape(x.shape)
+    expected.reshape(-1)[places.reshape(-1)] = x.reshape(-1)
+    got = run(convert_version(model(unpooled(geometry, sizes), 9), target).model, {"x": x, "i": places})[0]
+    np.testing.assert_array_equal(got, expected, strict=True)
