@@ -1,4 +1,4 @@
-"""Col2Im and AffineGrid, where the sizes are known.
+"""Col2Im, and AffineGrid where the sizes are known.
 
 https://onnx.ai/onnx/operators/onnx__Col2Im.html, onnx__AffineGrid.html
 """
@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
+from .col2im_places import places_at_run_time
 from .decompose_indexing import MAX_PLACES
 from .indices import int64
 
@@ -22,23 +23,34 @@ def sum_of_blocks(node: Node) -> None:
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
         raise Unconvertible(f"older operators cannot add {TensorProto.DataType.Name(kind).lower()}")
-    image, block = (node.const_input(i, what).tolist() for i, what in ((1, "the image shape"), (2, "the block shape")))
+    image, block = node.constant(1), node.constant(2)
+    if image is not None and block is not None:
+        places, form = _known_places(node, image.tolist(), block.tolist())
+    else:
+        places, beyond = places_at_run_time(node)
+        form = node.before("Concat", [int64(node, [0, -1], "images"), beyond], what="form", axis=0)
+    flat = node.before("Reshape", [node.input(0), form], what="flat")
+    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
+    padded = node.before("Pad", [flat, int64(node, [0, 0, 0, 0, 0, 1], "pads"), zero], what="padded")
+    parts = node.before("Gather", [padded, places], what="parts", axis=2)
+    total = node.before("ReduceSum", [parts, int64(node, [2], "axis")], what="sum", keepdims=0)
+    if image is not None:
+        shape = int64(node, [0, 0, *image.tolist()], "image")
+    else:
+        shape = node.before("Concat", [int64(node, [0, 0], "images"), node.input(1)], what="image", axis=0)
+    node.become("Reshape", [total, shape])
+
+
+def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, str]:
+    """(places in a block, pixels): where in the flattened columns the element is, a constant; and the shape to flatten to."""
     rank = len(image)
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
     pads = node.attr("pads", [0] * 2 * rank)
-    steps = [
-        (image[d] + pads[d] + pads[rank + d] - dilations[d] * (block[d] - 1) - 1) // strides[d] + 1 for d in range(rank)
-    ]
-    columns = prod(steps)
+    steps = [(image[d] + pads[d] + pads[rank + d] - dilations[d] * (block[d] - 1) - 1) // strides[d] + 1 for d in range(rank)]
     places = _places(image, block, steps, strides, dilations, pads)
     if places.size > MAX_PLACES:
         raise Unconvertible(f"the places of {places.size} elements would have to be written into the model as a constant")
-    flat = node.before("Reshape", [node.input(0), int64(node, [0, -1, prod(block) * columns], "form")], what="flat")
-    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
-    padded = node.before("Pad", [flat, int64(node, [0, 0, 0, 0, 0, 1], "pads"), zero], what="padded")
-    parts = node.before("Gather", [padded, node.add_constant(places, np.int64, "places")], what="parts", axis=2)
-    total = node.before("ReduceSum", [parts, int64(node, [2], "axis")], what="sum", keepdims=0)
-    node.become("Reshape", [total, int64(node, [0, 0, *image], "image")])
+    return node.add_constant(places, np.int64, "places"), int64(node, [0, -1, prod(block) * prod(steps)], "form")
 
 
 def _places(

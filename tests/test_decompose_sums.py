@@ -12,14 +12,26 @@ RNG = np.random.default_rng(11)
     "text, opset, target, reason",
     [
         pytest.param(
-            'g (float[N,N] x) => (float[N] y) { y = Einsum <equation="ii->i"> (x) }', 12, 11, "the diagonal 'i' of 'x'", id="diagonal"
+            'g (float[N,N] x) => (float[N] y) { y = Einsum <equation="ii->i"> (x) }',
+            12,
+            11,
+            "the diagonal 'i' of 'x'",
+            id="diagonal",
         ),
         pytest.param("g (float[2,N,1] x) => (float[2,N,2] y) { y = DFT <axis=1> (x) }", 17, 16, "axis dimension 'N'", id="length"),
         pytest.param(
-            "g (float[1,4,4] x, int64[2] i, int64[2] b) => (float[1,1,3,3] y) { y = Col2Im (x, i, b) }", 18, 17, "the image shape", id="image"
+            "g (float[1,4,4] x, int64[N] i, int64[N] b) => (float[1,1,3,3] y) { y = Col2Im (x, i, b) }",
+            18,
+            17,
+            "the axis dimension 'N' of 'i'",
+            id="image",
         ),
         pytest.param(
-            "g (float[1,2,3] t, int64[4] s) => (float[1,A,B,2] y) { y = AffineGrid (t, s) }", 20, 19, "'s' is computed at run time", id="grid"
+            "g (float[1,2,3] t, int64[4] s) => (float[1,A,B,2] y) { y = AffineGrid (t, s) }",
+            20,
+            19,
+            "'s' is computed at run time",
+            id="grid",
         ),
         pytest.param(
             "g (float[1,2,3] t) => (float[1,1,4,2] y) <int64[4] s = {1, 1, 1, 4}> { y = AffineGrid <align_corners=1> (t, s) }",
@@ -117,6 +129,23 @@ def test_col2im(strides, pads, dilations):
     x = RNG.normal(size=(2, 12, steps[0] * steps[1])).astype(np.float32)
     x[0, 0, 0] = np.inf
     assert_same(model(text, 18), 11, {"x": x}, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [17, 9, 7])
+@pytest.mark.parametrize(
+    "known", ["int64[2] b = {2, 3}", "int64[2] i = {5, 6}", "int64 unused = {0}"], ids=["block", "image", "none"]
+)
+@pytest.mark.parametrize(
+    "attributes", ["", "<strides = [2, 1]>", "<pads = [1, 0, 0, 2]>", "<dilations = [2, 1], strides = [2, 3], pads = [0, 1, 1, 1]>"]
+)
+def test_col2im_at_run_time(attributes, known, target):
+    inputs = ", ".join(f"int64[2] {name}" for name in "ib" if f" {name} " not in known)
+    proto = model(f"g (float[N,C,L] x, {inputs}) => (float[A,B,H,W] y) <{known}> {{ y = Col2Im {attributes} (x, i, b) }}", 18)
+    columns = {"": 16, "<s": 8, "<p": 30, "<d": 4}[attributes[:2]]
+    feeds = {"x": RNG.normal(size=(2, 12, columns)).astype(np.float32), "i": np.array([5, 6]), "b": np.array([2, 3])}
+    feeds["x"][0, 0, 0] = np.inf
+    feeds = {name: value for name, value in feeds.items() if f" {name} " not in known}
+    assert_same(proto, target, feeds, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("align_corners", [0, 1])
