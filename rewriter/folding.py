@@ -225,7 +225,9 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
 
 
 def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.ndarray]) -> np.ndarray | None:
-    """The value of a Constant node in any of its attribute forms; `array` reads a tensor. None for sparse or referenced ones.
+    """The value of a Constant node in any of its attribute forms; `array` reads a tensor.
+
+    None for sparse or referenced ones, and for strings that are not UTF-8.
 
     Follows https://onnx.ai/onnx/operators/onnx__Constant.html.
     """
@@ -235,7 +237,10 @@ def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.
     if attribute.name == "value":
         return array(attribute.t)
     convert = _CONSTANT_FORMS.get(attribute.name)
-    return None if convert is None else convert(attribute)
+    try:
+        return None if convert is None else convert(attribute)
+    except UnicodeDecodeError:
+        return None
 
 
 _CONSTANT_FORMS: dict[str, Callable[[onnx.AttributeProto], np.ndarray]] = {

@@ -1267,7 +1267,14 @@ def _attribute_value(attribute: AttributeProto) -> Any:
         )
     value = helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
-        return value.decode()
+        return _text(attribute, value)
     if attribute.type == AttributeProto.STRINGS:
-        return [item.decode() for item in value]
+        return [_text(attribute, item) for item in value]
     return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
+
+
+def _text(attribute: AttributeProto, value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise Unconvertible(f"attribute {attribute.name} is {value[:30]!r}, which is not UTF-8", "correct the model") from error

@@ -49,6 +49,25 @@ def _has_scan_outputs(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.output) > max(len(node.input) - 2, 0)
 
 
+def _collects_copies_of_strings(node: onnx.NodeProto, _opset: int) -> bool:
+    body = next((attribute.g for attribute in node.attribute if attribute.name == "body"), onnx.GraphProto())
+    copies = {inner.output[0] for inner in body.node if inner.op_type == "Identity"}
+    collected = body.output[1 + max(len(node.input) - 2, 0) :]
+    return any(value.name in copies and value.type.tensor_type.elem_type == onnx.TensorProto.STRING for value in collected)
+
+
+def _counts_padding(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 7 or _rounds_up(node, opset)
+
+
+def _rounds_up(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "ceil_mode", 0) != 0
+
+
+def _pads_in_front(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(attribute.name == "auto_pad" and attribute.s == b"SAME_LOWER" for attribute in node.attribute)
+
+
 def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
     axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
     return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
@@ -62,6 +81,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Split": (_has_odd_outputs, "crashes on or miscounts the outputs of a Split that are not all named"),
         "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
         "RoiAlign": _ROI_ALIGN,
+        "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {
         **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), (_flattens, "does not flatten the input of {op} below opset 13")),
@@ -73,7 +93,9 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Scan": (_below(9), "does not know the batches of Scan below opset 9"),
         "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
         "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
-        "AveragePool": (_below(7), "counts the padding of AveragePool below opset 7"),
+        "AveragePool": (_counts_padding, "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
+        "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
+        "MaxPool": (_pads_in_front, "puts the padding of MaxPool at the end for SAME_LOWER"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),

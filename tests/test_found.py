@@ -31,6 +31,7 @@ REFUSED = {
         15,
         "which Add does not take",
     ),
+    "triangle-of-strings": ("g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}", 13, "nobody says what Trilu puts in the place of strings"),
     "tile-of-integers-below-6": ("g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}", 4, "floating-point numbers only"),
 }
 CONVERTED = {
@@ -62,6 +63,7 @@ CONVERTED = {
         6,
     ),
     "sums-of-nothing": ("g (float[0,0] x) => (float[0,0] y) <int64 a = {-1}> {y = CumSum(x, a)}", 14, 9),
+    "celu-of-a-scalar": ("g (float x) => (float y) {y = Celu<alpha = 0.5>(x)}", 13, 10),
     "mask-of-a-dropout-that-nobody-reads": (
         "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "
         "else_branch = e () => (float[3] q) {q = Identity(x)}>}",
@@ -84,6 +86,29 @@ def test_converted(tmp_path: Path, text: str, opset: int, target: int) -> None:
     onnx.save(result, tmp_path / "b.onnx")
     found = compare(tmp_path / "a.onnx", tmp_path / "b.onnx")
     assert found.status == "equal" or (target < 7 and found.status == "not compared"), found.reason
+
+
+@pytest.mark.parametrize(
+    ("node", "opset", "target"),
+    [
+        ('Pad<mode = "????">(x, p)', 19, 18),
+        ('Constant<value_string = "????">()', 13, 9),
+        ('Constant<value_strings = ["????"]>()', 13, 9),
+    ],
+    ids=["mode", "constant", "constants"],
+)
+def test_an_attribute_that_is_not_utf8_is_refused(node: str, opset: int, target: int) -> None:
+    proto = helpers.model(f"g (float[2] x, int64[2] p) => (float[2] z) {{y = {node}\n z = Relu(x)}}", opset)
+    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"????", b"\x80\x80??"))
+    assert "is b'\\x80\\x80??', which is not UTF-8" in helpers.refusal(damaged, target)
+
+
+def test_celu_of_double_is_computed_in_double() -> None:
+    if not helpers.known(28):
+        pytest.skip("onnx has no opset 28")
+    proto = helpers.model("g (double[2] x) => (double[2] y) {y = Celu(x)}", 28)
+    values = helpers.run(convert_version(proto, 9).model, {"x": np.array([1e-300, 1 + 3e-16])}, "onnx.reference")
+    assert values[0].tolist() == [1e-300, 1 + 3e-16]
 
 
 def test_a_mask_that_nobody_reads_goes() -> None:
@@ -143,6 +168,24 @@ DEFECTS = {
         {"x": [[[4, 8]]]},
         [[[4, 6]]],
     ),
+    "windows-beyond-the-input": (
+        "g (float[1,1,3] x) => (float[1,1,2] y) {y = LpPool<kernel_shape = [2], strides = [2], ceil_mode = 1>(x)}",
+        18,
+        {"x": [[[3, 4, 5]]]},
+        [[[5, 5]]],
+    ),
+    "padding-in-front": (
+        "g (float[1,1,6] x) => (float[1,1,2] y) {y = AveragePool<kernel_shape = [4], strides = [4], ceil_mode = 1>(x)}",
+        18,
+        {"x": [[[1, 2, 3, 4, 5, 6]]]},
+        [[[2.5, 5.5]]],
+    ),
+    "padding-at-the-end": (
+        'g (float[1,1,6] x) => (float[1,1,3] y) {y = MaxPool<kernel_shape = [3], strides = [2], auto_pad = "SAME_LOWER">(x)}',
+        18,
+        {"x": [[[1, 2, 3, 4, 5, 6]]]},
+        [[[2, 4, 6]]],
+    ),
     "sum-without-broadcast": (
         "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[4.5]]
     ),
@@ -177,6 +220,14 @@ def test_onnxruntime_gathers_the_first_strings() -> None:
     proto = helpers.model("g (string[2,2] x, int64[1] i) => (string[1,2] y) {y = Gather(x, i)}", 13)
     inputs = {"x": np.array([["a", "b"], ["c", "d"]], object), "i": np.array([1])}
     assert helpers.run(proto, inputs)[0].tolist() != [["c", "d"]]
+    assert "onnxruntime" in known_defects(proto)
+
+
+def test_onnxruntime_loses_strings_that_a_loop_collects() -> None:
+    loop = "Loop(n, , x) <body = b (int64 i, bool k, string[1] v) => (bool c, string[1] w, string[1] o) {c = Identity(k)\n w = Identity(v)\n o = Identity(v)}>"
+    proto = helpers.model(f"g (string[1] x, int64 n) => (string[1] y, string[N,1] z) {{y, z = {loop}}}", 16)
+    inputs = {"x": np.array(["a"], object), "n": np.array(2)}
+    assert helpers.run(proto, inputs)[1].tolist() != [["a"], ["a"]]
     assert "onnxruntime" in known_defects(proto)
 
 

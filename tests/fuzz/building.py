@@ -284,7 +284,7 @@ class Graph:
             return self.node("Concat", parts, [(dtype, array.shape)], axis=0)[0].name
         if self.maybe(0.1) and dtype in dtypes_of("Identity", self.opset):
             return self.node("Identity", [self.constant(array, dtype).name], [(dtype, array.shape)])[0].name
-        if self.maybe(0.1) and dtype == "int64" and self.opset >= 9:
+        if self.maybe(0.1) and dtype == "int64" and self.opset >= 9 and (array == array.astype(np.int32)).all():
             return self.node("Cast", [self.constant(array, "int32").name], [(dtype, array.shape)], to=elem_type(dtype))[0].name
         return self.constant(array, dtype).name
 

@@ -638,7 +638,7 @@ def pad(g: Graph, op: str) -> None:
         g.node(op, [x], [(x.dtype, shape)], mode=mode, value=value, **{"paddings" if version < 2 else "pads": pads})
         return
     inputs: list[str | Value] = [x, g.operand(pads)]
-    inputs.append(g.operand(1, x.dtype) if mode in (None, "constant") and g.maybe(0.5) else "")
+    inputs.append(g.operand("a" if x.dtype == "string" else 1, x.dtype) if mode in (None, "constant") and g.maybe(0.5) else "")
     inputs.append(g.operand(axes) if axes != list(range(x.rank)) else "")
     g.node(op, inputs, [(x.dtype, shape)], mode=mode)
 

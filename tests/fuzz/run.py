@@ -35,6 +35,8 @@ CHUNK = 250
 """Trials that one child does: what leaks in a library goes with it."""
 LIMIT = 120.0
 """Seconds that one trial may take before it counts as hung; they take milliseconds, where nothing hangs."""
+LAST_WORDS = 10.0
+"""Seconds that a child has between its last verdict and its end: killed before, it would not say what it died of."""
 MEMORY = 4 << 30
 """Bytes of address space of a child."""
 
@@ -195,6 +197,7 @@ def _receive(job: Job, tally: Tally) -> Task | None:
     try:
         verdict = job.pipe.recv()
     except EOFError:
+        job.process.join(LAST_WORDS)
         code = job.end()
         tally.add(job.task.kind, job.at, Verdict("SIGNAL", f"the process died: {_death(code)}"))
         return job.rest()
