@@ -145,9 +145,12 @@ def check_convertible(
     job.check_input()
 
     def dry_run(opset: int | None) -> Outcome:
-        copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
-        return job.run(job.model_of(copy, opset), opset)
+        if opset not in outcomes:
+            copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
+            outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
+        return outcomes[opset]
 
+    outcomes: dict[int | None, Outcome] = {}
     outcome = dry_run(job.target)
     report = job.report(outcome)
     report.blockers = _blockers(outcome, options.strict)
@@ -204,8 +207,9 @@ class _Job:
         overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target)
 
-    def model_of(self, skeleton: Skeleton, target: int | None) -> Model:
-        return Model(skeleton, constants_as_initializers=_may_add_initializers(skeleton.proto, self.source, target))
+    def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
+        may_add = _may_add_initializers(skeleton.proto, self.source, target)
+        return Model(skeleton, constants_as_initializers=may_add, like=like)
 
     def check_input(self) -> None:
         check.check_input(self.model, self.target)

@@ -338,8 +338,9 @@ class Engine:
             delta.gate_arity(node.proto)
         if not step.gates_types:
             return
-        wrong = delta.wrong_types(node.proto, node.scope.type_string)
+        wrong = delta.wrong_types(node.proto, node.type_string)
         if wrong:
+            node.facts = None
             node.begin_rule(transition.opset_after)
             name = f"widening.{node.op_type}"
             self._require(name)

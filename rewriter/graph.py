@@ -132,7 +132,8 @@ MOST_SEARCHED_NAMES = 32
 class Model:
     """The model under conversion, and what is shared by all its scopes: names, aliases, constants, inferred types."""
 
-    def __init__(self, skeleton: Skeleton, *, constants_as_initializers: bool) -> None:
+    def __init__(self, skeleton: Skeleton, *, constants_as_initializers: bool, like: Model | None = None) -> None:
+        """`like` is a model of the same, which nobody changes: what is known of it is known of this one."""
         self.skeleton = skeleton
         self.proto = skeleton.proto
         self.ir_version = self.proto.ir_version
@@ -147,11 +148,14 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
-        self.original = skeleton.checkable()
-        self.survey = Survey(self.proto)
+        self.original = skeleton.checkable() if like is None else like.original
+        self.survey = Survey(self.proto) if like is None else like.survey
         """The model as it was read."""
+        self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.main.labels = self.survey.main_labels
+        if like is not None:
+            self.main.share_forms(like.main)
         self.functions = [
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
             for body in self.proto.functions
@@ -212,16 +216,18 @@ class Model:
     @cached_property
     def original_proto(self) -> onnx.ModelProto:
         """The model as it was read, for looking at; payloads that were cut are missing."""
-        return onnx.ModelProto.FromString(self.original)
+        return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto
 
     @cached_property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return inference.infer_model(self.original)
+        return inference.infer_model(self.original) if self._like is None else self._like.inferred
 
     @cached_property
     def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:
         """Bodies of functions as graphs with inferred types, where all calls agree on the types of their inputs."""
+        if self._like is not None:
+            return self._like.inferred_functions
         return {} if self.inferred is None else inference.infer_functions(self.inferred)
 
 
@@ -265,6 +271,7 @@ class Scope:
         self._values: dict[str, np.ndarray | None] = {}
         self._makers: dict[frozenset[str], dict[str, str]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._type_strings: dict[str, str] = {}
         self._known_shapes: dict[str, Shape] = {}
         """Those that are fully known: they stay as they are."""
         self._forms: dict[int, Form] = {}
@@ -280,6 +287,10 @@ class Scope:
                 for inner in graph.node:  # inference has not seen what a rule made
                     child.register(inner, opset)
             yield child
+
+    def share_forms(self, twin: Scope) -> None:
+        """`twin` is the same graph of a model that is `like` this one."""
+        self._forms = twin._forms
 
     @cached_property
     def labels(self) -> list[str]:
@@ -608,9 +619,14 @@ class Scope:
 
     def type_string(self, name: str) -> str | None:
         """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
-        proto = self.type(name)
-        known = None if proto is None else inference.type_string(proto)
-        return known or self._type_by_neighbours(self.resolve(name), _MAX_LOOK_AHEAD)
+        known = self._type_strings.get(name)
+        if known is None:
+            proto = self.type(name)
+            known = None if proto is None else inference.type_string(proto)
+            known = known or self._type_by_neighbours(self.resolve(name), _MAX_LOOK_AHEAD)
+            if known is not None:
+                self._type_strings[name] = known
+        return known
 
     def _type_by_neighbours(self, name: str, steps: int) -> str | None:
         """The type that values tied to `name` by the operators that make and read it have: graph outputs declare theirs."""
@@ -1008,6 +1024,16 @@ class Node:
     def output_elem_type(self, index: int = 0) -> int | None:
         number = self.within.elem_type(self.output(index)) if self.has_output(index) else None
         return self._note(number, Node.output_elem_type, 0, index)
+
+    def type_string(self, name: str) -> str | None:
+        """As `Scope.type_string`, of a value that is an input or output of this node."""
+        inputs = self.inputs
+        return self._type_of_slot(inputs.index(name) if name in inputs else ~self.outputs.index(name))
+
+    def _type_of_slot(self, slot: int) -> str | None:
+        """Of input `slot`, or of output `~slot`."""
+        kind = self.within.type_string(self.input(slot) if slot >= 0 else self.output(~slot))
+        return self._note(kind, Node._type_of_slot, max(slot, 0), slot)
 
     def need_elem_type(self, index: int = 0) -> int:
         """The element type of input `index`. Raises Unconvertible where it is unknown."""

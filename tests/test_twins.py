@@ -71,6 +71,7 @@ DIFFERENT = {
         "k = Constant <value_ints = [3, 3]> ()\n a, b = Split <axis = 1> (x, k)\n"
         "l = Constant <value_ints = [1, 2]> ()\n c, e = Split <axis = 1> (b, l)",
     ),
+    "the-type-is-another": (13, 1, "a = Neg (x)\n i = Neg (s)\n c = Neg (z)\n j = Neg (i)"),
     "one-is-refused": (18, 1, "a, b = Split <axis = 1, num_outputs = 2> (x)\n c, e = Split <axis = 0, num_outputs = 2> (d)"),
 }  # fmt: skip
 
@@ -98,6 +99,8 @@ OPERATORS = (
     "ReduceMean <keepdims = {keep}> ({x}, ax)",
     "Softmax <axis = {axis}> ({x})",
     "Relu ({x})",
+    "Neg ({x})",
+    "Neg (s)",
     "Clip ({x}, lo)",
     "Pad ({x}, pads)",
     "Squeeze ({x})",
@@ -119,7 +122,7 @@ def many_alike(draw: st.DrawFn) -> tuple[onnx.ModelProto, int]:
     inputs = "float[4,6] x, float[6,4] y, float[4,5] z, float[N,6] d, int64[2] s"
     body = "\n".join(lines)
     text = f'<ir_version: 8, opset_import: ["" : 18]> g ({inputs}) => (int64[r] out) <{constants}> {{\n{body}\nout = Shape (v0)\n}}'
-    return model(text), draw(st.sampled_from((7, 9, 10, 11, 12, 13, 18, 21)))
+    return model(text), draw(st.sampled_from((1, 5, 7, 9, 10, 11, 12, 13, 18, 21)))
 
 
 @settings(max_examples=60, deadline=None)
