@@ -42,16 +42,17 @@ def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
     return node.before("Add", [indices, shift], what="wrapped")
 
 
-def position(node: Node, bound: str, size: str, lowest: int, beyond: int) -> str:
+def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int | str) -> str:
     """A bound of a slice (a vector of one, int32 or int64) as a position: counted from the front, at least `lowest`, at most
-    `size` (a vector of one, int64) plus `beyond`.
+    `size` (a vector of one, int64) plus `beyond`; both may be vectors of one double.
     """
     at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (bound, size))
     negative = node.before("Less", [at, double(node, [0.0])], what="negative")
     at = choose(node, negative, node.before("Add", [at, end], what="back"), at)
-    floor = double(node, [float(lowest)])
+    floor = lowest if isinstance(lowest, str) else double(node, [float(lowest)])
     at = choose(node, node.before("Less", [at, floor], what="too_low"), floor, at)
-    ceiling = end if beyond == 0 else node.before("Add", [end, double(node, [float(beyond)])], what="last")
+    more = beyond if isinstance(beyond, str) else double(node, [float(beyond)])
+    ceiling = end if beyond == 0 else node.before("Add", [end, more], what="last")
     at = choose(node, node.before("Greater", [at, ceiling], what="too_high"), ceiling, at)
     return node.before("Cast", [at], what="position", to=TensorProto.INT64)
 

@@ -11,10 +11,13 @@ from onnx import TensorProto
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
-from .indices import count_up, int64, length, position, wrapped
-from .parameters import MAKE_CONSTANT, known_ints, say_computed, to_input
+from .indices import count_up, double, int64, length, position, wrapped
+from .parameters import known_input, known_ints, say_computed, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
+_NAMES = {_AXES: "axes", _STEPS: "steps"}
+_END = 2**53
+"""Beyond any length, and a number that a Constant of any opset can be made to hold."""
 
 
 @upgrade("Slice", 10)
@@ -38,11 +41,14 @@ def axes_from_the_front(node: Node) -> None:
 @downgrade("Slice", 10)
 def bounds_to_attributes(node: Node) -> None:
     """Constant bounds become attributes; an axis with other steps than 1, or with computed bounds, is gathered."""
+    computed = next((at for at in _NAMES if node.has_input(at) and known_input(node, at) is None), None)
+    if computed is not None:
+        say_computed(node, _NAMES[computed], node.input(computed))
+        _gather_each_axis(node)
+        return
     axes = _known_axes(node)
     starts, ends = known_ints(node, "starts", _STARTS), known_ints(node, "ends", _ENDS)
-    steps = known_ints(node, "steps", _STEPS) if node.has_input(_STEPS) else [1] * len(axes)
-    if steps is None:
-        raise Unconvertible(f"the steps '{node.input(_STEPS)}' are computed at run time", MAKE_CONSTANT)
+    steps = known_ints(node, "steps", _STEPS) or [1] * len(axes)
     if starts is not None and ends is not None and all(step == 1 for step in steps):
         if axes:
             node.become("Slice", [node.input(0)], starts=starts, ends=ends, axes=axes)
@@ -76,9 +82,41 @@ def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
     return list(range(min(max(start, 0), last), min(max(end, lowest_end), last), step))
 
 
+def _gather_each_axis(node: Node) -> None:
+    """What the axes or the steps are is seen at run time: of each axis the positions are computed, by either direction."""
+    data, rank = node.input(0), node.need_rank()
+    axes = _known_axes(node) if not node.has_input(_AXES) or known_input(node, _AXES) is not None else None
+    for axis in range(rank) if axes is None else axes:
+        which = int64(node, [axes.index(axis)], "which") if axes is not None else _place_among_axes(node, axis)
+        start, end, step = (_bound(node, at, default, which) for at, default in ((_STARTS, 0), (_ENDS, _END), (_STEPS, 1)))
+        backward = node.before("Less", [node.before("Cast", [step], what="step", to=TensorProto.DOUBLE), double(node, [0.0])])
+        backward = node.before("Neg", [node.before("Cast", [backward], what="backward", to=TensorProto.DOUBLE)], what="backward")
+        size = length(node, data, axis)
+        first, limit = position(node, start, size, 0, backward), position(node, end, size, backward, backward)
+        data = node.before("Gather", [data, count_up(node, first, limit, step)], what="part", axis=axis)
+    node.become("Identity", [data])
+
+
+def _place_among_axes(node: Node, axis: int) -> str:
+    """The place of `axis` in the input axes, or the one behind them."""
+    axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
+    is_it = node.before("Equal", [axes, int64(node, [axis], "axis")], what="is_it")
+    is_it = node.before("Cast", [is_it], what="is_it", to=TensorProto.FLOAT)
+    found = node.before("Concat", [is_it, node.add_constant([1], np.float32, "one")], what="found", axis=0)
+    return node.before("ArgMax", [found], what="which", axis=0, keepdims=1)
+
+
+def _bound(node: Node, at: int, default: int, which: str) -> str:
+    """Element `which` of input `at` with `default` behind it, as int64."""
+    rest = int64(node, [default], "default")
+    if not node.has_input(at):
+        return rest
+    given = node.before("Cast", [node.input(at)], what="given", to=TensorProto.INT64)
+    given = node.before("Concat", [given, rest], what="given", axis=0)
+    return node.before("Gather", [given, which], what="bound", axis=0)
+
+
 def _known_axes(node: Node) -> list[int]:
-    if node.has_input(_AXES):
-        node.const_input(_AXES, "axes")
     axes = known_ints(node, "axes", _AXES)
     if axes is not None:
         return axes

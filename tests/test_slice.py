@@ -20,14 +20,10 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
     ("text", "message"),
     [
         pytest.param(
-            "g (float[4, 5] x, int64[1] s, int64[1] e, int64[1] a) => (float[A, B] y) { y = Slice (x, s, e, a) }",
-            "its axes 'a' are computed at run time",
-            id="computed_axes",
-        ),
-        pytest.param(
-            "g (float[4, 5] x, int64[1] p) => (float[A, B] y) <int64[1] s = {0}, int64[1] a = {0}> { y = Slice (x, s, s, a, p) }",
-            "the steps 'p' are computed at run time",
-            id="computed_steps",
+            "g (float[4, 5] x, int64[R] r, int64[1] s, int64[1] e, int64[1] a) => (int64[] n)"
+            " { d = Reshape (x, r)  y = Slice (d, s, e, a)  n = Size (y) }",
+            "the rank of 'd' is unknown",
+            id="computed_axes_of_what",
         ),
         pytest.param(
             "g (float[4, 5] x, int64[N] s, int64[N] e) => (float[A, B] y) { y = Slice (x, s, e) }",
@@ -44,6 +40,39 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
 )
 def test_refused(text: str, message: str) -> None:
     assert message in refusal(model(text, opset=13), 9)
+
+
+COMPUTED = [
+    pytest.param([0, 0], [3, 10], [0, 1], [1, 1], id="forward"),
+    pytest.param([1, -2], [100, -1], [1, 0], [1, 1], id="another_order"),
+    pytest.param([20, 10], [0, -100], [0, 1], [-1, -3], id="backward"),
+    pytest.param([INT_MAX, INT_MIN], [INT_MIN, INT_MAX], [1, 0], [-2, 3], id="as_far_as_it_goes"),
+    pytest.param([2, 2], [2, 1], [0, 2], [1, 1], id="nothing"),
+    pytest.param([-1, 1], [0, -1], [-1, -3], [-1, 2], id="axes_from_the_back"),
+]
+
+
+@pytest.mark.parametrize("starts, ends, axes, steps", COMPUTED)
+@pytest.mark.parametrize("target", [9, 8, 7])
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("known", ["", "a", "p"])
+def test_axes_and_steps_at_run_time(starts, ends, axes, steps, target, kind, known) -> None:
+    info = np.iinfo(kind)
+    feeds = {"x": np.arange(60, dtype=np.float32).reshape(3, 4, 5)}
+    feeds |= {
+        name: np.clip(value, info.min, info.max).astype(kind)
+        for name, value in zip("seap", (starts, ends, axes, steps), strict=True)
+    }
+    names = [name for name in "seap" if name != known]
+    constant = f" <{kind}[2] {known} = {{{', '.join(map(str, feeds.pop(known).tolist()))}}}>" if known else ""
+    inputs = ", ".join(f"{kind}[2] {name}" for name in names)
+    text = f"g (float[N, M, 5] x, {inputs}) => (float[A, B, C] y){constant} {{ y = Slice (x, s, e, a, p) }}"
+    assert_same(model(text, 13), target, feeds)
+
+
+def test_axes_at_run_time_and_no_steps() -> None:
+    text = "g (float[N, 5] x, int64[1] s, int64[1] e, int64[1] a) => (float[A, B] y) { y = Slice (x, s, e, a) }"
+    assert_same(model(text, 13), 9, {"x": X, "s": np.array([1]), "e": np.array([-1]), "a": np.array([-1])})
 
 
 BOUNDS = [-100, -5, -4, -1, 0, 1, 3, 4, 100]
