@@ -107,9 +107,8 @@ def _places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int]
     """
     rank = len(node.scope.shape_worked_out(data) or ())
     total = int64(node, 0, "places")
-    zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
     for axis in axes:
-        count = count_up(node, zero, length(node, counted, axis), one)
+        count = count_up(node, int64(node, [0], "zero"), length(node, counted, axis), int64(node, [1], "one"))
         places = node.before("Mul", [count, _product(node, data, range(axis + 1, rank))], what="places")
         column = int64(node, [-1] + [1] * (rank - 1 - axis), "column")
         total = node.before("Add", [total, node.before("Reshape", [places, column], what="places")], what="places")
