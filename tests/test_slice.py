@@ -20,8 +20,8 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
     ("text", "message"),
     [
         pytest.param(
-            "g (float[4, 5] x, int64[R] r, int64[1] s, int64[1] e, int64[1] a) => (int64[] n)"
-            " { d = Reshape (x, r)  y = Slice (d, s, e, a)  n = Size (y) }",
+            "g (float[4, 5] x, int64[R] r, int64[1] s, int64[1] e, int64[1] a) => (int64[K] n)"
+            " { d = Reshape (x, r)  y = Slice (d, s, e, a)  n = Shape (y) }",
             "the rank of 'd' is unknown",
             id="computed_axes_of_what",
         ),
