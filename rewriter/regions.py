@@ -371,7 +371,7 @@ class RegionFinder:
             name
             for changed in members
             for name in filter(None, changed.node.output)
-            if name in self._aliases or changed.pair.in_new(name)
+            if changed.pair.in_new(self._resolve(name))
         ]
 
     def _fill(self, region: Region, members: list[ChangedNode]) -> None:

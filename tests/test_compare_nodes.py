@@ -265,6 +265,11 @@ RIGHT = {
         "else_branch = e () => (float[n,2] b) { b0 = SequenceAt(q, o) b = Abs(b0) }> }",
         17,
     ),
+    "a part that nobody reads": (
+        8,
+        "g (float[6] x) => (float[2] y) <float[4] c = {1, 2, 3, 4}> { l, r = Split(c) y, t = Split<split=[2, 4]>(x) }",
+        13,
+    ),
     "an operator becomes many": (17, "g (float[n,8] x, float[8] s) => (float[n,8] y) { y = LayerNormalization(x, s) }", 13),
     "a body of a loop": (
         18,

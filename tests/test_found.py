@@ -169,10 +169,10 @@ DEFECTS = {
         [[[4, 6]]],
     ),
     "windows-beyond-the-input": (
-        "g (float[1,1,3] x) => (float[1,1,2] y) {y = LpPool<kernel_shape = [2], strides = [2], ceil_mode = 1>(x)}",
+        "g (float[1,1,6] x) => (float[1,1,2] y) {y = LpPool<kernel_shape = [4], strides = [4], ceil_mode = 1>(x)}",
         18,
-        {"x": [[[3, 4, 5]]]},
-        [[[5, 5]]],
+        {"x": [[[2, 4, 5, 6, 3, 4]]]},
+        [[[9, 5]]],
     ),
     "padding-in-front": (
         "g (float[1,1,6] x) => (float[1,1,2] y) {y = AveragePool<kernel_shape = [4], strides = [4], ceil_mode = 1>(x)}",
