@@ -79,9 +79,15 @@ def form_of(node: NodeProto) -> Form:
     return node.op_type, first, *inputs[1:], absent, *[attribute.SerializeToString() for attribute in node.attribute]
 
 
+def label_of(node: NodeProto) -> str:
+    """The operator of `node`: "op_type", or "domain::op_type" outside the default domain."""
+    domain = node.domain
+    return f"{domain}::{node.op_type}" if domain else node.op_type
+
+
 def labels_of(graph: GraphLike) -> list[str]:
-    """The operator of each node: "op_type", or "domain::op_type" outside the default domain."""
-    return [f"{domain}::{node.op_type}" if (domain := node.domain) else node.op_type for node in graph.node]
+    """That of each node."""
+    return [label_of(node) for node in graph.node]
 
 
 def may_hold_graphs(label: str) -> bool:
