@@ -262,8 +262,8 @@ class Engine:
         pending = [first]
         while pending:
             node = pending.pop()
-            if node.settled:
-                if node.op_type in GRAPH_HOLDERS:
+            if node.settled or node.proto.domain:  # a rule may move nodes of other domains
+                if node.op_type in GRAPH_HOLDERS or node.proto.domain:
                     self._descend(node, target)
                 finished.append(node.proto)
                 continue
