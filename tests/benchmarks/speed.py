@@ -2,8 +2,8 @@
 
     python tests/benchmarks/speed.py [--quick] [--peers] [--folder DIR]
 
-Every figure is that of a whole process, start-up included, and the median of several runs; processes that are compared run in
-turn, so that a slow minute of the machine hits both. CPU is user + system time of the process and its children, in seconds; memory
+Every figure is that of a whole process, start-up included, and the median of several runs (one of the peers, which take minutes);
+processes that are compared run in turn, so that a slow minute of the machine hits both. CPU is user + system time of the process and its children, in seconds; memory
 the largest resident set of one process, in MB.
 """
 
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
@@ -41,6 +41,8 @@ ONNXSCRIPT = (
     "m = ir.load(sys.argv[1]); v.convert_version(m, int(sys.argv[3]), fallback=True); ir.save(m, sys.argv[2])"
 )
 
+PEERS = {"onnx.version_converter": ONNX, "onnxscript.version_converter": ONNXSCRIPT}
+
 
 @dataclass
 class Cost:
@@ -52,14 +54,15 @@ class Cost:
     failed: bool = False
 
 
-def measure(commands: dict[str, list[str]], runs: int) -> dict[str, Cost]:
-    """The commands in turn, `runs` times after one warm-up."""
+def measure(commands: dict[str, list[str]], runs: int, slow: Container[str] = ()) -> dict[str, Cost]:
+    """The commands in turn, `runs` times after one warm-up; the `slow` ones once."""
     seen: dict[str, list[Cost]] = {name: [] for name in commands}
     for turn in range(runs + 1):
         for name, command in commands.items():
-            cost = _once(command)
-            if turn:
-                seen[name].append(cost)
+            if turn and not (turn > 1 and name in slow):
+                seen[name].append(_once(command))
+            elif not turn and name not in slow:
+                _once(command)
     return {name: _median(costs) for name, costs in seen.items()}
 
 
@@ -192,9 +195,9 @@ def many_nodes(folder: Path, nodes: int, runs: int, peers: bool) -> None:
             "split-rewrite": [*CONVERT, target, *files],
         }
         if peers:
-            commands["onnx.version_converter"] = [sys.executable, "-c", ONNX, *files, target]
-            commands["onnxscript.version_converter"] = [sys.executable, "-c", ONNXSCRIPT, *files, target]
-        show(f"{nodes:,} nodes, every fourth a rewritten Split, {title}, check included", measure(commands, runs), "load + save")
+            commands |= {name: [sys.executable, "-c", program, *files, target] for name, program in PEERS.items()}
+        costs = measure(commands, runs, slow=PEERS)
+        show(f"{nodes:,} nodes, every fourth a rewritten Split, {title}, check included", costs, "load + save")
 
 
 def big_file(folder: Path, gigabytes: float, runs: int) -> None:
