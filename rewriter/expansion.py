@@ -12,7 +12,7 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, numpy_helper
 
-from .graph import DEFAULT_DOMAINS, Node, default_opset, reads, subgraphs
+from .graph import DEFAULT_DOMAINS, Node, Scope, default_opset, reads, subgraphs
 from .rule import Unconvertible
 from .transitions import path, schema_at
 
@@ -108,6 +108,15 @@ def paste(
         _rename(call, copy, names, attributes)
         _type_body_inputs(call, copy)
         call.add_node(copy, opset)
+
+
+def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
+    """As `paste`, for the nodes of a subgraph of `call`: what is known of the types of their values stays known."""
+    types = {name: scope.type(name) for name in scope.producers}
+    paste(call, scope.graph.node, call.body_opset, names)
+    for name, kind in types.items():
+        if kind is not None:
+            call.scope.note_type(names[name], kind)
 
 
 def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:

@@ -74,14 +74,11 @@ def _contradicts(node: Node, branch: Scope) -> bool:
 
 def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
     """The nodes of the branch, which give the outputs of the If themselves where they make them."""
-    types = {name: branch.type(name) for name in branch.producers}
+    made = branch.producers.keys()
     results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
-    names = {name: name for name in types if node.scope.model.is_unique(name)}
-    names |= {name: output for name, output in reversed(results) if name in types}
-    expansion.paste(node, graph.node, node.body_opset, names)
-    for name, kind in types.items():
-        if kind is not None:
-            node.scope.note_type(names[name], kind)
+    names = {name: name for name in made if node.scope.model.is_unique(name)}
+    names |= {name: output for name, output in reversed(results) if name in made}
+    expansion.paste_graph(node, branch, names)
     for name, output in results:
         value = names.get(name, name)
         if value != output:

@@ -34,13 +34,14 @@ def write_out_the_steps(node: Node) -> None:
     if not 0 < count <= MAX_STEPS:
         _loop(node, body, count, axes, backward)
         return
+    scope = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     for step in range(count):
         places = [int64(node, count - 1 - step if back else step, "step") for back in backward]
         slices = [
             node.before("Gather", [node.input(len(states) + i), places[i]], what="slice", axis=axes[i]) for i in range(scanned)
         ]
         names = dict(zip((value.name for value in body.input), [*states, *slices], strict=True))
-        expansion.paste(node, body.node, node.body_opset, names)
+        expansion.paste_graph(node, scope, names)
         results = [names.get(value.name, value.name) for value in body.output]
         states = results[: len(states)]
         collected.append(results[len(states) :])

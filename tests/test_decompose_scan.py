@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import assert_same, model, refusal
+from split_rewrite.rewriter import convert_version
 
 SCAN = """g (float[2] s, float[{dims}] x) => (float[2] last, float[{out}] all) {{
     last, all = Scan <num_scan_inputs=1{attributes}, body = step (float[2] a, float[2] b) => (float[2] c, float[2] d) {{
@@ -49,6 +50,14 @@ def test_a_long_scan_whose_body_changes_on_the_way_down():
             r = ReduceSum (b, zero)  c = Add (a, r)  d = Squeeze (c, zero) }> (s, x) }"""
     x = np.random.default_rng(1).standard_normal((20, 2, 2)).astype(np.float32)
     assert_same(model(text, 18), 7, {"s": np.zeros((1, 2), np.float32), "x": x})
+
+
+def test_steps_keep_operators_of_other_domains():
+    text = """<ir_version: 8, opset_import: ["" : 18, "my" : 1]> g (float[2] s, float[2,2] x) => (float[2] last, float[2,2] all) {
+        last, all = Scan <num_scan_inputs=1, body = step (float[2] a, float[2] b) => (float[2] c, float[2] d) {
+            c = Add (a, b)  d = my.Gelu (c) }> (s, x) }"""
+    nodes = convert_version(model(text), 7).model.graph.node
+    assert [node.op_type for node in nodes if node.domain == "my"] == ["Gelu", "Gelu"]
 
 
 @pytest.mark.parametrize(
