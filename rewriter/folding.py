@@ -76,6 +76,13 @@ def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     return [source.astype(_CAST_TARGETS[to])]
 
 
+def _bit_cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data, to = _data(inputs), np.dtype(helper.tensor_dtype_to_np_dtype(attributes["to"]))
+    if to.kind not in "iuf" or data.dtype.kind not in "iufb" or to.itemsize != data.dtype.itemsize:
+        raise ValueError("bits that numpy stores in another way")
+    return [data.copy().view(to)]
+
+
 def _elementwise(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes], list[np.ndarray]]:
     def apply(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
         if attributes:
@@ -192,6 +199,8 @@ _CAST_TARGETS: dict[int, Any] = {
 _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "Identity": lambda inputs, _: [_data(inputs)],
     "Cast": _cast,
+    "BitCast": _bit_cast,
+    "StringConcat": _elementwise(np.add),
     "Concat": _concat,
     "Gather": _gather,
     "Slice": _slice,

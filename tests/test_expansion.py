@@ -120,3 +120,20 @@ def test_every_body_of_the_installed_onnx_is_of_the_default_domain():
         for version in schema.function_opset_versions:
             body = onnx.FunctionProto.FromString(schema.get_function_with_opset_version(version))
             assert {entry.domain for entry in body.opset_import} <= {"", "ai.onnx"}, schema.name
+
+
+@pytest.mark.skipif(not known(20), reason="onnx has no opset 20")
+def test_texts_that_are_constant():
+    text = 'g (int64[1] n) => (string[3] y) <string[1] a = {"ä"}, string[3] b = {"x", "", "ä"}> { y = StringConcat (a, b) }'
+    result = convert_version(model(text, 20), 13).model
+    np.testing.assert_array_equal(run(result, {"n": np.array([0])})[0], np.array(["äx", "ä", "ää"], object))
+
+
+@pytest.mark.skipif(not known(26), reason="onnx has no opset 26")
+@pytest.mark.parametrize("target", [25, 7])
+def test_bits_that_are_constant(target):
+    """NaN among them, which no older operator reads."""
+    bits = np.array([0x7FC00001, 0xFFC00000, 0x80000000, 0x3F800000], np.uint32)
+    proto = model("g (int64[1] n) => (uint32[4] y) { y = BitCast <to=12> (x) }", 26)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(bits.view(np.float32), "x"))
+    np.testing.assert_array_equal(run(convert_version(proto, target).model, {"n": np.array([0])})[0], bits, strict=True)
