@@ -119,6 +119,17 @@ def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
             call.scope.note_type(names[name], kind)
 
 
+def move_initializers(node: Node, graph: GraphProto) -> dict[str, str]:
+    """Store what `graph`, a subgraph of `node`, stores in the graph around it; the new names by the old ones."""
+    moved: dict[str, str] = {}
+    for tensor in graph.initializer:
+        outer = TensorProto()
+        outer.CopyFrom(tensor)
+        outer.name = node.fresh_name(tensor.name)
+        moved[tensor.name] = node.add_tensor(outer)
+    return moved
+
+
 def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
     """The nodes of `body`, in order, that the outputs `wanted` depend on."""
     kept: list[NodeProto] = []

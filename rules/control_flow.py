@@ -29,7 +29,7 @@ def take_the_branch(node: Node) -> None:
         return
     branch = _branch(node, bool(condition.all()))
     graph = branch.graph
-    if not isinstance(graph, GraphProto) or graph.initializer or graph.sparse_initializer or _contradicts(node, branch):
+    if not isinstance(graph, GraphProto) or graph.sparse_initializer or _contradicts(node, branch):
         return
     node.scope.model.lost_uses.update(*(captured(inner) for _, inner in subgraphs(node.proto)))
     node.remove()
@@ -78,6 +78,7 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
     results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
     names = {name: name for name in made if node.scope.model.is_unique(name)}
     names |= {name: output for name, output in reversed(results) if name in made}
+    names |= expansion.move_initializers(node, graph)
     expansion.paste_graph(node, branch, names)
     for name, output in results:
         value = names.get(name, name)

@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__SequenceMap.html
 
 from __future__ import annotations
 
-from onnx import GraphProto, TensorProto, helper
+from onnx import GraphProto, helper
 
 from ..rewriter import expansion
 from ..rewriter.graph import Node, subgraphs
@@ -28,7 +28,7 @@ def inline_body(node: Node) -> None:
         _map_nothing(node, body)
         return
     _require_plain(body)
-    stored = _move_initializers(node, body)
+    stored = expansion.move_initializers(node, body)
     results = [_copy_body(node, body, {**stored, **bound}) for bound in arguments]
     for index, output in enumerate(node.outputs):
         if output:
@@ -73,17 +73,6 @@ def _require_plain(body: GraphProto) -> None:
         raise Left("its body has sparse initializers")
     if any(attribute.ref_attr_name for inner in body.node for attribute in inner.attribute):
         raise Left("its body uses parameters of the function around it")
-
-
-def _move_initializers(node: Node, body: GraphProto) -> dict[str, str]:
-    """Store what the body stores in the graph around it, once for all copies; the new names by the old ones."""
-    moved: dict[str, str] = {}
-    for tensor in body.initializer:
-        outer = TensorProto()
-        outer.CopyFrom(tensor)
-        outer.name = node.fresh_name(tensor.name)
-        moved[tensor.name] = node.add_tensor(outer)
-    return moved
 
 
 def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:

@@ -48,19 +48,18 @@ def operators(proto):
 
 GIVEN = "<bool c = {1}>"
 STAYS = [
-    pytest.param("bool c, ", "", "", "", 13, 12, id="condition at run time"),
-    pytest.param("bool c, ", GIVEN, "", "", 13, 12, id="condition that a caller may override"),
-    pytest.param("", GIVEN, "", "", 13, 15, id="upward"),
-    pytest.param("", GIVEN, "", "", 15, 14, id="nothing changes on the way"),
-    pytest.param("", GIVEN, " <float[2,1] w = {1, 2}>", "", 13, 12, id="a branch with weights"),
-    pytest.param("", GIVEN, "", " <float[5] y>", 13, 12, id="a branch that contradicts the declared shape"),
+    pytest.param("bool c, ", "", "", 13, 12, id="condition at run time"),
+    pytest.param("bool c, ", GIVEN, "", 13, 12, id="condition that a caller may override"),
+    pytest.param("", GIVEN, "", 13, 15, id="upward"),
+    pytest.param("", GIVEN, "", 15, 14, id="nothing changes on the way"),
+    pytest.param("", GIVEN, "y", 13, 12, id="a branch that contradicts the declared shape"),
 ]
 
 
-@pytest.mark.parametrize("inputs, known, weights, declared, opset, target", STAYS)
-def test_an_if_stays(inputs, known, weights, declared, opset, target):
+@pytest.mark.parametrize("inputs, known, declared, opset, target", STAYS)
+def test_an_if_stays(inputs, known, declared, opset, target):
     text = f"""g ({inputs}float[2,1] x) => (float[N] z) {known or "<int64[1] unused = {0}>"} {{
-        y = If (c) <then_branch = t () => (s){weights} {{ axes = Constant <value_ints = [1]> ()  s = Squeeze (x, axes) }},
+        y = If (c) <then_branch = t () => (s) {{ axes = Constant <value_ints = [1]> ()  s = Squeeze (x, axes) }},
                     else_branch = e () => (float[5] r) {{ r = Constant <value_floats = [1.0,2.0,3.0,4.0,5.0]> () }}>
         z = Relu (y) }}"""
     proto = model(text, opset)
@@ -110,6 +109,15 @@ def test_names_of_a_branch(outputs, given, body, expected, target):
     feeds = {"x": np.float32([[1], [2]]), "v": np.float32([7, 8])}
     for got, want in zip(run(result, feeds), expected, strict=True):
         np.testing.assert_array_equal(got, np.float32(want))
+
+
+def test_weights_of_a_branch():
+    text = """g (float[2,1] x) => (float[2] y) <bool c = {1}> {
+        y = If (c) <then_branch = t () => (p) <float[2] w = {1, 2}, int64[1] axes = {1}> { s = Squeeze (x, axes)  p = Add (s, w) },
+                    else_branch = e () => (q) <float[2] w = {3, 4}> { q = Neg (w) }> }"""
+    result = convert_version(model(text, 13), 12).model
+    assert operators(result) == ["Squeeze", "Add"]
+    np.testing.assert_array_equal(run(result, {"x": np.float32([[5], [6]])})[0], np.float32([6, 8]))
 
 
 def test_branches_within_branches_and_loops():
