@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from onnx import FunctionProto, GraphProto, NodeProto
 
-from .graph import DEFAULT_DOMAINS, GraphLike, Model, defined_names, reads
+from .graph import DEFAULT_DOMAINS, GraphLike, Model, defined_names, subgraphs
 
 _HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
 """Removing one of these would change what the others of the model draw."""
@@ -24,6 +24,8 @@ def clean(model: Model) -> set[str]:
     if not unused:
         return set()
     removed = _remove_dead(graphs, set(unused))
+    if len(model.main.labels) != len(model.proto.graph.node):
+        model.main.nodes_changed()
     if not unused <= removed:
         removed |= _undefined(graphs, unused)
     _forget_annotations(graphs, removed)
@@ -69,13 +71,25 @@ def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
         for node in producers.get(name, ()):
             if id(node) in dead or not _is_removable(node, uses):
                 continue
-            dead[id(node)] = node
             names.update(filter(None, node.output))
-            for lost in reads(node):
+            for lost in _end(node, dead):
                 uses[lost] -= 1
                 if not uses[lost]:
                     unused.add(lost)
-    return _sweep(graphs, names, set(dead))
+    gone = _sweep(graphs, names, set(dead))
+    return gone if len(graphs) == 1 else _undefined(graphs, gone)  # sibling subgraphs may use a name twice
+
+
+def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
+    """Add `node` to the `dead`, with the nodes in its subgraphs. Yields each name as often as those read it that were alive."""
+    if id(node) in dead:
+        return
+    dead[id(node)] = node
+    yield from filter(None, node.input)
+    for _, graph in subgraphs(node):
+        yield from (value.name for value in graph.output)
+        for inner in graph.node:
+            yield from _end(inner, dead)
 
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:

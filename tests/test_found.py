@@ -63,6 +63,13 @@ CONVERTED = {
         6,
     ),
     "sums-of-nothing": ("g (float[0,0] x) => (float[0,0] y) <int64 a = {-1}> {y = CumSum(x, a)}", 14, 9),
+    "value-that-a-branch-reads-which-goes-with-its-if": (
+        "g (float[2] x, bool c) => (float[2] y, float[2] z) <bool f = {0}> {m = Neg(x)\n"
+        "w = If(c) <then_branch = t () => (float[2] a) {a = Exp(m)\n n = Relu(m)}, else_branch = e () => (float[2] b) {b = Abs(x)}>\n"
+        "y = If(f) <then_branch = t () => (float[2] p) {p = Abs(w)}, else_branch = e () => (float[2] q) {q = Abs(x)}>\n z = Relu(m)}",
+        11,
+        8,
+    ),
     "celu-of-a-scalar": ("g (float x) => (float y) {y = Celu<alpha = 0.5>(x)}", 13, 10),
     "mask-of-a-dropout-that-nobody-reads": (
         "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "

@@ -614,6 +614,7 @@ def compress(g: Graph, op: str) -> None:
     x = g.of(op, 1, fits=lambda value: 0 not in value.shape)
     axis = g.axis(x.rank)
     keep = [bool(g.integer(0, 1)) for _ in range(x.shape[axis])]
+    g.world.smallest = True  # The condition may be shorter than the axis, but nobody says what it means where it is longer.
     g.node(op, [x, g.operand(keep, "bool")], [(x.dtype, resized(x.shape, axis, sum(keep)))], axis=axis)
 
 
