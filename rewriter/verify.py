@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from .check import names_explained
 from .compare import Comparison, Runtime, compare
 from .compare_nodes import compare_nodes
 from .errors import SplitRewriteError
@@ -118,7 +119,8 @@ def _without_last_bits(original: Model, result: Skeleton, settings: Settings, fi
 
 def _compare_nodes(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
     seed = 0 if settings.samples is None else settings.samples.seed
-    return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
+    with names_explained(original.survey.graphs):
+        return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
 
 
 def _unnamed(tolerance: Tolerance) -> Tolerance:

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.compare import compare
+from split_rewrite.rewriter.errors import InvalidModelError
 from split_rewrite.rewriter.folding import evaluate
 from split_rewrite.rewriter.inference import infer_node
 from split_rewrite.rewriter.isolate import run_isolated
@@ -108,6 +109,13 @@ def test_an_attribute_that_is_not_utf8_is_refused(node: str, opset: int, target:
     proto = helpers.model(f"g (float[2] x, int64[2] p) => (float[2] z) {{y = {node}\n z = Relu(x)}}", opset)
     damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"????", b"\x80\x80??"))
     assert "is b'\\x80\\x80??', which is not UTF-8" in helpers.refusal(damaged, target)
+
+
+def test_a_name_that_is_not_utf8_cannot_be_compared_node_by_node() -> None:
+    proto = helpers.model("g (float[2] x) => (float[2] y) {tttt = Split(x)\n y = Relu(tttt)}", 11)
+    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"tttt", b"\xff\xfe\xfd\xfc"))
+    with pytest.raises(InvalidModelError, match="UTF-8"):
+        convert_version(damaged, 13, compare="nodes")
 
 
 def test_celu_of_double_is_computed_in_double() -> None:
