@@ -220,7 +220,7 @@ class _Job:
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""
-        survey = Survey(self._proto)
+        survey = Survey(self._proto, self.model.main.labels)
         if self.source is not None and self.target is not None:
             _stamp(self._proto, survey, self.source, self.target, self._options.ir_version)
         return survey.operators

@@ -454,8 +454,8 @@ def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
         nodes.extend(replaced.get(index, (proto,)))
     del scope.graph.node[:]
     scope.graph.node.extend(nodes)
-    for stale in ("producers", "labels"):
-        scope.__dict__.pop(stale, None)
+    scope.__dict__.pop("producers", None)
+    scope.nodes_changed()
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:

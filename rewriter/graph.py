@@ -98,12 +98,13 @@ def may_hold_graphs(label: str) -> bool:
 class Survey:
     """What one pass over all nodes of a model tells; a snapshot."""
 
-    def __init__(self, model: onnx.ModelProto) -> None:
+    def __init__(self, model: onnx.ModelProto, main_labels: list[str] | None = None) -> None:
+        """`main_labels` are those of the main graph, where they are known."""
         self.graphs: list[GraphLike] = []
         """The main graph, the function bodies, and every subgraph of them to any depth."""
         self.operators: Counter[str] = Counter()
         """How many nodes of each operator there are, by its label."""
-        self.main_labels = labels_of(model.graph)
+        self.main_labels = main_labels or labels_of(model.graph)
         pending: list[GraphLike] = [*reversed(model.functions), model.graph]
         while pending:
             graph = pending.pop()
@@ -302,6 +303,10 @@ class Scope:
     def labels(self) -> list[str]:
         """`labels_of` the nodes; looking at these costs a tenth of looking at the nodes."""
         return labels_of(self.graph)
+
+    def nodes_changed(self) -> None:
+        """The graph has other nodes, or a node is another operator."""
+        self.__dict__.pop("labels", None)
 
     def form(self, index: int | None, node: NodeProto) -> Form:
         """`form_of` a node, number `index` of the graph as it was read (None: a rule made it)."""
@@ -1226,7 +1231,7 @@ class Node:
             if value is not None:
                 _fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
-        self.within.__dict__.pop("labels", None)
+        self.within.nodes_changed()
         self.within.note_maker(self.proto)
         self.changed = True
 
