@@ -13,16 +13,21 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .axes import from_the_front
 from .indices import int64
+from .scan import one_sequence
 
 MAX_STEPS = 16
 """Bodies written out: beyond, the graph would be the size of the data."""
+_SEQUENCES, _WRITTEN_FOR = 9, 13
+"""The opset from which on a Scan takes one sequence, not a batch of them; and the one that its steps are written for."""
 
 
-@decompose("Scan", opset=13, any_version=True)
+@decompose("Scan", opset=_WRITTEN_FOR, any_version=True)
 def write_out_the_steps(node: Node) -> None:
     """Each step takes its slice of what is scanned and the states of the step before."""
-    if node.opset < 9:
-        raise Unconvertible("the batches of Scan of opset 8 cannot be written out")
+    if node.opset < _SEQUENCES:
+        node.begin_rule(_SEQUENCES)
+        one_sequence(node)
+        node.begin_rule(_WRITTEN_FOR)
     body: GraphProto = node.attr("body")
     if body.initializer or body.sparse_initializer:
         raise Unconvertible("the body of the Scan has initializers of its own", "move them to the main graph")

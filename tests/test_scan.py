@@ -56,6 +56,19 @@ def expected(x, backward=False):
     return state, np.stack(outputs)
 
 
+@pytest.mark.parametrize("first, reason", [("n", "sequence_lens does not exist"), ("", "it is not known to be of one")])
+def test_refuses_below_8(first, reason):
+    assert reason in refusal(batch("N" if not first else "1", first=first), 7)
+
+
+@pytest.mark.parametrize("attributes, backward", [("", False), (", directions=[1]", True)])
+def test_a_batch_of_one_below_8(attributes, backward):
+    result = convert_version(batch(attributes=attributes), 7).model
+    got = run(result, {"s0": S0[None], "x": X[None]})
+    for value, want in zip(got, expected(X, backward), strict=True):
+        np.testing.assert_array_equal(value, want[None])
+
+
 @pytest.mark.parametrize("attributes, backward", [("", False), (", directions=[1]", True)])
 @pytest.mark.parametrize("target", [9, 13, 21])
 def test_up_the_batch_of_one_goes(attributes, backward, target):
