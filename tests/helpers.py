@@ -1,18 +1,21 @@
-"""What the tests share: models from text, runs in a child process, and the refusals of a conversion."""
+"""What the tests share: models from text, runs in a child process, the command line, and what it refuses."""
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import parser
-from split_rewrite.rewriter import UnconvertibleError, convert_version
+from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, UnconvertibleError, cli, convert_version
 from split_rewrite.rewriter.runner import Outputs
 from split_rewrite.rewriter.worker import Worker
 
@@ -76,13 +79,56 @@ def run(proto: onnx.ModelProto, inputs: dict[str, Any], runtime: str = "onnxrunt
     return list(answer.values)
 
 
+class Ended(NamedTuple):
+    """How the command line ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def command_line(*arguments: str) -> Ended:
+    """`split-rewrite` with these arguments, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.run(arguments)
+    return Ended(status, out.getvalue(), err.getvalue())
+
+
 def refusal(proto: onnx.ModelProto, target: int) -> str:
     """The blockers of converting `proto` to `target`, one a line. Fails the test where it converts."""
+    return _failure(proto, target, UnconvertibleError)
+
+
+def invalidity(proto: onnx.ModelProto, target: int) -> str:
+    """Why `proto` is no valid model. Fails the test where it converts to `target`."""
+    return _failure(proto, target, InvalidModelError)
+
+
+def _failure(proto: onnx.ModelProto, target: int, kind: type[SplitRewriteError]) -> str:
+    """What the library raises, which has to be what the command line says, with the exit status of `kind` and no output file."""
     try:
         convert_version(proto, target)
-    except UnconvertibleError as error:
-        return str(error)
-    raise AssertionError(f"converted to opset {target}, and should have been refused")
+    except kind as error:
+        message = str(error)
+    else:
+        raise AssertionError(f"converted to opset {target}, and should have been refused")
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(proto, Path(folder, "m.onnx"))
+        ended = command_line(f"{folder}/m.onnx", f"{folder}/o.onnx", "-t", str(target), "-v")
+        assert os.listdir(folder) == ["m.onnx"]
+    assert (ended.status, ended.out) == (kind.exit_status, "")
+    assert ended.err.splitlines() == [cli._one_line(line) for line in _lines_of(message, kind)]
+    return message
+
+
+def _lines_of(message: str, kind: type[SplitRewriteError]) -> list[str]:
+    """What the command line makes of `message`: a line, or for blockers one each, and before them how many there are."""
+    if kind is not UnconvertibleError:
+        return [f"error: {message}"]
+    blockers = [f"  {line}" for line in message.splitlines()]
+    count = "1 node is" if len(blockers) == 1 else f"{len(blockers):,} nodes are"
+    return [f"error: not converted, {count} in the way:", *blockers]
 
 
 def assert_same(proto: onnx.ModelProto, target: int, inputs: dict[str, Any], rtol: float = 0.0, atol: float = 0.0) -> onnx.ModelProto:

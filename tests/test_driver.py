@@ -9,7 +9,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from split_rewrite.rewriter import (
     CheckError,
-    InvalidModelError,
     Options,
     SplitRewriteError,
     UnconvertibleError,
@@ -99,8 +98,7 @@ def test_two_names_for_the_default_domain() -> None:
     result = convert_version(source, 18).model
     assert [(entry.domain, entry.version) for entry in result.opset_import] == [("ai.onnx", 18)]
     source.opset_import.add(domain="", version=12)
-    with pytest.raises(InvalidModelError, match="twice, as opset 12 and 13"):
-        convert_version(source, 18)
+    assert "twice, as opset 12 and 13" in helpers.invalidity(source, 18)
 
 
 def test_all_blockers_are_named_at_once() -> None:
@@ -119,15 +117,14 @@ def test_all_blockers_are_named_at_once() -> None:
     [(0, "target opset 0 is unknown"), (99, "target opset 99 is unknown"), (-1, "target opset -1 is unknown")],
 )
 def test_unknown_targets(target: int, reason: str) -> None:
-    with pytest.raises(InvalidModelError, match=reason):
-        convert_version(helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}"), target)
+    assert reason in helpers.invalidity(helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}"), target)
 
 
 def test_a_model_newer_than_onnx() -> None:
     source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}")
     source.opset_import[0].version = 99
-    with pytest.raises(InvalidModelError, match=r"the model's opset 99 is unknown.*a newer onnx may know it"):
-        convert_version(source, 18)
+    error = helpers.invalidity(source, 18)
+    assert "the model's opset 99 is unknown" in error and "a newer onnx may know it" in error
 
 
 def test_a_result_that_fails_the_check_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,12 +199,10 @@ def test_round_trip(target: int) -> None:
 def test_parts_that_no_rule_looks_into_are_refused() -> None:
     source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 13)
     source.training_info.add().algorithm.node.add(op_type="Split", input=["x"], output=["a", "b"])
-    with pytest.raises(InvalidModelError, match="has training_info, which is not converted"):
-        convert_version(source, 18)
+    assert "has training_info, which is not converted" in helpers.invalidity(source, 18)
     text = """<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (float[4] y) {y = Mish(x)}
     <domain: "", opset_import: ["" : 18]> Mish (v) => (w) {w = Relu(v)}"""
-    with pytest.raises(InvalidModelError, match="'Mish' redefines an operator"):
-        convert_version(helpers.model(text), 13)
+    assert "'Mish' redefines an operator" in helpers.invalidity(helpers.model(text), 13)
 
 
 def test_a_new_value_never_takes_the_name_of_one_that_is_gone() -> None:

@@ -8,7 +8,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from split_rewrite.rewriter import InvalidModelError, convert_version, simplify
+from split_rewrite.rewriter import convert_version, simplify
 from split_rewrite.rewriter.graph import all_graphs
 
 
@@ -85,9 +85,7 @@ INVALID = {
 @pytest.mark.parametrize(("body", "message"), INVALID.values(), ids=INVALID)
 def test_a_position_that_is_not_there_is_an_invalid_model(body: str, message: str) -> None:
     source = helpers.model(f"g (float[2] x) => (float[b] y) <{POSITIONS}> {{s = SequenceConstruct(x, x) {body}}}", 13)
-    with pytest.raises(InvalidModelError) as caught:
-        simplify(source)
-    assert message in str(caught.value)
+    assert message in helpers.invalidity(source, 13)
 
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

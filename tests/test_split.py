@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import convert_version
 
 VERSIONS = (1, 2, 11, 13, 18)
 TARGETS = (1, 2, 9, 10, 11, 12, 13, 17, 18, 21)
@@ -84,8 +84,7 @@ def test_every_pair(version: int, target: int, kind: str, axis: str, shape: str)
     source = helpers.model(split_text(version, kind, AXES[axis], shape), SOURCE_OPSETS[version])
     reason = expected_refusal(version, target, kind, axis, shape)
     if reason:
-        with pytest.raises(UnconvertibleError, match=reason):
-            convert_version(source, target)
+        assert reason in helpers.refusal(source, target)
         return
     result = convert_version(source, target).model
     assert_parts(result, target, SIZES[kind], runs_sizes=kind == "run-time", sizes_are_float=version == 1)
@@ -121,16 +120,15 @@ REFUSED = {
     "bfloat16-below-13": (13, 12, "g (bfloat16[4] x) => (bfloat16[A0] a, bfloat16[B0] b) {a, b = Split(x)}", "bfloat16"),
     "integers-at-1": (2, 1, "g (int64[4] x) => (int64[A0] a, int64[B0] b) {a, b = Split(x)}", "int64"),
     "overridable-sizes": (
-        13, 5, "g (float[4] x, int64[2] s = {1, 3}) => (float[A0] a, float[B0] b) {a, b = Split(x, s)}", "computed at run time|overridden",
+        13, 5, "g (float[4] x, int64[2] s = {1, 3}) => (float[A0] a, float[B0] b) {a, b = Split(x, s)}", "the sizes 's' are computed at run time",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("version", "target", "text", "reason"), REFUSED.values(), ids=REFUSED)
 def test_refuses(version: int, target: int, text: str, reason: str) -> None:
-    with pytest.raises(UnconvertibleError, match=reason) as refusal:
-        convert_version(helpers.model(text, version), target)
-    assert all(blocker.op_type == "Split" for blocker in refusal.value.blockers)
+    blockers = helpers.refusal(helpers.model(text, version), target).splitlines()
+    assert all(blocker.startswith("Split '") and reason in blocker for blocker in blockers)
 
 
 INVALID = {
@@ -140,7 +138,7 @@ INVALID = {
     "no-outputs-asked": (18, "{a, b = Split<num_outputs = 0>(x)}", "num_outputs is 0"),
     "too-few-asked": (18, "{a, b = Split<num_outputs = 1>(x)}", "2 outputs and num_outputs is 1"),
     "too-many-asked": (18, "{a, b = Split<num_outputs = 5>(odd)}", "cannot make 5 parts"),
-    "negative-size": (13, "{a, b = Split(x, negative)}", r"negative sizes: \[-1, 5\]"),
+    "negative-size": (13, "{a, b = Split(x, negative)}", "negative sizes: [-1, 5]"),
     "too-many-sizes": (13, "{a, b = Split(x, three)}", "3 sizes and the node 2 outputs"),
     "rank-0": (13, "{a, b = Split(x, scalar)}", "has rank 0"),
     "rank-2": (13, "{a, b = Split(x, square)}", "has rank 2"),
@@ -168,8 +166,7 @@ INVALID_HEAD = """g (float[N] x, float[4] f, float[3] odd, int32[2] j, int64 k) 
 @pytest.mark.parametrize("target", [13, 18])
 @pytest.mark.parametrize(("version", "body", "reason"), INVALID.values(), ids=INVALID)
 def test_invalid_input(version: int, body: str, reason: str, target: int) -> None:
-    with pytest.raises(InvalidModelError, match=reason):
-        convert_version(helpers.model(INVALID_HEAD + body, version), target)
+    assert reason in helpers.invalidity(helpers.model(INVALID_HEAD + body, version), target)
 
 
 def test_num_outputs_of_a_known_dimension_is_spelled_out() -> None:
