@@ -47,11 +47,9 @@ class Tap(NamedTuple):
 def taps(axis: Sampling, how: Filter) -> list[Tap]:
     """The taps along one axis; their weighted sum is the result.
 
-    Raises Unconvertible where the nearest element hangs on the rounding of the coordinate, or a coordinate is extrapolated.
+    Raises Unconvertible where the nearest element hangs on the rounding of the coordinate.
     """
     at = _coordinates(axis, how, np.dtype(np.float64))
-    if how.coordinates == "tf_crop_and_resize" and ((at < 0) | (at > axis.length - 1)).any():
-        raise Unconvertible("the region of interest reaches beyond the input, and is extrapolated")
     if how.mode == "nearest":
         return [Tap(_nearest(axis, how, at), None)]
     if how.antialias and axis.resized > 0:
@@ -67,6 +65,20 @@ def taps(axis: Sampling, how: Filter) -> list[Tap]:
         weights = _inside_only(indices, weights, axis.length)
     clamped = [np.clip(index, 0, axis.length - 1) for index in indices]
     return [Tap(index, weight) for index, weight in zip(clamped, weights, strict=True)]
+
+
+def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
+    """For each element of the result, whether its coordinate lies in the input: a region of interest may reach beyond it.
+
+    Raises Unconvertible where that hangs on the rounding of the coordinate.
+    """
+    if how.coordinates != "tf_crop_and_resize":
+        return np.ones(axis.resized, bool)
+    exact, single = (_coordinates(axis, how, np.dtype(dtype)) for dtype in (np.float64, np.float32))
+    inside = (exact >= 0) & (exact <= axis.length - 1)
+    if not np.array_equal(inside, (single >= 0) & (single <= axis.length - 1)):
+        raise Unconvertible("whether the border of the region of interest is extrapolated hangs on the runtime's rounding")
+    return inside
 
 
 def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:

@@ -18,7 +18,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
 from .axes import from_the_front
 from .indices import int64
-from .resampling import Filter, Sampling, Tap, taps
+from .resampling import Filter, Sampling, Tap, is_inside, taps
 
 _ROI, _SCALES, _SIZES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
@@ -203,7 +203,14 @@ def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> 
         data = parts[0]
         for part in parts[1:]:
             data = node.before("Add", [data, part], what=f"resized{axis}")
-    node.become("Identity", [data])
+    mask = np.ones([1] * rank, bool)
+    for axis, sampling in samplings.items():
+        mask = mask & is_inside(sampling, how).reshape([-1 if index == axis else 1 for index in range(rank)])
+    if mask.all():
+        node.become("Identity", [data])
+        return
+    beyond = node.add_constant(node.attr("extrapolation_value", 0.0), weights_dtype, "extrapolated")
+    node.become("Where", [node.add_constant(mask, np.bool_, "inside"), data, beyond])
 
 
 def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype: np.dtype) -> str:

@@ -46,6 +46,12 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
             id="antialias_of_a_region",
         ),
         pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[1, 1, 6, 7] y) <float[8] r = {0, 0, 0, 0.2, 1, 1, 1, 1}, int64[4] z = {1, 1, 6, 7}> "
+            '{ y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z) }',
+            *(13, 10, "whether the border of the region of interest is extrapolated hangs on the runtime's rounding"),
+            id="a_region_that_ends_at_the_border",
+        ),
+        pytest.param(
             _by_scales("1, 1, 2, 2", 'mode = "linear"', "1, 1, H, W"),
             *(13, 10, "the axis dimension 'H' of 'x' is unknown"),
             id="half_pixel_of_an_unknown_length",
@@ -149,6 +155,20 @@ def test_antialias_reads_nothing_that_does_not_count() -> None:
     x[0, 0, 0, 0] = np.inf
     result = convert_version(model(_by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1'), 18), 11).model
     assert np.argwhere(run(result, {"x": x})[0][0, 0] != 0).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize(
+    "region", ["0, 0, -0.3, 0.1, 1, 1, 0.8, 1.4", "0, 0, 0.11, 0.23, 1, 1, 1.9, 0.7", "0, 0, 1.2, 0, 1, 1, 1.6, 1"]
+)
+@pytest.mark.parametrize("target", [10, 8])
+def test_crop_beyond_the_input(mode: str, region: str, target: int) -> None:
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "tf_crop_and_resize", extrapolation_value = 7.5'
+    text = f"g (float[1, 1, 6, 8] x) => (float[1, 1, 5, 7] y) <float[8] r = {{{region}}}, int64[4] z = {{1, 1, 5, 7}}>"
+    result = assert_same(
+        model(f"{text} {{ y = Resize <{attributes}> (x, r, , z) }}", opset=13), target, {"x": X}, rtol=1e-5, atol=1e-5
+    )
+    assert "Resize" not in _ops(result)
 
 
 def test_crop() -> None:
