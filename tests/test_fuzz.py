@@ -5,13 +5,21 @@ The long form is `tests/fuzz/run.py`.
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
+import helpers
 import hypothesis
+import numpy as np
+import onnx
+import pytest
+from conditioning import is_amplified
 from hypothesis import strategies as st
 from mutations import mutated
 from random_models import random_case
+from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.isolate import run_isolated
+from split_rewrite.rewriter.worker import Worker
 from trials import FINDINGS, judge_case, judge_file
 
 RANDOM = st.randoms(use_true_random=False)
@@ -34,3 +42,18 @@ def test_a_damaged_file_is_converted_right_or_refused(random: Random, target: st
     data = mutated(random, random_case(random).model.SerializeToString())
     verdict = run_isolated(judge_file, data, ["-t", target, "m.onnx", "o.onnx"], cpu_seconds=60)
     assert verdict.kind not in FINDINGS, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("constants", "amplified"),
+    [("1.0000002, 1", True), ("1, 1.5", False), ("1.0000002, 1.5", False)],
+    ids=["of-rounding", "of-more", "of-both"],
+)
+def test_only_what_the_model_makes_of_last_bits_is_no_finding(tmp_path: Path, constants: str, amplified: bool) -> None:
+    text = "g (float[2] x) => (float[2] y) <float[2] c = {%s}> {s = Sub(x, c)\n y = Reciprocal(s)}"
+    paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    for path, numbers in zip(paths, ("1, 1", constants), strict=True):
+        onnx.save(helpers.model(text % numbers), path)
+    inputs = {"x": np.array([1, 3], np.float32)}
+    with Worker() as worker:
+        assert is_amplified(*paths, inputs, Tolerance(inexact=True), "onnxruntime", worker, Random(0)) is amplified
