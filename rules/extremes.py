@@ -34,12 +34,18 @@ def power_in_one_type(node: Node) -> None:
     base, exponent = node.need_elem_type(), node.need_elem_type(1)
     if base == exponent and base in _FLOATING:
         return
-    if base == TensorProto.INT64 and exponent not in _FLOATING:
+    if base == TensorProto.INT64 and (exponent not in _FLOATING or _is_square_or_cube(node)):
         _multiply(node)
         return
     inputs = [node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in node.inputs]
     node.become("Cast", [node.before("Pow", inputs, what="power")], to=base)
     node.approximate = True
+
+
+def _is_square_or_cube(node: Node) -> bool:
+    """Whether the exponent is 2 or 3, which onnxruntime multiplies out in the type of the base, too."""
+    exponent = node.constant(1)
+    return exponent is not None and exponent.size == 1 and exponent.item() in (2, 3)
 
 
 _BITS_OF_EXPONENTS = 6

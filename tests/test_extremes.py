@@ -21,6 +21,12 @@ def test_a_whole_power_of_int64_is_exact(kind, target):
     np.testing.assert_array_equal(got, np.array(expected))
 
 
+@pytest.mark.parametrize("exponent", [2, 3])
+def test_a_square_of_int64_is_exact_whatever_type_the_exponent_has(exponent):
+    proto = model(f"g (int64[3] x) => (int64[3] y) <float e = {{{exponent}}}> {{ y = Pow (x, e) }}", 12)
+    assert_same(proto, 11, {"x": np.array([1234567, -2097151, 2097150])})
+
+
 @pytest.mark.parametrize("kind, dtype", [("float", np.float32), ("double", np.float64)])
 def test_another_power_of_int64_is_one_of_double(kind, dtype):
     proto = model(f"g (int64[5] x, {kind}[5] e) => (int64[5] y) {{ y = Pow (x, e) }}", 12)
