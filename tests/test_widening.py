@@ -181,3 +181,9 @@ def test_types_within_the_subgraph_of_another_domain():
     result = convert_version(model(text), 10).model
     (graph,) = (attribute.g for node in result.graph.node for attribute in node.attribute if attribute.HasField("g"))
     assert [node.op_type for node in graph.node] == ["Shape", "Constant", "Gather", "Greater", "Equal", "Or", "Cast", "Mul"]
+
+
+@pytest.mark.skipif(not known(28), reason="onnx has no opset 28")
+def test_celu_of_a_type_that_its_first_version_did_not_take():
+    text = "g (float[N] x) => (float[N] y) { a = Cast <to=16> (x)  b = Celu (a)  y = Cast <to=1> (b) }"
+    assert "bfloat16 does not exist before opset 13" in refusal(model(text, 28), 9)
