@@ -14,6 +14,8 @@ from .axes import add_rank
 from .indices import int64, length, wrapped
 
 _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
+_NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
+"""What Scatter moves, and none of `_COMBINE` takes."""
 _MAX_STEPS = 64
 """Updates that are written one after the other: each is five nodes."""
 
@@ -94,8 +96,10 @@ def _missing_reduction(node: Node) -> str | None:
     known = ("none",) if node.written_for < 16 else ("none", "add", "mul")
     if reduction in known:
         return None
-    if node.need_elem_type() in (TensorProto.BOOL, TensorProto.STRING):
-        raise Unconvertible(f"reduction={reduction} of what are no numbers, which {_COMBINE[reduction]} does not take")
+    kind = node.need_elem_type()
+    if kind in _NOT_COMBINED:
+        name = TensorProto.DataType.Name(kind).lower()
+        raise Unconvertible(f"reduction={reduction} of {name}, which {_COMBINE[reduction]} does not take")
     return _COMBINE[reduction]
 
 

@@ -32,6 +32,11 @@ REFUSED = {
         15,
         "which Add does not take",
     ),
+    "scatter-that-adds-complex-numbers": (
+        "g (complex64[4] x, complex64[2] u) => (complex64[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = \"add\">(x, i, u)}",
+        15,
+        "reduction=add of complex64, which Add does not take",
+    ),
     "triangle-of-strings": ("g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}", 13, "nobody says what Trilu puts in the place of strings"),
     "tile-of-integers-below-6": ("g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}", 4, "floating-point numbers only"),
 }
