@@ -208,8 +208,11 @@ STEPS = (one_operator,) * 20 + (conditional, loop, scan, sequence_map, function,
 
 
 def _type(value: Value, dims: list[int | str | None] | None) -> TypeProto:
-    tensor = helper.make_tensor_type_proto(elem_type(value.dtype), dims)
-    return helper.make_sequence_type_proto(tensor) if value.sequence else tensor
+    """Of a sequence, sizes are not stated: the elements may differ in them."""
+    if not value.sequence:
+        return helper.make_tensor_type_proto(elem_type(value.dtype), dims)
+    unknown = None if dims is None else [None] * len(dims)
+    return helper.make_sequence_type_proto(helper.make_tensor_type_proto(elem_type(value.dtype), unknown))
 
 
 def _as_proto(g: Graph, results: list[Value], name: str, inputs: list[Value] | None = None) -> onnx.GraphProto:
