@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from .errors import SplitRewriteError
-from .runner import Description, Failure, Outputs
+from .runner import Description, Failure, Outputs, RejectedError
 from .samples import InputSpace, SampleError, Samples, input_types
 from .tolerance import EXACT, Tolerance
 from .values import OutputComparison, compare_values, dtype_name, is_nan_throughout
@@ -303,7 +303,7 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
             continue
         try:
             inputs = space.make(choice)
-        except SampleError as error:
+        except (SampleError, RejectedError) as error:
             failure = _Inconclusive(str(error), final=True, hint=_hint(space))
             return list(runs.values()) or without_numbers[:1] or failure
         answer = session.run(inputs)

@@ -136,14 +136,23 @@ class SourceFile:
             raise InvalidModelError(f"{self.name}: cannot be opened: {error.strerror}") from error
         try:
             if _stamp(os.fstat(descriptor)) != self.stamp:
-                raise InvalidModelError(f"{self.name}: changed on disk while it was being converted; try again")
+                raise self._changed()
             yield descriptor
         finally:
             os.close(descriptor)
 
     def read(self, offset: int, length: int) -> bytes:
-        with self.opened() as descriptor:
-            return wire.FileSource(descriptor, self.size).read(offset, offset + length)
+        """Raises: InvalidModelError if the file changed, or the disk does not give it."""
+        try:
+            with self.opened() as descriptor:
+                return wire.FileSource(descriptor, self.size).read(offset, offset + length)
+        except wire.MalformedError as error:
+            raise self._changed() from error
+        except OSError as error:
+            raise InvalidModelError(f"{self.name}: cannot be read: {error.strerror}") from error
+
+    def _changed(self) -> InvalidModelError:
+        return InvalidModelError(f"{self.name}: changed on disk while it was being converted; try again")
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
@@ -322,17 +331,14 @@ def _require_length(tensor: TensorProto, length: int) -> None:
 def _require_varints(tensor: TensorProto, payload: Payload) -> None:
     """Neither protobuf nor onnx will see these packed integers, so that one broken byte would pass as a model."""
     count = unfinished = 0
-    with payload.file.opened() as descriptor:
-        source = wire.FileSource(descriptor, payload.file.size)
-        end = payload.offset + payload.length
-        for start in range(payload.offset, end, _WINDOW):
-            window = np.frombuffer(source.read(start, min(start + _WINDOW, end)), np.uint8)
-            last_bytes = np.flatnonzero(window < 0x80)
-            lengths = np.diff(last_bytes, prepend=-1 - unfinished)
-            if np.any(lengths > 10):
-                raise InvalidModelError(f"{label(tensor)}: has a packed integer of more than ten bytes")
-            count += len(last_bytes)
-            unfinished = len(window) - 1 - last_bytes[-1] if len(last_bytes) else unfinished + len(window)
+    for start in range(0, payload.length, _WINDOW):
+        window = np.frombuffer(payload.raw_range(start, min(start + _WINDOW, payload.length)).read(), np.uint8)
+        last_bytes = np.flatnonzero(window < 0x80)
+        lengths = np.diff(last_bytes, prepend=-1 - unfinished)
+        if np.any(lengths > 10):
+            raise InvalidModelError(f"{label(tensor)}: has a packed integer of more than ten bytes")
+        count += len(last_bytes)
+        unfinished = len(window) - 1 - last_bytes[-1] if len(last_bytes) else unfinished + len(window)
     needed = raw_length(tensor) if element_bits(tensor) in (2, 4) else element_count(tensor)
     if unfinished or count != needed:
         raise InvalidModelError(f"{label(tensor)}: has {count} packed integers, its type and shape take {needed}")

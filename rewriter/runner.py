@@ -108,12 +108,17 @@ class RejectedError(Exception):
 
 
 def numpy_dtype(elem_type: int) -> np.dtype:
-    """The numpy dtype (of ml_dtypes where numpy has none) of a TensorProto.DataType; strings are objects."""
+    """The numpy dtype (of ml_dtypes where numpy has none) of a TensorProto.DataType; strings are objects.
+
+    Raises: RejectedError where ml_dtypes is too old to have it.
+    """
     name = onnx.TensorProto.DataType.Name(elem_type)
     if name not in ML_DTYPES:
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
     import ml_dtypes  # comes with onnxscript; needed for these types alone
 
+    if not hasattr(ml_dtypes, ML_DTYPES[name]):
+        raise RejectedError(Failure("unsupported", f"element type {ML_DTYPES[name]} needs a newer ml_dtypes"))
     return np.dtype(getattr(ml_dtypes, ML_DTYPES[name]))
 
 

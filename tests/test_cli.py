@@ -1,11 +1,10 @@
-"""The command line: what it refuses, with which words and exit status; then what it prints, writes and leaves alone."""
+"""The command line: how it says what is in the way; then what it prints, writes and leaves alone. Its errors are in test_errors."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -79,108 +78,6 @@ def cli_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-REFUSED = {
-    "no-arguments": ("", "Missing argument 'INPUT'"),
-    "no-output": ("m.onnx", "Missing argument 'OUTPUT': name the file to write"),
-    "empty-output": ("m.onnx --output=", "Missing argument 'OUTPUT'"),
-    "output-twice": ("m.onnx o.onnx -o p.onnx", "OUTPUT is given twice, as an argument and by -o"),
-    "three-files": ("m.onnx o.onnx p.onnx", "Got unexpected extra argument"),
-    "no-such-option": ("m.onnx o.onnx --fast", "No such option"),
-    "quiet-and-verbose": ("m.onnx o.onnx -q -v", "-q and -v exclude each other"),
-    "input-missing": ("nosuch.onnx o.onnx", "nosuch.onnx: cannot be read: No such file or directory"),
-    "input-is-a-folder": ("folder o.onnx", "folder: is a folder; name the .onnx file in it"),
-    "input-empty": ("empty.onnx o.onnx", "empty.onnx: is empty"),
-    "input-truncated": ("cut.onnx o.onnx", "cut.onnx: is damaged or no ONNX model"),
-    "input-is-text": ("text.onnx o.onnx", "text.onnx: "),
-    "input-invalid": ("invalid.onnx o.onnx -t 13", "Split 'cut' (main graph) is invalid: it has neither split nor num_outputs"),
-    "attribute-of-wrong-type": ("text_axis.onnx o.onnx", "the input is not a valid model: Mismatched attribute type"),
-    "operator-not-utf8": ("latin.onnx o.onnx", "the operator b'Spl\\xeft' is not valid UTF-8"),
-    "output-in-no-folder": ("m.onnx nowhere/o.onnx", "the folder nowhere does not exist"),
-    "output-is-a-folder": ("m.onnx folder", "folder: is a folder; name the file to write"),
-    "opset-0": ("m.onnx o.onnx -t 0", "the target opset 0 is unknown"),
-    "opset-negative": ("m.onnx o.onnx -t -1", "the target opset -1 is unknown"),
-    "opset-too-new": ("m.onnx o.onnx -t 99", "the target opset 99 is unknown"),
-    "opset-no-number": ("m.onnx o.onnx --opset abc", "expected a number or 'latest', not 'abc'"),
-    "ir-version-too-low": ("m.onnx o.onnx --ir-version 2", "--ir-version 2: this model needs at least IR version 3"),
-    "ir-version-too-new": ("m.onnx o.onnx --ir-version 99", "--ir-version 99: the installed onnx knows IR versions up to"),
-    "only-no-such-rule": ("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch': --list-rules shows all"),
-    "skip-no-such-rule": ("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch'"),
-    "compare-no-such-way": ("m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'model', 'nodes', 'required', 'off'"),
-    "runtime-no-such": ("m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of"),
-    "rtol-negative": ("m.onnx o.onnx --rtol -1", "expected a number from 0 on, or OUTPUT:NUMBER, not '-1'"),
-    "rtol-nan": ("m.onnx o.onnx --rtol nan", "expected a number from 0 on, or OUTPUT:NUMBER, not 'nan'"),
-    "atol-infinite": ("m.onnx o.onnx --atol inf", "expected a number from 0 on, or OUTPUT:NUMBER, not 'inf'"),
-    "seed-negative": ("m.onnx o.onnx --seed -1", "Invalid value for '--seed'"),
-    "external-data-no-such-way": ("m.onnx o.onnx --external-data away", "not 'away'"),
-    "external-data-size": ("m.onnx o.onnx --external-data split:1k", "not 'split:1k'"),
-    "shape-no-number": ("m.onnx o.onnx --test-input-shape x:2,q", "expected whole numbers as in 1,3,224,224, not 'q'"),
-    "shape-empty": ("m.onnx o.onnx --test-input-shape=", "expected NAME:1,3,224,224, not ''"),
-    "shape-no-name": ("m.onnx o.onnx --test-input-shape :2,7", "expected NAME:1,3,224,224, not ':2,7'"),
-    "shape-no-such-input": ("m.onnx o.onnx --test-input-shape y:2,7", "--test-input-shape y: no such input; the inputs are x"),
-    "shape-wrong-rank": ("m.onnx o.onnx --test-input-shape 7", "shape [7] does not fit the declared float32[N,7]"),
-    "shape-wrong-size": ("m.onnx o.onnx --test-input-shape x:2,8", "shape [2,8] does not fit the declared float32[N,7]"),
-    "shape-negative": ("m.onnx o.onnx --test-input-shape x:-1,7", "shape [-1,7] does not fit the declared float32[N,7]"),
-    "shape-twice": ("m.onnx o.onnx --test-input-shape x:2,7 --test-input-shape 3,7", "input 'x' is given twice"),
-    "shape-of-which-input": ("two.onnx o.onnx --test-input-shape 2,7", "put NAME: before the shape; the inputs are x, data:0"),
-    "fixed-shape-no-such-input": ("m.onnx o.onnx --overwrite-input-shape y:2,7", "there is no input 'y'; inputs are x"),
-    "fixed-shape-wrong-rank": ("m.onnx o.onnx --overwrite-input-shape x:7", "input 'x' has rank 2, and 1 dimensions"),
-    "fixed-shape-known-size": ("m.onnx o.onnx --overwrite-input-shape x:2,8", "dimension 1 of input 'x' is 7, not 8"),
-    "fixed-shape-negative": ("m.onnx o.onnx --overwrite-input-shape x:-1,7", "-1 is no dimension of input 'x'"),
-    "fixed-shape-of-which-input": ("two.onnx o.onnx --overwrite-input-shape 2,7", "the inputs are x, data:0"),
-    "data-no-name": ("m.onnx o.onnx --input-data good.npy", "expected NAME:FILE.npy or FILE.npz, not 'good.npy'"),
-    "data-no-array-file": ("m.onnx o.onnx --input-data x:m.onnx", "expected NAME:FILE.npy or FILE.npz, not 'x:m.onnx'"),
-    "data-missing": ("m.onnx o.onnx --input-data x:nosuch.npy", "nosuch.npy: No such file or directory"),
-    "data-npz-missing": ("m.onnx o.onnx --input-data nosuch.npz", "nosuch.npz: No such file or directory"),
-    "data-empty": ("m.onnx o.onnx --input-data x:empty.npy", "empty.npy cannot be read: "),
-    "data-garbage": ("m.onnx o.onnx --input-data x:garbage.npy", "garbage.npy cannot be read: "),
-    "data-npz-garbage": ("m.onnx o.onnx --input-data garbage.npz", "garbage.npz cannot be read: "),
-    "data-npz-truncated": ("m.onnx o.onnx --input-data cut.npz", "cut.npz cannot be read: "),
-    "data-objects": ("m.onnx o.onnx --input-data x:objects.npy", "objects.npy cannot be read: "),
-    "data-npy-in-npz": ("m.onnx o.onnx --input-data array.npz", "the contents are not what the ending of the name says"),
-    "data-no-such-input": ("m.onnx o.onnx --input-data y:good.npy", "--input-data y: no such input; the inputs are x"),
-    "data-wrong-type": ("m.onnx o.onnx --input-data x:double.npy", "float64 does not fit the declared float32[N,7]"),
-    "data-wrong-shape": ("m.onnx o.onnx --input-data x:flat.npy", "shape [14] does not fit the declared float32[N,7]"),
-}
-
-
-@pytest.fixture
-def bad_files(tmp_path: Path) -> None:
-    """What the rows above name, in the current folder."""
-    whole = model(SPLIT).SerializeToString()
-    onnx.save(two_inputs(), tmp_path / "two.onnx")
-    onnx.save(model(SPLIT.replace("axis = 1", 'axis = "x"')), tmp_path / "text_axis.onnx")
-    onnx.save(named(SPLIT.replace(", num_outputs = 3", ""), "cut"), tmp_path / "invalid.onnx")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "empty.onnx").touch()
-    (tmp_path / "cut.onnx").write_bytes(whole[:-20])
-    (tmp_path / "latin.onnx").write_bytes(whole.replace(b"Split", b"Spl\xeft"))
-    (tmp_path / "text.onnx").write_text("graph: see the attachment\n")
-    (tmp_path / "empty.npy").touch()
-    (tmp_path / "garbage.npy").write_bytes(bytes(range(200)))
-    (tmp_path / "garbage.npz").write_bytes(bytes(range(200)))
-    x = np.ones((2, 7), np.float32)
-    np.save(tmp_path / "good.npy", x)
-    np.save(tmp_path / "double.npy", x.astype(np.float64))
-    np.save(tmp_path / "flat.npy", x.reshape(-1))
-    np.save(tmp_path / "objects.npy", np.array([{}], object))
-    np.savez(tmp_path / "good.npz", x=x)
-    (tmp_path / "cut.npz").write_bytes((tmp_path / "good.npz").read_bytes()[:100])
-    shutil.copy(tmp_path / "good.npy", tmp_path / "array.npz")
-
-
-@pytest.mark.usefixtures("bad_files")
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_wrong_usage_and_bad_input_get_one_line_and_no_file(
-    cli_in: Cli, tmp_path: Path, arguments: str, message: str
-) -> None:
-    before = contents(tmp_path)
-    status, out, err = cli_in(*arguments.split())
-    assert (status, out) == (2, "")
-    assert re.fullmatch(r"error: [^\n]+\n", err)
-    assert message in err
-    assert contents(tmp_path) == before
 
 
 def test_every_node_in_the_way_gets_a_line(cli_in: Cli, tmp_path: Path) -> None:

@@ -96,11 +96,13 @@ def _joined(parts: list[list[str]]) -> list[str]:
     return ["".join(some) for some in product(*parts)][:MOST]
 
 
-def documented() -> list[str]:
-    """The patterns of docs/errors.md."""
+def documented(section: str = "") -> list[str]:
+    """The patterns of docs/errors.md, or of one of its sections."""
     patterns: list[str] = []
+    title = ""
     for line in (ROOT / "docs" / "errors.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("| `"):
+        title = line.removeprefix("## ") if line.startswith("## ") else title
+        if line.startswith("| `") and section in ("", title):
             patterns += re.findall(r"`([^`]+)`", line[2:].split(" | ", 1)[0])
     return patterns
 
