@@ -68,6 +68,10 @@ def _pads_in_front(node: onnx.NodeProto, _opset: int) -> bool:
     return any(attribute.name == "auto_pad" and attribute.s == b"SAME_LOWER" for attribute in node.attribute)
 
 
+def _ignores_single_pixels(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(attribute.s == b"pytorch_half_pixel" for attribute in node.attribute)
+
+
 def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
     axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
     return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
@@ -96,6 +100,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "AveragePool": (_counts_padding, "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
         "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
         "MaxPool": (_pads_in_front, "puts the padding of MaxPool at the end for SAME_LOWER"),
+        "Resize": (_ignores_single_pixels, "does not see that a fractional length of Resize is rounded down to a single pixel"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),

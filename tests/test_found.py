@@ -206,6 +206,13 @@ DEFECTS = {
         {"x": [[[1, 2, 3, 4, 5, 6]]]},
         [[[2, 4, 6]]],
     ),
+    "pixel-that-is-not-single": (
+        "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
+        '{y = Resize<coordinate_transformation_mode = "pytorch_half_pixel", mode = "linear">(x, , s)}',
+        18,
+        {"x": [[[1, 2, 3]]]},
+        [[[1]]],
+    ),
     "sum-without-broadcast": (
         "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[4.5]]
     ),
