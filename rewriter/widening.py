@@ -181,19 +181,18 @@ def _is_exact(op_type: str, slots: list[_Slot]) -> bool:
 def _require_castable(node: Node, kinds: list[str]) -> None:
     """Raises Unconvertible where one of `kinds` does not exist at the opset that `node` is going to."""
     for kind in kinds:
-        if kind == "string" or not kind.isalnum():
+        if kind == "string":
             continue
         born = _first_opset(kind)
-        if born is None or born > node.written_for:
-            since = "at all" if born is None else f"before opset {born}"
+        if born is not None and born > node.written_for:
             raise Unconvertible(
-                f"{kind} does not exist {since}, and {node.op_type} computes in it",
+                f"{kind} does not exist before opset {born}, and {node.op_type} computes in it",
                 "convert the weights and activations to float or float16 first",
             )
 
 
 def _first_opset(kind: str) -> int | None:
-    """The first opset whose Cast takes `kind` (6, the first typed one, for all that are older)."""
+    """The first opset whose Cast takes `kind` (6, the first typed one, for all that are older); None if none does."""
     for opset in range(6, newest_opset() + 1):
         schema = schema_at("Cast", opset)
         if schema is not None and f"tensor({kind})" in schema.inputs[0].types:
@@ -232,9 +231,7 @@ def _cast_filling(node: Node, delta: Delta) -> None:
     kind = TensorProto.DataType.Name(value.data_type).lower()
     _require_castable(node, [kind])
     allowed = {kind[7:-1] for kind in delta.target.outputs[0].types}
-    wide = next((wide for wide in _PREFERRED if wide in allowed and holds(wide, kind)), None)
-    if wide is None:
-        raise Unconvertible(f"ConstantOfShape of opset {delta.target.since_version} does not take {kind}")
+    wide = next(wide for wide in _PREFERRED if wide in allowed and holds(wide, kind))
     number = TensorProto.DataType.Value(wide.upper())
     array = numpy_helper.to_array(value).astype(helper.tensor_dtype_to_np_dtype(number))
     node.set_attr("value", numpy_helper.from_array(array))
