@@ -9,12 +9,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import onnx
 import pytest
-from helpers import model
+from helpers import Ended, model
 from split_rewrite.rewriter import cli, driver
 from split_rewrite.rules import split as split_rules
 
@@ -52,12 +51,6 @@ def two_inputs() -> onnx.ModelProto:
     proto = model(TWO_INPUTS)
     proto.graph.input[1].name = proto.graph.node[1].input[0] = "data:0"
     return proto
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
 
 
 Cli = Callable[..., Ended]

@@ -28,6 +28,7 @@ from split_rewrite.rewriter.transitions import Transition
 from split_rewrite.rules import split as split_rules
 from storage_models import field, runnable, to_external
 from test_docs import as_regex, documented
+from test_hostile import functions, nested_graphs
 
 NEWEST = driver.latest_opset()
 KNOWN = f"onnx {onnx.__version__} knows 1 to {NEWEST}"
@@ -81,29 +82,6 @@ def constant(elem_type: str, *payloads: TensorProto) -> bytes:
     node = field(2, b"y") + field(4, b"Constant") + field(5, field(1, b"value") + value + b"\xa0\x01\x04")
     proto = model(f"g () => ({elem_type}[2000] y) {{}}")
     return proto.SerializeToString() + field(7, field(1, node))
-
-
-def nested(levels: int) -> bytes:
-    content = b""
-    for _ in range(levels):
-        content = field(1, field(5, field(6, content)))
-    return field(7, content)
-
-
-def functions(calls: dict[str, list[str]]) -> bytes:
-    """A model that calls function f0; each function calls those that it is given, one after the other."""
-    proto = model('<ir_version: 8, opset_import: ["" : 18, "f" : 1]> g (float[4] x) => (float[4] y) {y = f.f0(x)}')
-    imports = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
-    for name, callees in calls.items():
-        nodes = [helper.make_node(c, [f"v{i}"], [f"v{i + 1}"], domain="f" if c in calls else "") for i, c in enumerate(callees)]
-        proto.functions.append(helper.make_function("f", name, ["v0"], [f"v{len(callees)}"], nodes, imports))
-    return proto.SerializeToString()
-
-
-def edited(text: str, edit: Callable[[ModelProto], object], opset: int = 18) -> bytes:
-    proto = model(text, opset)
-    edit(proto)
-    return proto.SerializeToString()
 
 
 def beside(data: str) -> Callable[[Path], object]:
@@ -183,7 +161,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "varint.onnx": b"\x08" + b"\xff" * 30,
     "zero.onnx": b"\x02\x01a",
     "group.onnx": WHOLE + b"\x9b\x06\x9c\x06",
-    "nested.onnx": nested(200),
+    "nested.onnx": nested_graphs(200),
     "other.onnx": field(2, b"producer"),
     "pointer.onnx": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
     "archive.onnx": b"PK\x03\x04\x00\x00\x08\x08\x00\x00",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
+import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import model
+from helpers import Ended, model
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
-from split_rewrite.rewriter import cli, compare, compare_nodes
+from split_rewrite.rewriter import compare, compare_nodes
 from split_rewrite.rewriter.isolate import run_isolated
 from storage_models import field
 
@@ -24,12 +22,6 @@ MEMORY = 2 << 30
 SECONDS = 60
 """Of processor time and of time; all but one of these take well under a second."""
 COMPARISON_SECONDS = 3.0
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
 
 
 def command_line(folder: Path, *arguments: str) -> Ended:
@@ -42,11 +34,9 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> Ended:
     signal.alarm(SECONDS)
     os.chdir(folder)
     compare._shared_worker().time_limit = compare_nodes._PIECE_SECONDS = COMPARISON_SECONDS
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.run(arguments)
+    ended = helpers.command_line(*arguments)
     compare._shared_worker().close()
-    return Ended(status, out.getvalue(), err.getvalue())
+    return ended
 
 
 # -- what the files below are made of
