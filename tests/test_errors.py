@@ -84,6 +84,12 @@ def constant(elem_type: str, *payloads: TensorProto) -> bytes:
     return proto.SerializeToString() + field(7, field(1, node))
 
 
+def edited(text: str, edit: Callable[[ModelProto], object], opset: int = 18) -> bytes:
+    proto = model(text, opset)
+    edit(proto)
+    return proto.SerializeToString()
+
+
 def beside(data: str) -> Callable[[Path], object]:
     """A model whose data is in the file `data`."""
 
