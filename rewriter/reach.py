@@ -39,14 +39,17 @@ def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Bloc
         blockers = dry_run(reached).blockers
         if not blockers:
             break
-        up = limit > source
-        last = [_last_opset(blocker, source) for blocker in blockers]
-        reached = min(last) if up else max(last)
+        last = [_last_opset(blocker, source, reached) for blocker in blockers]
+        reached = min(last) if limit > source else max(last)
         stops = tuple(blocker for blocker, opset in zip(blockers, last, strict=True) if opset == reached)
     return reached, stops
 
 
-def _last_opset(blocker: Blocker, source: int) -> int:
-    """The last opset in whose form the blocked node is: the left side of "18→17"."""
-    last, arrow, _ = blocker.transition.partition("→")
-    return int(last) if arrow else source
+def _last_opset(blocker: Blocker, source: int, target: int) -> int:
+    """The last opset in whose form the blocked node is, the left side of "18→17": from `source` on, and before `target`.
+
+    It may be none of these where a function has its own opset, or a rule made nodes of a later one, which come down again.
+    """
+    left, arrow, _ = blocker.transition.partition("→")
+    last = int(left) if arrow else source
+    return max(source, min(last, target - 1)) if target > source else min(source, max(last, target + 1))

@@ -22,6 +22,12 @@ MODELS = {
         <domain: "local", opset_import: ["" : 18]> f (v) => (p) {p, q = Split<num_outputs = 2>(v)}""",
         18,
     ),
+    "function-that-reaches-further-than-what-is-on-its-way": (
+        """<ir_version: 8, opset_import: ["" : 4, "local" : 1]> g (float[1] x, float[1] n, float[1] a) => (float[P] y, float[Q] z) {
+        y = local.f(x)\n z = Tile(x, n, a)}
+        <domain: "local", opset_import: ["" : 4]> f (v) => (p) {p = Reshape<shape = [1, 1]>(v)}""",
+        4,
+    ),
 }
 
 
