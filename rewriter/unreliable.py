@@ -100,6 +100,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "AveragePool": (_counts_padding, "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
         "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
         "MaxPool": (_pads_in_front, "puts the padding of MaxPool at the end for SAME_LOWER"),
+        "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
         "Resize": (_ignores_single_pixels, "does not see that a fractional length of Resize is rounded down to a single pixel"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),

@@ -206,6 +206,7 @@ DEFECTS = {
         {"x": [[[1, 2, 3, 4, 5, 6]]]},
         [[[2, 4, 6]]],
     ),
+    "row-that-is-no-image": ("g (float[1,2,3] x) => (float[1,2,1] y) {y = GlobalMaxPool(x)}", 18, {"x": [[[1, 2, 3], [4, 5, 6]]]}, [[[3], [6]]]),
     "pixel-that-is-not-single": (
         "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
         '{y = Resize<coordinate_transformation_mode = "pytorch_half_pixel", mode = "linear">(x, , s)}',

@@ -65,8 +65,8 @@ class World:
     feeds: dict[str, Feed] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     """The symbolic dimensions, and what they are in the first run."""
-    smallest: bool = False
-    """Whether they must not be smaller than that."""
+    steps: tuple[int, ...] = (-1, 1, 2)
+    """By how much they may be larger in other runs."""
     functions: list[onnx.FunctionProto] = field(default_factory=list)
     count: int = 0
 

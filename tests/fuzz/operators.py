@@ -577,6 +577,8 @@ def elements(g: Graph, op: str) -> None:
 def gather_nd(g: Graph, op: str) -> None:
     x = g.of(op, 2, fits=lambda value: 0 not in value.shape)
     batch = g.integer(0, 1) if has_attribute(g, op, "batch_dims") else 0
+    if batch:
+        g.world.steps = (0,)  # A batch of the data is one of the indices.
     depth = g.integer(1, x.rank - batch)
     rows = g.integer(1, 3)
     lead = x.shape[:batch]
@@ -614,7 +616,8 @@ def compress(g: Graph, op: str) -> None:
     x = g.of(op, 1, fits=lambda value: 0 not in value.shape)
     axis = g.axis(x.rank)
     keep = [bool(g.integer(0, 1)) for _ in range(x.shape[axis])]
-    g.world.smallest = True  # The condition may be shorter than the axis, but nobody says what it means where it is longer.
+    # The condition may be shorter than the axis, but nobody says what it means where it is longer.
+    g.world.steps = tuple(max(step, 0) for step in g.world.steps)
     g.node(op, [x, g.operand(keep, "bool")], [(x.dtype, resized(x.shape, axis, sum(keep)))], axis=axis)
 
 

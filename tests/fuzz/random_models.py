@@ -24,7 +24,7 @@ class Case:
     target: int
     feeds: dict[str, Feed]
     sizes: dict[str, int]
-    smallest: bool
+    steps: tuple[int, ...]
     random: Random
 
     @property
@@ -38,7 +38,7 @@ class Case:
         """Inputs of other sizes, which the model may not accept; None where no size is open."""
         if not self.sizes:
             return None
-        sizes = {name: size + self.random.choice((0 if self.smallest else -1, 1, 2)) for name, size in self.sizes.items()}
+        sizes = {name: size + self.random.choice(self.steps) for name, size in self.sizes.items()}
         sizes = {name: max(size, 1) for name, size in sizes.items()}
         return {name: self._resized(feed, sizes) for name, feed in self.feeds.items()}
 
@@ -61,7 +61,7 @@ def random_case(random: Random) -> Case:
         random.choice(STEPS)(graph)
     model = finished(graph)
     target = random.randint(1, NEWEST) if random.random() < 0.5 else random.randint(max(1, opset - 6), min(NEWEST, opset + 6))
-    return Case(model, target, world.feeds, world.sizes, world.smallest, random)
+    return Case(model, target, world.feeds, world.sizes, world.steps, random)
 
 
 def one_operator(g: Graph) -> None:
