@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, numpy_helper
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    TensorProto,
+    TensorShapeProto,
+    TypeProto,
+    helper,
+    numpy_helper,
+)
 
 from .graph import DEFAULT_DOMAINS, Node, Scope, default_opset, reads, subgraphs
 from .rule import Unconvertible
@@ -18,6 +28,9 @@ from .transitions import path, schema_at
 
 EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual", "Shrink", "ThresholdedRelu"})
 """Operators whose body moves or compares data, or adds once, so that it gives the same to the last bit."""
+
+_CAST_BY_NUMBER = 6
+"""The opset from which on a Cast tells shape inference its type."""
 
 Attributes = dict[str, AttributeProto] | None
 
@@ -94,9 +107,7 @@ def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, Attr
     paste(node, live, opset, names, attributes)
 
 
-def paste(
-    call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: Attributes = None
-) -> None:
+def paste(call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: Attributes = None) -> None:
     """Put copies of `nodes`, in the form of `opset`, before `call`.
 
     `names` says what their values are called here; values that they make and it does not name get fresh names, added to it.
@@ -117,6 +128,15 @@ def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
     for name, kind in types.items():
         if kind is not None:
             call.scope.note_type(names[name], kind)
+            if call.body_opset < _CAST_BY_NUMBER and scope.producers[name].op_type == "Cast":
+                _declare(call, names[name], kind)
+
+
+def _declare(call: Node, name: str, kind: TypeProto) -> None:
+    """State the element type of a Cast by name, which shape inference does not read, and which the subgraph may have stated."""
+    graph, elem_type = call.scope.graph, kind.tensor_type.elem_type
+    if isinstance(graph, GraphProto) and call.scope.declared_type(name) is None:
+        graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
 
 
 def move_initializers(node: Node, graph: GraphProto) -> dict[str, str]:
@@ -179,7 +199,10 @@ def _rename_graph(call: Node, graph: GraphProto, names: dict[str, str], attribut
         _rename(call, inner, names, attributes)
     for value in graph.output:
         value.name = names.get(value.name, value.name)
-    del graph.value_info[:]
+    if attributes is not None:
+        del graph.value_info[:]
+    for value in graph.value_info:
+        value.name = names.get(value.name, value.name)
 
 
 def _named_values(graph: GraphProto) -> Iterable[onnx.ValueInfoProto | TensorProto]:

@@ -76,6 +76,14 @@ CONVERTED = {
         11,
         8,
     ),
+    "cast-of-a-branch-that-takes-the-place-of-its-if": (
+        "g (float[2] x, bool b) => (double[2] y) <bool t = {1}> {c = If(t) <"
+        'then_branch = t () => (double[2] p) {p = Cast<to = "DOUBLE">(x)\n q = Exp(p)\n r, s = Split(q)}, '
+        'else_branch = e () => (double[2] n) {n = Cast<to = "DOUBLE">(x)}>\n '
+        "y = If(b) <then_branch = t () => (double[2] g) {g = Pow(c, c)}, else_branch = e () => (double[2] h) {h = Identity(c)}>}",
+        3,
+        1,
+    ),
     "celu-of-a-scalar": ("g (float x) => (float y) {y = Celu<alpha = 0.5>(x)}", 13, 10),
     "mask-of-a-dropout-that-nobody-reads": (
         "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "
