@@ -111,6 +111,14 @@ def as_regex(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, pattern.split("…"))))
 
 
+def unseen(section: str, messages: list[str]) -> set[str]:
+    """The patterns of a section that none of `messages` is of, as a whole or after a colon; it is of the longest that fits."""
+    patterns = {pattern: as_regex(pattern) for pattern in documented(section)}
+    parts = [part for message in messages for part in (message, *(message[colon.end() :] for colon in re.finditer(": ", message)))]
+    seen = {max((pattern for pattern in patterns if patterns[pattern].fullmatch(part)), key=len, default="") for part in parts}
+    return patterns.keys() - seen
+
+
 MODULES = sorted([*ROOT.glob("rewriter/*.py"), *ROOT.glob("rules/*.py")])
 ELSEWHERE = {"out of memory", "the model is nested too deeply", "internal error: …"}
 """What the command line says of exceptions that are not of this project."""

@@ -1,7 +1,7 @@
-"""What ends with an error: the whole message and the exit status, by the command line.
+"""What ends with an error that is no refusal: the whole message and the exit status, by the command line.
 
-The tables follow docs/errors.md, section by section, and no message of these sections may be missing, but for refusals: most are
-in the tests of the rules, whose `helpers.refusal` asks the command line as well, and only the others are here.
+The tables follow docs/errors.md, section by section, and no message of these sections may be missing. What a target cannot
+express is in test_refusals.
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from helpers import command_line, model, refusal
+from helpers import command_line, model
 from onnx import ModelProto, TensorProto, helper
-from split_rewrite.rewriter import InvalidModelError, check, convert_version, driver, expansion, layout, reading, skeleton
+from split_rewrite.rewriter import InvalidModelError, check, convert_version, driver, layout, reading, skeleton
 from split_rewrite.rewriter.payload import MARK
-from split_rewrite.rewriter.rule import Registry
 from split_rewrite.rewriter.skeleton import Skeleton
-from split_rewrite.rewriter.transitions import Transition
 from split_rewrite.rules import split as split_rules
 from storage_models import field, runnable, to_external
-from test_docs import as_regex, documented
+from test_docs import as_regex, unseen
 from test_hostile import functions, nested_graphs
 
 NEWEST = driver.latest_opset()
@@ -296,29 +294,6 @@ def a_rule_makes_an_invalid_model(patch: pytest.MonkeyPatch) -> None:
 
 def a_rule_is_wrong(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(split_rules, "equal_sizes", lambda dimension, parts: [3, 1, 3])
-
-
-def as_in_big_models(patch: pytest.MonkeyPatch) -> None:
-    """Of more than 20,000 nodes: shape inference sees the result only, and with it not every mistake of the input."""
-    patch.setattr(check, "FULL_CHECK_OF_INPUT_UP_TO", 0)
-
-
-def a_newer_onnx(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Transition, "review", property(lambda _: None))
-
-
-def a_newer_body(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(expansion, "DEFAULT_DOMAINS", ())
-
-
-def without_rules(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Registry, "transition", lambda *_: None)
-
-
-def by_schemas_alone(patch: pytest.MonkeyPatch) -> None:
-    """As if no step of a version meant more than the schemas say."""
-    without_rules(patch)
-    patch.setattr(Transition, "review", property(lambda _: "R"))
 
 
 class Row(NamedTuple):
@@ -601,154 +576,6 @@ INVALID: dict[str, tuple[bytes, str]] = {
 }
 
 
-class Refusal(NamedTuple):
-    text: str
-    opset: int
-    target: int
-    reason: str
-    """All of it."""
-    circumstance: Circumstance = nothing
-
-
-MYSTERY = '<ir_version: 8, opset_import: ["" : {}, "com.example" : 1]> '
-REFUSED: dict[str, Refusal] = {
-    "axis-of-an-unknown-rank": Refusal(
-        "g (float[K] v, int64[R] r) => (float[A, B] y) {x = Reshape(v, r) y = Scan<num_scan_inputs = 1, scan_input_axes = [-1],"
-        "body = b (float[M] s) => (float[M] o) {o = Relu(s)}>(x)}",
-        11, 10, "scan_input_axes[0] is -1, and the rank that it counts from is unknown",
-    ),
-    "unknown-type": Refusal(
-        MYSTERY.format(9) + "g (float[N] x) => (float[N] y) {m = com.example.Mystery(x) y = Erf(m)}", 9, 8, "the type of 'm' is unknown"
-    ),
-    "unknown-type-where-one-was-lost": Refusal(
-        MYSTERY.format(13) + "g (bfloat16[N] x) => (float[N] y) {m = com.example.Mystery(x) n = Abs(m) y = com.example.Mystery(n)}",
-        13, 12, "the type of 'm' is unknown, and the form of opset 6 does not take all types",
-    ),
-    "tensor-or-optional": Refusal(
-        MYSTERY.format(18) + "g (float[N] x) => (bool y) {m = com.example.Mystery(x) y = OptionalHasElement(m)}",
-        18, 17, "it is unknown whether 'm' is an optional",
-    ),
-    "default-of-an-input": Refusal(
-        "g (float[1, 8, 1] x, int64 n = {4}) => (float[A, B, C] y) {y = DFT(x, n)}",
-        17, 16, "the length 'n' may be overridden by the caller, and the older form needs a constant",
-    ),
-    "products-of-16-bits": Refusal(
-        "g (int16[2, 3] x, int16[3, 2] z) => (int32[A, B] y) {y = MatMulInteger(x, z)}",
-        10, 9, "only products of 8-bit integers can be written in older operators", as_in_big_models,
-    ),
-    "reflection-of-less": Refusal(
-        'g (float[2, 3] x) => (float[A, B] y) {y = Pad<mode = "reflect", pads = [0, -1, 0, 1]>(x)}',
-        2, 1, "negative pads of mode reflect do not exist in opset 1",
-    ),
-    "output-of-the-newer-form": Refusal(
-        "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y, int64[E, F, G, H] i) {y, i = MaxPool<kernel_shape = [2, 2]>(x)}",
-        8, 7, "output 'i' does not exist in the form of opset 1", by_schemas_alone,
-    ),
-    "input-that-was-required": Refusal(
-        "g (float[2, 3] x, float[3, 4] z) => (float[2, 4] y) {y = Gemm(x, z)}",
-        11, 10, "input C is required in the form of opset 9 and is absent", by_schemas_alone,
-    ),
-    "attribute-that-became-required": Refusal(
-        "g (float[1, 1, 4] x) => (float[A, B, C] y) {y = LpPool<strides = [1]>(x)}",
-        1, 2, "attribute kernel_shape is required in the form of opset 2 and is not given",
-    ),
-    "complex-numbers": Refusal(
-        "g (complex64[2] x) => (complex64[2] y) {y = Concat<axis = 0>(x)}", 4, 3, "Concat of opset 1 does not take complex64 ('x')"
-    ),
-    "product-of-bytes": Refusal(
-        'g (int8[2, 3] x, int8[3, 4] z) => (int8[A, B] y) {y = Einsum<equation = "ab,bc->ac">(x, z)}', 12, 11, "MatMul of opset 9 takes no int8"
-    ),
-    "quantized-to-4-bits": Refusal(
-        "g (float[2, 4] x, float[2, 2] s) => (uint4[2, 4] y) {y = QuantizeLinear<axis = 1, block_size = 2, output_dtype = 21>(x, s)}",
-        21, 20, "quantizing to uint4 needs a newer QuantizeLinear",
-    ),
-    "dequantized-from-4-bits": Refusal(
-        "g (uint4[2, 4] x, float[2, 2] s) => (float[2, 4] y) {y = DequantizeLinear<axis = 1, block_size = 2>(x, s)}",
-        21, 20, "dequantizing uint4 needs a newer DequantizeLinear",
-    ),
-    "deprecated": Refusal(
-        'g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, 2, 2}> {y = Upsample(x, s)}',
-        9, 10, "Upsample is deprecated in opset 10", by_schemas_alone,
-    ),
-    "integers-between-integers": Refusal(
-        'g (int32[1, 1, 4, 4] x) => (int32[1, 1, 8, 8] y) <float[4] s = {1, 1, 2, 2}> {y = Resize<mode = "linear">(x, ABSENT, s)}',
-        13, 10, "mode linear of this type is rounded in ways that differ",
-    ),
-    "window-beside-the-data": Refusal(
-        "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [2, 2], dilations = [2, 2], pads = [3, 3, 3, 3]>(x)}",
-        10, 9, "a window sees padding only",
-    ),
-    "last-window-beside-the-data": Refusal(
-        "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [2, 2], strides = [4, 4], ceil_mode = 1, pads = [0, 0, 1, 1]>(x)}",
-        10, 9, "with ceil_mode=1 the last window sees padding only",
-    ),
-    "shift-of-signed-integers": Refusal(
-        'g (int32[4] x) => (int32[4] y) {y = BitShift<direction = "LEFT">(x, x)}',
-        11, 10, "a shift of signed integers is not defined before opset 28", as_in_big_models,
-    ),
-    "axis-out-of-range": Refusal(
-        "g (float[4] x, float[2, 2] w) => (float[A, B] y) {s = Shape(w) t = Reshape(x, s) y = Softmax<axis = 5>(t)}",
-        13, 12, "axis=5 is out of range for rank 2",
-    ),
-    "operand-that-does-not-fit": Refusal(
-        "g (float[2, 3] x, float[3, 4] z) => (float[2, 3] y) {y = Add<broadcast = 1, axis = 1>(x, z)}",
-        6, 7, "'z' of rank 2 does not fit 'x' from axis 1 on",
-    ),
-    "addend-that-does-not-fit": Refusal(
-        "g (float[2, 3] x, float[3, 4] z, float[3] c) => (float[2, 4] y) {y = Gemm(x, z, c)}", 7, 6, "C of shape (3,) does not broadcast to (2, 4)"
-    ),
-    "parts-of-a-branch": Refusal(
-        "g (bool c, float[5] x) => (float[A] y) {y = If(c)<then_branch = t () => (float[B] a) {a, b, d, e = Split<num_outputs = 4>(x)},"
-        "else_branch = e () => (float[C] f) {f = Relu(x)}>}",
-        18, 17, "a dimension of 5 cannot make 4 parts, so the node fails if it runs",
-    ),
-    "indices-of-no-axis": Refusal(
-        "g (float[2, 3] x, int64[2, 0] i) => (float[A, B, C] y) {y = GatherND(x, i)}",
-        11, 10, "indices of length 0 take the data whole, and older operators cannot express it",
-    ),
-    "one-side-of-complex-numbers": Refusal(
-        "g (float[1, 8, 2] x) => (float[A, B, C] y) {y = DFT<onesided = 1>(x)}",
-        17, 16, "a one-sided DFT is of real numbers, and its inverse of complex ones", as_in_big_models,
-    ),
-    "signal-without-parts": Refusal(
-        "g (float[1, 80] x) => (float[A, B, C, D] y) <int64 step = {8}, int64 n = {16}> {y = STFT(x, step, ABSENT, n)}",
-        17, 16, "the signal of an STFT has to be [batch, sample, part]",
-    ),
-    "ellipses-that-differ": Refusal(
-        'g (float[2, 3] x, float[2, 2, 3] z) => (float[A, B] y) {y = Einsum<equation = "...a,...a->...">(x, z)}',
-        12, 11, "the ellipses of '...a,...a->...' stand for different numbers of axes", as_in_big_models,
-    ),
-    "long-transform": Refusal(
-        "g (float[1, 5000, 2] x) => (float[A, B, C] y) {y = DFT(x)}",
-        17, 16, "the matrix of a DFT of length 5000 would be larger than 2048² elements",
-    ),
-    "constants-of-a-body": Refusal(
-        "g (float[3, 2] x) => (float[3, 2] y) {y = Scan<num_scan_inputs = 1,"
-        "body = b (float[2] s) => (float[2] o) <float[2] k = {1, 2}> {o = Add(s, k)}>(x)}",
-        9, 7, "the body of the Scan has initializers of its own",
-    ),
-    "three-dimensions": Refusal(
-        "g (float[1, 1, 4, 4, 4] x, float[1, 1, 2, 2, 2] w, float[1, 24, 3, 3, 3] o) => (float[A, B, C, D, E] y) {y = DeformConv(x, w, o)}",
-        19, 18, "DeformConv in 3 dimensions cannot be written as GridSample, which has 2",
-    ),
-    "body-of-a-newer-onnx": Refusal(
-        "g (float[4] x) => (float[4] y) {y = Mish(x)}", 18, 17, "the function body of Mish needs operators of another domain", a_newer_body
-    ),
-    "step-without-a-rule": Refusal(
-        "g (float[4] x) => (float[A] a, float[B] b) {a, b = Split<num_outputs = 2>(x)}",
-        18, 17, "there is no rule for this step of Split yet", without_rules,
-    ),
-    "step-of-a-newer-onnx": Refusal(
-        "g (float[4] x) => (float[A] a, float[B] b) {a, b = Split<num_outputs = 2>(x)}",
-        18, 17, f"the installed onnx {onnx.__version__} has a version of Split that nobody has reviewed yet", a_newer_onnx,
-    ),
-    "two-values": Refusal(
-        "g () => (int64 y) {y = Constant<value_int = 1, value_float = 2.0>()}",
-        12, 11, "the constant's attribute value_int cannot be read", as_in_big_models,
-    ),
-}  # fmt: skip
-
-
 class TooBig:
     def SerializeToString(self, deterministic: bool) -> bytes:  # noqa: N802 - as protobuf calls it
         raise ValueError("it has over 2 GiB")
@@ -815,13 +642,6 @@ def test_unusable(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> No
     assert_fails(folder, row.arguments, 2, row.message)
 
 
-@pytest.mark.parametrize("row", REFUSED.values(), ids=REFUSED)
-def test_refused(monkeypatch: pytest.MonkeyPatch, row: Refusal) -> None:
-    row.circumstance(monkeypatch)
-    blockers = refusal(model(row.text, row.opset), row.target)
-    assert re.search(rf" \d+→\d+: (?:it becomes \w+, and )?{re.escape(row.reason)}(?: … hint: .+)?$", blockers, re.MULTILINE), blockers
-
-
 @pytest.mark.parametrize(("content", "message"), INVALID.values(), ids=INVALID)
 def test_invalid(folder: Path, content: bytes, message: str) -> None:
     Path("m.onnx").write_bytes(content)
@@ -856,12 +676,4 @@ SECTIONS = {
 
 @pytest.mark.parametrize(("section", "messages"), SECTIONS.items(), ids=SECTIONS)
 def test_no_message_is_missing(section: str, messages: list[str]) -> None:
-    """A message says what its pattern in docs/errors.md says, as a whole or after a colon."""
-    patterns = {pattern: as_regex(pattern) for pattern in documented(section)}
-    assert patterns
-    seen: set[str] = set()
-    for message in messages:
-        parts = [message, *(message[colon.end() :] for colon in re.finditer(": ", message))]
-        for part in parts:
-            seen.add(max((pattern for pattern in patterns if patterns[pattern].fullmatch(part)), key=len, default=""))
-    assert patterns.keys() - seen == set()
+    assert unseen(section, messages) == set()
