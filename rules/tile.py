@@ -19,7 +19,10 @@ _FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 def one_axis_to_all(node: Node) -> None:
     """tiles and axis become one vector of repeats."""
     tiles, axis = (_whole_number(node, index, what) for index, what in ((1, "tiles"), (2, "the axis")))
-    repeats = [1] * node.need_rank()
+    rank = node.need_rank()
+    if not 0 <= axis < rank:
+        raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+    repeats = [1] * rank
     repeats[axis] = tiles
     node.become("Tile", [node.input(0), int64(node, repeats, "repeats")])
 

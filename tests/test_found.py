@@ -37,6 +37,11 @@ REFUSED = {
         15,
         "reduction=add of complex64, which Add does not take",
     ),
+    "reduction-that-there-is-not": (
+        "g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = \"sum\">(x, i, u)}",
+        15,
+        "reduction=sum has no meaning",
+    ),
     "triangle-of-strings": ("g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}", 13, "nobody says what Trilu puts in the place of strings"),
     "tile-of-integers-below-6": ("g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}", 4, "floating-point numbers only"),
 }
@@ -107,6 +112,11 @@ def test_converted(tmp_path: Path, text: str, opset: int, target: int) -> None:
     onnx.save(result, tmp_path / "b.onnx")
     found = compare(tmp_path / "a.onnx", tmp_path / "b.onnx")
     assert found.status == "equal" or (target < 7 and found.status == "not compared"), found.reason
+
+
+def test_tile_of_an_axis_that_there_is_not() -> None:
+    proto = helpers.model("g (float[2] x) => (float[4] y) <float[1] n = {2}, float[1] a = {1}> {y = Tile(x, n, a)}", 1)
+    assert "axis=1 is out of range for rank 1" in helpers.refusal(proto, 6)
 
 
 @pytest.mark.parametrize(
