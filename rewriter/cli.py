@@ -119,7 +119,7 @@ class _Arrays(click.ParamType):
         try:
             return file.endswith(".npz"), _load_arrays(name, file)
         except OSError as error:
-            self.fail(f"{file}: {error.strerror or error}", param, ctx)
+            self.fail(f"{file} cannot be read: {error.strerror or error}", param, ctx)
         except (ValueError, EOFError) as error:
             self.fail(f"{file} cannot be read: {str(error).splitlines()[0]}", param, ctx)
 
@@ -155,10 +155,14 @@ class _ReportFile(click.ParamType[str]):
     name = "report"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == "-":
+            return value
         folder = os.path.dirname(value) or "."
-        if value != "-" and not value.endswith(REPORT_FORMATS):
+        if not value.endswith(REPORT_FORMATS):
             self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
-        if value != "-" and not os.path.isdir(folder):
+        if os.path.isdir(value):
+            self.fail(f"{value}: is a folder; name the file to write", param, ctx)
+        if not os.path.isdir(folder):
             self.fail(f"'{value}': there is no folder '{folder}'.", param, ctx)
         return value
 

@@ -156,6 +156,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "claims.onnx": beside("claimed.onnx.data"),
     # what is no model file
     "folder": Path.mkdir,
+    "folder.json": Path.mkdir,
     "fifo": os.mkfifo,
     "loop.onnx": lambda path: path.symlink_to(path.name),
     "empty.onnx": b"",
@@ -355,6 +356,7 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --external-data split:1k", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'"
     ),
     "report-no-such-format": Row("m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html."),
+    "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
     "report-in-no-folder": Row("m.onnx o.onnx --report no/r.json", "'no/r.json': there is no folder 'no'."),
     "shape-no-number": Row("m.onnx o.onnx --test-input-shape x:2,q", "expected whole numbers as in 1,3,224,224, not 'q'"),
     "shape-empty": Row("m.onnx o.onnx --test-input-shape=", "expected NAME:1,3,224,224, not ''"),
@@ -379,8 +381,8 @@ USAGE: dict[str, Row] = {
     ),
     "data-no-name": Row("m.onnx o.onnx --input-data good.npy", "expected NAME:FILE.npy or FILE.npz, not 'good.npy'"),
     "data-no-array-file": Row("m.onnx o.onnx --input-data x:m.onnx", "expected NAME:FILE.npy or FILE.npz, not 'x:m.onnx'"),
-    "data-missing": Row("m.onnx o.onnx --input-data x:nosuch.npy", "nosuch.npy: No such file or directory"),
-    "data-npz-missing": Row("m.onnx o.onnx --input-data nosuch.npz", "nosuch.npz: No such file or directory"),
+    "data-missing": Row("m.onnx o.onnx --input-data x:nosuch.npy", "nosuch.npy cannot be read: No such file or directory"),
+    "data-npz-missing": Row("m.onnx o.onnx --input-data nosuch.npz", "nosuch.npz cannot be read: No such file or directory"),
     "data-empty": Row("m.onnx o.onnx --input-data x:empty.npy", "empty.npy cannot be read: …"),
     "data-garbage": Row("m.onnx o.onnx --input-data x:garbage.npy", "garbage.npy cannot be read: …"),
     "data-npz-garbage": Row("m.onnx o.onnx --input-data garbage.npz", "garbage.npz cannot be read: …"),
@@ -423,7 +425,7 @@ UNREADABLE: dict[str, Row] = {
     "changed-meanwhile": Row(
         "weights.onnx o.onnx", "weights.onnx: changed on disk while it was being converted; try again", another_writes_the_input
     ),
-    "data-missing": Row("nowhere.onnx o.onnx", "tensor 'w': data file 'nowhere.bin': does not exist in ."),
+    "external-data-missing": Row("nowhere.onnx o.onnx", "tensor 'w': data file 'nowhere.bin': does not exist in ."),
     "data-outside": Row("outside.onnx o.onnx", "tensor 'w': data file '../data.bin': leaves the model's folder"),
     "data-is-a-link": Row(
         "linked.onnx o.onnx", "tensor 'w': data file 'link': link is a symbolic link; put the file itself into the model's folder"
