@@ -130,7 +130,7 @@ class InputSpace:
             if shape is None:
                 shape = (4,) * choice.rank
             dims = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape)
-            room -= math.prod(dims) * 8
+            room -= math.prod(max(dim, 1) for dim in dims) * 8  # numpy makes no empty array that is too big without its 0
             if room < 0:
                 raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
             inputs[value.name] = _Filler(random, choice).fill(value.type, dims)

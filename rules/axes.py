@@ -29,7 +29,13 @@ def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> N
 
 
 def from_the_front(axes: list[int], rank: int) -> list[int]:
-    """`axes` of a tensor of `rank`, none of them negative."""
+    """`axes` of a tensor of `rank`, none of them negative.
+
+    Raises Unconvertible where one is out of range; `rank` itself, behind the last axis, is none for a Flatten.
+    """
+    for axis in axes:
+        if not -rank <= axis <= rank:
+            raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
     return [axis + rank if axis < 0 else axis for axis in axes]
 
 

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import from_the_front
 from .indices import int64
 
 _SCALE, _ZERO = 1, 2
@@ -206,7 +207,7 @@ def _aligned(node: Node, index: int, block: int) -> str:
     if node.need_rank(index) == 0:
         return name
     rank = node.need_rank()
-    axis = axis + rank if axis < 0 else axis
+    (axis,) = from_the_front([axis], rank)
     if block:
         positions = int64(node, [i // block for i in range(node.need_dimension(axis))], "block")
         return node.before("Gather", [name, positions], what="each", axis=axis)

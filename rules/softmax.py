@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .axes import from_the_front
 from .flattening import become_reshape
 
 OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
@@ -19,7 +20,7 @@ def along_one_axis(node: Node) -> None:
     if axis == -1:
         return
     if shape is not None:
-        first = axis + len(shape) if axis < 0 else axis
+        (first,) = from_the_front([axis], len(shape))
         longer = [index for index in range(first, len(shape)) if shape[index] != 1]
         if len(longer) <= 1 and first < len(shape):
             node.set_attr("axis", longer[0] if longer else first)

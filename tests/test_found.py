@@ -37,6 +37,21 @@ REFUSED = {
         15,
         "reduction=add of complex64, which Add does not take",
     ),
+    "mode-that-there-is-not": (
+        'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) {y = GridSample<mode = "nothing">(x, p)}',
+        15,
+        "mode=nothing has no meaning",
+    ),
+    "axis-of-quantization-that-there-is-not": (
+        "g (float[2,3] x, float[2] s, uint8[2] z) => (uint8[2,3] y) {y = QuantizeLinear<axis = -9223372036854775808>(x, s, z)}",
+        12,
+        "is out of range for rank 2",
+    ),
+    "axis-of-a-slice-that-there-is-not": (
+        "g (float[N] x, int64[1] s, int64[1] e) => (float[M] y) <int64[1] a = {7}> {y = Slice(x, s, e, a)}",
+        9,
+        "axis=7 is out of range for rank 1",
+    ),
     "reduction-that-there-is-not": (
         "g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = \"sum\">(x, i, u)}",
         15,
