@@ -77,9 +77,13 @@ def _body(schema: Any, node: Node) -> FunctionProto | None:
         return FunctionProto.FromString(text) if text else None
     if not schema.has_context_dependent_function:
         return None
-    text = schema.get_context_dependent_function_with_opset_version(
-        min(schema.context_dependent_function_opset_versions), node.proto.SerializeToString(), _input_types(node)
-    )
+    types = _input_types(node)
+    try:
+        text = schema.get_context_dependent_function_with_opset_version(
+            min(schema.context_dependent_function_opset_versions), node.proto.SerializeToString(), types
+        )
+    except Exception as error:  # of whatever type C++ throws
+        raise Unconvertible(f"onnx cannot write {node.op_type} as a function: {error}", "correct the node") from error
     return FunctionProto.FromString(text) if text else None
 
 

@@ -35,7 +35,7 @@ def write_out_the_steps(node: Node) -> None:
     states, collected = node.inputs[: len(node.inputs) - scanned], list[list[str]]()
     axes = _axes(node, len(states), scanned)
     count = node.need_dimension(axes[0], len(states))
-    backward = node.attr("scan_input_directions", [0] * scanned)
+    backward = _of_each(node, "scan_input_directions", scanned)
     if not 0 < count <= MAX_STEPS:
         _loop(node, body, count, axes, backward)
         return
@@ -54,8 +54,15 @@ def write_out_the_steps(node: Node) -> None:
 
 
 def _axes(node: Node, first: int, scanned: int) -> list[int]:
-    axes = node.attr("scan_input_axes", [0] * scanned)
+    axes = _of_each(node, "scan_input_axes", scanned)
     return [from_the_front([axis], node.need_rank(first + i))[0] if axis < 0 else axis for i, axis in enumerate(axes)]
+
+
+def _of_each(node: Node, name: str, count: int) -> list[int]:
+    numbers = node.attr(name, [0] * count)
+    if len(numbers) != count:
+        raise Unconvertible(f"{name} has {len(numbers)} entries for {count} values")
+    return numbers
 
 
 def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> None:
@@ -63,8 +70,7 @@ def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> 
         if node.has_output(index):
             node.before("Identity", [state], outputs=[node.output(index)])
     stacked = len(node.outputs) - len(states)
-    axes = node.attr("scan_output_axes", [0] * stacked)
-    backward = node.attr("scan_output_directions", [0] * stacked)
+    axes, backward = (_of_each(node, name, stacked) for name in ("scan_output_axes", "scan_output_directions"))
     for i in range(stacked):
         if not node.has_output(len(states) + i):
             continue

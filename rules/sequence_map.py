@@ -24,6 +24,8 @@ def inline_body(node: Node) -> None:
     count = len(arguments)
     if count * len(body.node) > MAX_NODES:
         raise Left(f"{count} copies of {len(body.node)} nodes are more than the {MAX_NODES} that are written out")
+    if len(body.output) != len(node.outputs):
+        raise Left(f"its body gives {len(body.output)} outputs, and the node has {len(node.outputs)}")
     if count == 0:
         _map_nothing(node, body)
         return

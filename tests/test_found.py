@@ -52,6 +52,12 @@ REFUSED = {
         9,
         "axis=7 is out of range for rank 1",
     ),
+    "directions-of-nothing": (
+        "g (float[1] x, float[2,1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], "
+        "body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}",
+        7,
+        "scan_input_directions has 2 entries for 1 values",
+    ),
     "reduction-that-there-is-not": (
         "g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = \"sum\">(x, i, u)}",
         15,
@@ -127,6 +133,13 @@ def test_converted(tmp_path: Path, text: str, opset: int, target: int) -> None:
     onnx.save(result, tmp_path / "b.onnx")
     found = compare(tmp_path / "a.onnx", tmp_path / "b.onnx")
     assert found.status == "equal" or (target < 7 and found.status == "not compared"), found.reason
+
+
+def test_a_sequence_map_whose_body_gives_nothing() -> None:
+    text = "g (float[1] x) => (seq(float[1]) y) {s = SequenceConstruct(x)\n y = SequenceMap<body = b (float[1] v) => (float[1] w) {w = Relu(v)}>(s)}"
+    proto = helpers.model(text, 18)
+    del proto.graph.node[1].attribute[0].g.output[:]
+    assert "onnx cannot write SequenceMap as a function" in helpers.refusal(proto, 16)
 
 
 def test_tile_of_an_axis_that_there_is_not() -> None:
