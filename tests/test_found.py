@@ -104,7 +104,7 @@ CONVERTED = {
     ),
     "cast-of-a-branch-that-takes-the-place-of-its-if": (
         "g (float[2] x, bool b) => (double[2] y) <bool t = {1}> {c = If(t) <"
-        'then_branch = t () => (double[2] p) {p = Cast<to = "DOUBLE">(x)\n q = Exp(p)\n r, s = Split(q)}, '
+        'then_branch = t () => (double[2] p) {p = Cast<to = "DOUBLE">(x)\n r, s = Split(x)}, '
         'else_branch = e () => (double[2] n) {n = Cast<to = "DOUBLE">(x)}>\n '
         "y = If(b) <then_branch = t () => (double[2] g) {g = Pow(c, c)}, else_branch = e () => (double[2] h) {h = Identity(c)}>}",
         3,
