@@ -28,14 +28,20 @@ def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> N
     node.set_attr(attribute, positive if isinstance(value, list) else positive[0])
 
 
+def require_axis(axis: int, rank: int) -> None:
+    """Raises Unconvertible where a tensor of `rank` has no such axis."""
+    if not -rank <= axis < rank:
+        raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+
+
 def from_the_front(axes: list[int], rank: int) -> list[int]:
     """`axes` of a tensor of `rank`, none of them negative.
 
     Raises Unconvertible where one is out of range; `rank` itself, behind the last axis, is none for a Flatten.
     """
     for axis in axes:
-        if not -rank <= axis <= rank:
-            raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+        if axis != rank:
+            require_axis(axis, rank)
     return [axis + rank if axis < 0 else axis for axis in axes]
 
 

@@ -14,7 +14,7 @@ from onnx import TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
-from .axes import from_the_front
+from .axes import from_the_front, require_axis
 from .indices import count_up, int64, length, wrapped
 
 MAX_PLACES = 1 << 22
@@ -174,6 +174,7 @@ def gather_updated(node: Node) -> None:
     if 0 in shape or 0 in updates:
         node.become("Identity", [node.input(0)])
         return
+    require_axis(node.attr("axis", 0), len(shape))
     known = node.constant(1)
     places = _updated_at_run_time(node, shape, updates) if known is None else _updated(node, shape, known.astype(np.int64))
     both = node.before("Concat", [_flat(node, node.input(0)), _flat(node, node.input(2))], what="both", axis=0)
@@ -181,9 +182,11 @@ def gather_updated(node: Node) -> None:
 
 
 def _updated(node: Node, shape: tuple[int, ...], indices: np.ndarray) -> str:
-    places = np.arange(prod(shape)).reshape(shape)
+    places, axis = np.arange(prod(shape)).reshape(shape), node.attr("axis", 0)
+    if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
+        raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
     grid = list(np.indices(indices.shape))
-    grid[node.attr("axis", 0)] = indices
+    grid[axis] = indices
     places[tuple(grid)] = prod(shape) + np.arange(indices.size).reshape(indices.shape)
     return _places(node, places, "places")
 

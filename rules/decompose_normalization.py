@@ -11,8 +11,8 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, decompose
-from .axes import from_the_front
+from ..rewriter.rule import decompose
+from .axes import from_the_front, require_axis
 from .decompose_comparison import typed
 from .indices import int64
 
@@ -40,8 +40,7 @@ def normalize_last_axes(node: Node) -> None:
     kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
     rank = node.need_rank()
     (axis,) = from_the_front([node.attr("axis", -1)], rank)
-    if axis == rank:
-        raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+    require_axis(axis, rank)
     x = _cast(node, node.input(0), kind, stash)
     mean, deviation, std = _deviation(node, x, list(range(axis, rank)), node.attr("epsilon", 1e-5), stash)
     normalized = _cast(node, node.before("Div", [deviation, std], what="normalized"), stash, kind)

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible
+from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
 
@@ -20,8 +20,8 @@ Form = Literal["scalar", "vector"]
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
     """The length of `name` along `axis` as int64: a scalar, or a vector of one; a constant where it is known."""
     shape = node.scope.shape(name)
-    if shape is not None and not -len(shape) <= axis < len(shape):
-        raise Unconvertible(f"axis={axis} is out of range for rank {len(shape)}")
+    if shape is not None:
+        require_axis(axis, len(shape))
     if shape is not None and isinstance(dim := shape[axis], int):
         return int64(node, dim if form == "scalar" else [dim], f"length{dim}")
     sizes = node.before("Shape", [name], what="shape")

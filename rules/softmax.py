@@ -6,8 +6,8 @@ https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-11, Softmax-13), onnx
 from __future__ import annotations
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import from_the_front
+from ..rewriter.rule import downgrade, upgrade
+from .axes import from_the_front, require_axis
 from .flattening import become_reshape
 
 OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
@@ -44,8 +44,7 @@ def over_the_last_dimensions(node: Node) -> None:
         return
     rank = node.need_rank()
     shape = node.shape() or (None,) * rank  # the rank may be worked out where the shape was not inferred
-    if not -rank <= axis < rank:
-        raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+    require_axis(axis, rank)
     axis %= rank
     node.set_attr("axis", axis)
     if any(dim != 1 for dim in shape[axis + 1 :]):

@@ -58,6 +58,11 @@ REFUSED = {
         7,
         "scan_input_directions has 2 entries for 1 values",
     ),
+    "index-of-a-scatter-that-there-is-not": (
+        "g (float[2] x, float[1] u) => (float[2] y) <int64[1] i = {5}> {y = ScatterElements(x, i, u)}",
+        8,
+        "the indices 'i' are out of range",
+    ),
     "reduction-that-there-is-not": (
         "g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = \"sum\">(x, i, u)}",
         15,
