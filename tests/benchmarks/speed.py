@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
@@ -54,11 +54,15 @@ class Cost:
     failed: bool = False
 
 
-def measure(commands: dict[str, list[str]], runs: int, slow: Container[str] = ()) -> dict[str, Cost]:
-    """The commands in turn, `runs` times after one warm-up; the `slow` ones once."""
+def measure(
+    commands: dict[str, list[str]], runs: int, slow: Container[str] = (), outputs: Sequence[Path] = ()
+) -> dict[str, Cost]:
+    """The commands in turn, `runs` times after one warm-up, the `slow` ones once; the `outputs` of one are gone before the next."""
     seen: dict[str, list[Cost]] = {name: [] for name in commands}
     for turn in range(runs + 1):
         for name, command in commands.items():
+            for path in outputs:
+                path.unlink(missing_ok=True)
             if turn and not (turn > 1 and name in slow):
                 seen[name].append(_once(command))
             elif not turn and name not in slow:
@@ -203,7 +207,7 @@ def many_nodes(folder: Path, nodes: int, runs: int, peers: bool) -> None:
 def big_file(folder: Path, gigabytes: float, runs: int) -> None:
     model, out = made(heavy, folder / "heavy.onnx", gigabytes, False), folder / "heavy-out.onnx"
     commands = {"cp": ["cp", str(model), str(out)], "split-rewrite -t 13": [*CONVERT, "13", str(model), str(out)]}
-    show(f"{gigabytes:g} GB of weights in the file", measure(commands, runs), "cp")
+    show(f"{gigabytes:g} GB of weights in the file", measure(commands, runs, outputs=[out]), "cp")
     model.unlink()
     out.unlink(missing_ok=True)
 
@@ -216,11 +220,13 @@ def external_data(folder: Path, gigabytes: float, runs: int) -> None:
     commands = {"python -c 'import onnx'": importing, "split-rewrite -t 13": same}
     show(f"{gigabytes:g} GB of external data, same folder", measure(commands, runs), "python -c 'import onnx'")
     with tempfile.TemporaryDirectory(dir=folder) as other:
+        outputs = [Path(other, name) for name in ("copy.data", "out.onnx", "out.onnx.data")]
         commands = {
-            "cp of the data": ["cp", str(data), str(Path(other, "copy.data"))],
-            "split-rewrite -t 13": [*CONVERT, "13", str(model), str(Path(other, "out.onnx"))],
+            "cp of the data": ["cp", str(data), str(outputs[0])],
+            "split-rewrite -t 13": [*CONVERT, "13", str(model), str(outputs[1])],
         }
-        show(f"{gigabytes:g} GB of external data, other folder", measure(commands, runs), "cp of the data")
+        costs = measure(commands, runs, outputs=outputs)
+        show(f"{gigabytes:g} GB of external data, other folder", costs, "cp of the data")
     for file in (model, data):
         file.unlink()
 
