@@ -392,6 +392,7 @@ def _lean_imports() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(100_000)  # looking after every 700 objects would cost 5 % of the conversion of a million nodes
         gc.enable()
         if inherited is None:
             del os.environ[_BLAS_THREADS]
