@@ -194,6 +194,7 @@ def _convert(skeleton: Skeleton, options: Options) -> _Conversion:
     report = job.report(outcome)
     report.operators_after = job.stamp()
     report.ir_version = skeleton.proto.ir_version
+    skeleton.seal()
     result = skeleton.checkable()
     if result != job.model.original:
         check.check_result(result, job.model.original)

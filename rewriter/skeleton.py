@@ -56,11 +56,16 @@ class Skeleton:
         self.path = file.path if file else None
         self.base_dir = base_dir
         self._data_files: dict[str, SourceFile] = {}
+        self._sealed: tuple[wire.MemorySource, list[int]] | None = None
 
     @classmethod
     def of(cls, proto: ModelProto, base_dir: str | os.PathLike[str] | None = None) -> Skeleton:
         """A model in memory, used as it is."""
         return cls(proto, base_dir=None if base_dir is None else Path(base_dir))
+
+    def seal(self) -> None:
+        """`proto` will not change any more: it is serialized once for all that follows."""
+        self._sealed = self.with_references()
 
     def payload(self, tensor: TensorProto) -> Payload | None:
         """Where on disk the payload of `tensor` is; None if `tensor` contains it.
@@ -202,6 +207,8 @@ class Skeleton:
 
     def with_references(self) -> tuple[wire.MemorySource, list[int]]:
         """`proto`, serialized deterministically, and the positions where tensors may refer to payloads on disk."""
+        if self._sealed is not None:
+            return self._sealed
         try:
             data = self.proto.SerializeToString(deterministic=True)
         except Exception as error:  # which one depends on the implementation of protobuf

@@ -240,7 +240,7 @@ def the_disk_is_broken(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_disk_is_full(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(os, "fsync", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    patch.setattr(os, "replace", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
 
 
 def another_writes_the_input(patch: pytest.MonkeyPatch) -> None:
