@@ -160,9 +160,10 @@ def _next_task(pipe: FileIO) -> _Task | None:
 
 
 def _send(pipe: FileIO, message: bytes) -> None:
-    left = memoryview(len(message).to_bytes(8, "little") + message)
-    while left:
-        left = left[pipe.write(left) :]
+    for part in (len(message).to_bytes(8, "little"), message):
+        left = memoryview(part)
+        while left:
+            left = left[pipe.write(left) :]
 
 
 def _receive(pipe: FileIO) -> bytearray | None:
