@@ -5,6 +5,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,9 +16,10 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from . import folding, inference
+from . import folding, inference, propagation
 from .errors import InvalidModelError
 from .inference import Dimension, Shape
+from .propagation import Propagated
 from .rule import Left, Unconvertible
 from .skeleton import Skeleton
 
@@ -73,10 +75,10 @@ def form_of(node: NodeProto) -> Form:
 
     Large models have the same form thousands of times.
     """
-    inputs, outputs = list(node.input), list(node.output)
+    inputs, outputs = node.input[:], node.output[:]
     first = inputs[0] if inputs and (inputs[0] == "" or inputs[0] in inputs[1:]) else len(inputs) > 0
     absent = tuple([name != "" for name in outputs]) if "" in outputs else len(outputs)
-    return node.op_type, first, *inputs[1:], absent, *[attribute.SerializeToString() for attribute in node.attribute]
+    return node.op_type, first, *inputs[1:], absent, *[attribute.SerializeToString() for attribute in node.attribute[:]]
 
 
 def label_of(node: NodeProto) -> str:
@@ -134,6 +136,10 @@ def all_graphs(model: onnx.ModelProto) -> list[GraphLike]:
 
 MOST_SEARCHED_NAMES = 32
 """New names that are searched for in the serialized model, before all names are listed: that takes as long as 200 searches."""
+
+
+INFERRED_AS_A_WHOLE_UP_TO = 20_000
+"""Nodes."""
 
 
 class Model:
@@ -229,6 +235,16 @@ class Model:
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
         return inference.infer_model(self.original) if self._like is None else self._like.inferred
+
+    @cached_property
+    def propagated(self) -> Propagated | None:
+        """What is known of all values of a model so large that inference is too slow, and so plain that it is not needed."""
+        if self._like is not None:
+            return self._like.propagated
+        is_flat = len(self.survey.graphs) == 1 and not any(map(may_hold_graphs, self.survey.operators))
+        if not is_flat or len(self.survey.main_labels) <= INFERRED_AS_A_WHOLE_UP_TO:
+            return None
+        return propagation.propagate(self.original_proto.graph, self.main.opset, self.ir_version)
 
     @cached_property
     def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:
@@ -536,11 +552,15 @@ class Scope:
         return types
 
     @cached_property
-    def _inferred_values(self) -> dict[str, onnx.ValueInfoProto]:
+    def _inferred_types(self) -> dict[str, TypeProto]:
+        if self is self.model.main and (propagated := self.model.propagated) is not None:
+            self._known_shapes.update(propagated.shapes)
+            return propagated.types
         graph = self._inferred_graph
         if graph is None:
             return {}
-        return {value.name: value for values in (graph.value_info, graph.output, graph.input) for value in values}
+        values = itertools.chain(graph.value_info, graph.output, graph.input)
+        return {value.name: value.type for value in values if value.HasField("type")}
 
     @property
     def is_original(self) -> bool:
@@ -580,9 +600,9 @@ class Scope:
         return inference.infer_subgraph(self.model.original_proto, graph, types, self.opset)
 
     def _inferred_type(self, name: str) -> TypeProto | None:
-        value = self._inferred_values.get(name)
-        if value is not None and value.HasField("type"):
-            return value.type
+        known = self._inferred_types.get(name)
+        if known is not None:
+            return known
         if name in self._made:
             return self._made_type(name)
         return _tensor_type(self.initializers[name]) if name in self.initializers else None
@@ -679,7 +699,7 @@ class Scope:
         known = self._known_shapes.get(name)
         if known is None:
             known = self._find_shape(name)
-            if known is not None and _is_known(known):
+            if inference.is_known(known):
                 self._known_shapes[name] = known
         return known
 
@@ -690,7 +710,7 @@ class Scope:
             shape = None if declared is None else inference.shape_of(declared)
             if (worked_out := scope._worked_out.get(name)) is not None:
                 shape = _merge(shape, inference.shape_of(worked_out))
-            if shape is not None and _is_known(shape):
+            if inference.is_known(shape):
                 return shape
             known = scope._inferred_type(name)
             if known is not None:
@@ -706,7 +726,7 @@ class Scope:
         Dear, so only for what would be refused otherwise.
         """
         shape = self.shape(name)
-        if shape is not None and _is_known(shape):
+        if inference.is_known(shape):
             return shape
         kind = self._type_worked_out(self.resolve(name), _MAX_LOOK_BACK)
         return shape if kind is None else _merge(shape, inference.shape_of(kind))
@@ -714,7 +734,7 @@ class Scope:
     def _type_worked_out(self, name: str, steps: int) -> TypeProto | None:
         known, scope = self.type(name), self.find(name)
         shape = None if known is None else inference.shape_of(known)
-        if scope is None or steps == 0 or (shape is not None and _is_known(shape)):
+        if scope is None or steps == 0 or inference.is_known(shape):
             return known
         if name not in scope._worked_out:
             scope._worked_out[name] = known
@@ -781,11 +801,6 @@ class Scope:
         for name in node.output:
             if self.producers.get(name) is node:
                 del self.producers[name]
-
-
-def _is_known(shape: Shape) -> bool:
-    """Whether every dimension is a number."""
-    return all(isinstance(dim, int) for dim in shape)
 
 
 def _tensor_type(tensor: TensorProto) -> TypeProto:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import onnx
 from onnx import TypeProto, shape_inference
@@ -124,6 +125,11 @@ def shape_of(proto: TypeProto) -> Shape | None:
     """The dimensions of a tensor type: a number, a symbol of the model's author, or None; None where the rank is unknown."""
     tensor = proto.tensor_type  # an empty one where it is no tensor
     return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
+
+
+def is_known(shape: Shape | None) -> TypeGuard[Shape]:
+    """Whether the rank is known and every dimension is a number."""
+    return shape is not None and all(isinstance(dim, int) for dim in shape)
 
 
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
