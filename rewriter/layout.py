@@ -22,7 +22,7 @@ from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
 _SPLIT_FROM = 1024  # bytes, as in onnx.save_model
-_PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
+PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
 _ALIGNMENT = 64  # bytes, of smaller payloads
 
 
@@ -121,9 +121,9 @@ class _Planner:
         if isinstance(payload, Payload) and payload in self._places:
             return self._places[payload]
         length = payload.length
-        gap = -self._data_length % (_PAGE if length >= _PAGE else _ALIGNMENT)
+        gap = -self._data_length % (PAGE if length >= PAGE else _ALIGNMENT)
         offset = self._data_length + gap
-        self._layout.data += [bytes(gap), payload]
+        self._layout.data += [bytes(gap), payload] if gap else [payload]
         self._data_length = offset + length
         if isinstance(payload, Payload):
             self._places[payload] = offset

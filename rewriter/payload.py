@@ -229,6 +229,10 @@ class Payload:
         """Bytes `start` to `stop` of it."""
         return Payload(self.file, self.offset + start, stop - start, self.field)
 
+    def follows(self, other: Payload) -> bool:
+        """Whether it begins where `other` ends."""
+        return self.file == other.file and self.offset == other.offset + other.length
+
 
 def is_external(tensor: TensorProto) -> bool:
     """Whether the payload is elsewhere: cut, or external data."""

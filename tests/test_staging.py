@@ -443,6 +443,37 @@ def test_a_kernel_that_copies_a_little_at_a_time(tmp_path, monkeypatch):
     assert content(tmp_path)["out.onnx"] == content(tmp_path)["model.onnx"]
 
 
+@pytest.fixture
+def kernel_copies(monkeypatch) -> list[tuple[int, int]]:
+    """Offset and length of each range that the kernel was asked to copy."""
+    copies: list[tuple[int, int]] = []
+
+    def note(source: int, target: int, count: int, offset: int) -> int:
+        copies.append((offset, count))
+        return os.write(target, os.pread(source, count, offset))
+
+    monkeypatch.setattr(os, "copy_file_range", note, raising=False)
+    return copies
+
+
+def test_tensors_that_follow_each_other_are_copied_at_once(tmp_path, kernel_copies):
+    source = save(tmp_path / "model.onnx", runnable(), "w.bin")
+    (tmp_path / "other").mkdir()
+    convert(source, tmp_path / "other" / "out.onnx", "copy")
+    assert kernel_copies == [(0, (tmp_path / "w.bin").stat().st_size)]
+    np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "other" / "out.onnx")), expected())
+
+
+def test_data_that_moves_within_the_page_is_not_for_the_kernel(tmp_path, kernel_copies):
+    source = save(tmp_path / "model.onnx", runnable())
+    skeleton = read(source)
+    skeleton.proto.producer_name += "longer"
+    with stage(skeleton, tmp_path / "out.onnx") as staged:
+        staged.commit()
+    assert kernel_copies == []
+    np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "out.onnx")), expected())
+
+
 # In place of the input, and of older results
 
 
