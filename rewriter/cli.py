@@ -366,9 +366,10 @@ def _write_reports(
 ) -> None:
     if not paths:
         return
-    from .document import dump, make_document, write
+    from .document import dump, make_document, without_unprintable, write
     from .page import make_page
 
+    report = report and without_unprintable(report)
     status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
     what = (source, output, report, failure, status)
     for path in paths:

@@ -11,7 +11,7 @@ from itertools import chain
 from onnx import AttributeProto, NodeProto
 
 from .engine import Rewrite
-from .graph import GRAPH_HOLDERS, Model, Scope, all_graphs, defined_names
+from .graph import GRAPH_HOLDERS, Model, Scope, all_graphs, defined_names, shown_name
 
 MAX_PLACES = 40
 """Nodes that are listed by name for each distinct rewrite."""
@@ -59,7 +59,7 @@ def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
             rewrite = found[key]
             rewrite.count += 1
             if len(rewrite.places) < MAX_PLACES:
-                rewrite.places += [(node.op_type, _label(node), graph.scope.where) for node in before]
+                rewrite.places += [(node.op_type, shown_name(node), graph.scope.where) for node in before]
     return _worth_showing(found.values())
 
 
@@ -96,10 +96,6 @@ class _Graph:
 
 def _renamed(before: list[NodeProto], scope: Scope) -> dict[str, str]:
     return {scope.resolve(name): name for node in before for name in node.output if name in scope.model.aliases}
-
-
-def _label(node: NodeProto) -> str:
-    return node.name or next(filter(None, node.output), "")
 
 
 def _connected(rewrites: list[Rewrite], graph: _Graph, made: set[str]) -> Iterator[tuple[list[NodeProto], list[NodeProto]]]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import onnx
 from onnx import GraphProto, NodeProto, printer
 
 from .errors import Blocker, SplitRewriteError, UnconvertibleError
+from .graph import has_text_names, shown_name
 
 if TYPE_CHECKING:
     from .compare import Comparison
@@ -120,10 +121,16 @@ def _rewrites(report: Report) -> Iterable[Document]:
         yield {
             "where": rewrite.scope.where,
             "op_type": before.op_type,
-            "node": before.name or next(filter(None, before.output), ""),
+            "node": shown_name(before),
             "before": node_text(before),
             "after": [node_text(node) for node in rewrite.nodes],
         }
+
+
+def without_unprintable(report: Report) -> Report:
+    """`report` without the rewrites of nodes with names that are not valid UTF-8: no text form, page or JSON has them."""
+    printable = [r for r in report.rewrites if all(map(has_text_names, (original_node(r), *r.nodes)))]
+    return replace(report, rewrites=printable)
 
 
 def original_node(rewrite: Rewrite) -> NodeProto:

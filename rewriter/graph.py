@@ -87,6 +87,19 @@ def label_of(node: NodeProto) -> str:
     return f"{domain}::{node.op_type}" if domain else node.op_type
 
 
+def shown_name(node: NodeProto) -> str:
+    """What messages call `node`: its name, or its first output where it has none; what is not valid UTF-8 as escapes."""
+    name = node.name or next(filter(None, node.output[:]), "")
+    return name if isinstance(name, str) else bytes(name).decode(errors="backslashreplace")
+
+
+def has_text_names(node: NodeProto) -> bool:
+    """Whether the names in `node` and in its subgraphs are all valid UTF-8; protobuf hands out others as bytes."""
+    names = (node.name, *node.input, *node.output)
+    inner = (each for _, graph in subgraphs(node) for each in graph.node)
+    return all(isinstance(name, str) for name in names) and all(map(has_text_names, inner))
+
+
 def labels_of(graph: GraphLike) -> list[str]:
     """That of each node."""
     return [label_of(node) for node in graph.node]
@@ -302,7 +315,7 @@ class Scope:
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
         """A scope for each subgraph of `node`, number `index` in the original node list (None: a rule made it)."""
         outer = "" if self.parent is None and isinstance(self.graph, GraphProto) else f"{self.where} > "
-        label = node.name or next(filter(None, node.output), "")
+        label = shown_name(node)
         for which, (attribute, graph) in enumerate(subgraphs(node)):
             where = f"{outer}{node.op_type} '{label}' {attribute}"
             child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which))
@@ -907,7 +920,7 @@ class Node:
     @property
     def name(self) -> str:
         """The name, or the first output's where the node has none."""
-        return self.proto.name or next(filter(None, self.proto.output), "")
+        return shown_name(self.proto)
 
     @property
     def inputs(self) -> list[str]:
@@ -1176,10 +1189,17 @@ class Node:
         return self._make(op_type, inputs, what, outputs, attributes, self.added_before, opset)[0]
 
     def before_many(
-        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, *, what: str = "", **attributes: Any
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str] | int,
+        *,
+        what: str = "",
+        opset: int | None = None,
+        **attributes: Any,
     ) -> list[str]:
         """As `before`, and returns all outputs."""
-        return self._make(op_type, inputs, what, outputs, attributes, self.added_before)
+        return self._make(op_type, inputs, what, outputs, attributes, self.added_before, opset)
 
     def after(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from onnx import NodeProto, defs
 
-from .graph import GraphLike
+from .graph import GraphLike, shown_name
 from .transitions import OpSchema, newest_opset, schema_at
 
 
@@ -33,9 +33,9 @@ def describe(graphs: list[GraphLike], declared: int) -> str:
     if not strangers:
         return ""
     node, complaint = strangers[0]
-    name = node.name or next(filter(None, node.output), "")
+    title = f"{node.op_type} '{shown_name(node)}'"
     more = f" (and {len(strangers) - 1} more nodes)" if len(strangers) > 1 else ""
-    return f"{node.op_type} '{name}'{more}: {complaint}, though the model says opset {declared}{_advice(fitting, declared)}"
+    return f"{title}{more}: {complaint}, though the model says opset {declared}{_advice(fitting, declared)}"
 
 
 def _advice(fitting: set[int], declared: int) -> str:

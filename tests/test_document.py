@@ -54,6 +54,24 @@ def test_a_conversion(save, tmp_path: Path) -> None:
     assert [output["name"] for output in document["comparison"]["outputs"]] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("report", ["report.json", "report.html"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[strange] a, b = Split <num_outputs = 2> (x)",
+        "a, strange = Split <num_outputs = 2> (x)\n b = Relu (strange)",
+        "a = Relu (x)\n b = If (c) <then_branch = t () => (float[2] p) { p, strange = Split <num_outputs = 2> (x) }, else_branch = e () => (float[2] q) { q, strange = Split <num_outputs = 2> (x) }>",
+    ],
+    ids=["of-a-node", "of-a-value", "in-a-branch"],
+)
+def test_names_that_are_not_utf8_are_no_obstacle(save, tmp_path: Path, text: str, report: str) -> None:
+    body = f"g (float[4] x, bool c) => (float[a] a, float[b] b) {{ {text}\n s, e = Split <num_outputs = 2> (x) }}"
+    source = Path(save(body))
+    source.write_bytes(source.read_bytes().replace(b"strange", b"str\xff\xfege"))
+    assert cli.run(["-q", "-t", "13", "--report", str(tmp_path / report), str(source), str(tmp_path / "out.onnx")]) == 0
+    assert "s, e = Split" in (tmp_path / report).read_text()
+
+
 def test_a_refusal_lists_its_blockers(save, tmp_path: Path) -> None:
     status, document = report_of(["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")], tmp_path)
     assert (status, document["exit_status"], document["outcome"]) == (1, 1, "not convertible")
