@@ -69,6 +69,10 @@ def value_to_sparse(proto: ModelProto) -> None:
     proto.graph.node[0].attribute[0].CopyFrom(helper.make_attribute("sparse_value", sparse))
 
 
+def body_gives_nothing(proto: ModelProto) -> None:
+    del proto.graph.node[1].attribute[0].g.output[:]
+
+
 class Refusal(NamedTuple):
     text: str
     opset: int
@@ -387,9 +391,21 @@ REFUSED: dict[str, Refusal] = {
         "g (float[2, 3] x, float[3, 4] z, float[3] c) => (float[2, 4] y) {y = Gemm(x, z, c)}",
         7, 6, "C of shape (3,) does not broadcast to (2, 4)",
     ),
+    "index-out-of-range": Refusal(
+        "g (float[4] x, float[1] u) => (float[4] y) <int64[1] i = {9}> {y = Scatter(x, i, u)}",
+        9, 8, "the indices 'i' are out of range",
+    ),
     "attribute-that-is-no-text": Refusal(
         'g () => (string y) {y = Constant<value_string = "a">()}',
         12, 11, "attribute value_string is b'\\xff', which is not UTF-8", change=text_to_bytes,
+    ),
+    "directions-of-nothing": Refusal(
+        "g (float[1] x, float[2, 1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}",
+        9, 7, "scan_input_directions has 2 entries for 1 values",
+    ),
+    "map-to-nothing": Refusal(
+        "g (float[1] x) => (seq(float[1]) y) {s = SequenceConstruct(x) y = SequenceMap<body = b (float[1] v) => (float[1] w) {w = Relu(v)}>(s)}",
+        18, 16, "onnx cannot write SequenceMap as a function: Expected 1 or more outputs.", change=body_gives_nothing,
     ),
     "half-a-copy": Refusal(
         '<ir_version: 4, opset_import: ["" : 5]> g (float[2, 3] x) => (float[A, B] y) <float t = {1.5}, float a = {1}> {y = Tile(x, t, a)}',
