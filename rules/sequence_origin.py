@@ -44,8 +44,9 @@ def elements(node: Node, index: int = 0) -> list[str]:
         return []
     if made_by is None or made_by.op_type != "SequenceConstruct":
         raise Left(f"the elements of '{node.input(index)}' are not known: {_source(node, index, made_by)}")
-    names = [made_by.scope.resolve(name) for name in made_by.inputs]
-    require_same_values(node, made_by.scope, names)
+    home = made_by.scope
+    names = [home.resolve(name) for name in made_by.inputs]
+    require_same_values(node, home, names)
     return names
 
 
@@ -60,9 +61,10 @@ def _source(node: Node, index: int, made_by: Node | None) -> str:
 
 def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
     """Raises Left where one of `names` of `home`, the scope of `node` or an outer one, means another value at `node`."""
-    for name in names:
-        if node.scope is not home and node.scope.find(name) is not home.find(name):
-            raise Left(f"'{name}' is another value inside {node.scope.where}")
+    scope = node.scope
+    for name in names if scope is not home else ():
+        if scope.find(name) is not home.find(name):
+            raise Left(f"'{name}' is another value inside {scope.where}")
 
 
 def run_time_parts(node: Node, index: int = 0) -> Parts | None:

@@ -25,6 +25,9 @@ from .sequence_origin import (
 )
 from .split import known_sizes
 
+MOST_ELEMENTS = 4096
+"""Of a sequence that grows or shrinks by one: a chain of 10,000 inserts would hold 50 million names, in 1.3 GB."""
+
 
 @simplify("SequenceAt", opset=13)
 def pick_element(node: Node) -> None:
@@ -102,6 +105,7 @@ def insert_element(node: Node) -> None:
     names = elements(node)
     position = _position(node, 2, len(names))
     require_position(node, position, -len(names), len(names), len(names))
+    _require_few(names)
     at = position if position >= 0 else position + len(names)
     node.become("SequenceConstruct", [*names[:at], node.input(1), *names[at:]])
 
@@ -112,6 +116,7 @@ def erase_element(node: Node) -> None:
     names = elements(node)
     position = _position(node, 1, len(names) - 1)
     require_position(node, position, -len(names), len(names) - 1, len(names))
+    _require_few(names)
     erased = names.pop(position)
     if names:
         node.become("SequenceConstruct", names)
@@ -120,6 +125,11 @@ def erase_element(node: Node) -> None:
     if elem_type is None:
         raise Left(f"it leaves no element, and the type of '{erased}' is unknown")
     node.become("SequenceEmpty", [], dtype=elem_type)
+
+
+def _require_few(names: list[str]) -> None:
+    if len(names) >= MOST_ELEMENTS:
+        raise Left(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would name them all again")
 
 
 def _position(node: Node, index: int, default: int) -> int:

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from split_rewrite.rewriter import convert_version, simplify
 from split_rewrite.rewriter.graph import all_graphs
+from split_rewrite.rules import sequences
 
 
 def operators(proto: onnx.ModelProto) -> list[str]:
@@ -323,3 +324,28 @@ def test_sequence_map_over_nothing() -> None:
         s = SequenceEmpty() y = SequenceMap(s)<body = b (float[p] e) => (float[p] o) {o = Neg(e)}> n = SequenceLength(y)
     }"""
     assert operators(simplify(helpers.model(text, 17)).model) == ["Constant"]
+
+
+def test_a_chain_of_inserts_is_dissolved_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequences, "MOST_ELEMENTS", 10)
+    for length, expected in ((10, ["Concat"]), (11, ["ConcatFromSequence", "SequenceConstruct", "SequenceInsert"])):
+        inserts = "\n".join(f"s{i + 1} = SequenceInsert (s{i}, x)" for i in range(length))
+        text = f"g (float[2] x) => (float[n] y) {{ s0 = SequenceEmpty ()\n {inserts}\n y = ConcatFromSequence <axis = 0> (s{length}) }}"
+        assert operators(simplify(helpers.model(text, 17)).model) == expected
+
+
+@pytest.mark.parametrize(
+    ("chain", "result"),
+    [
+        ("b = SequenceInsert (a, z)\n c = SequenceInsert (b, x)", "b"),
+        ("b = SequenceInsert (a, z)\n i = Identity (b)\n c = SequenceInsert (b, x)", "i"),
+        ("b = SequenceInsert (a, z)\n i = Identity (b)\n c = SequenceInsert (i, x)", "i"),
+        ("b = SequenceInsert (a, z)\n c = SequenceErase (b)", "b"),
+    ],
+    ids=["read-twice", "read-by-identity-too", "read-through-identity", "erased"],
+)
+def test_a_sequence_that_something_else_reads_keeps_its_elements(chain: str, result: str) -> None:
+    text = f"g (float[2] x, float[2] z) => (float[n] y, float[m] w) {{ a = SequenceConstruct (x, z)\n {chain}\n y = ConcatFromSequence <axis = 0> ({result})\n w = ConcatFromSequence <axis = 0> (c) }}"
+    x, z = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
+    proto = helpers.model(text, 17)
+    assert sequence_operators(helpers.assert_same(proto, 17, {"x": x, "z": z})) == set()
