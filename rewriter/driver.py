@@ -15,7 +15,7 @@ import onnx
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import check, isolate, versions
 from .engine import MECHANISMS, Engine, Outcome, Selection
-from .errors import Blocker, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
 from .graph import DEFAULT_DOMAINS, Model, Survey, default_opset
 from .reach import find_reach
 from .report import Report
@@ -159,7 +159,11 @@ def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], options: Options) 
     def dry_run(opset: int | None) -> Outcome:
         if opset not in outcomes:
             copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
-            outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
+            outcome = outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
+            if outcome.cautions and not outcome.blockers:
+                if opset is not None:
+                    versions.stamp(copy.proto, opset)
+                outcome.blockers = job.check_result(copy, outcome)
         return outcomes[opset]
 
     outcomes: dict[int | None, Outcome] = {}
@@ -195,9 +199,9 @@ def _convert(skeleton: Skeleton, options: Options) -> _Conversion:
     report.operators_after = job.stamp()
     report.ir_version = skeleton.proto.ir_version
     skeleton.seal()
-    result = skeleton.checkable()
-    if result != job.model.original:
-        check.check_result(result, job.model.original)
+    blockers = job.check_result(skeleton, outcome)
+    if blockers:
+        raise UnconvertibleError(blockers)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
     return _Conversion(report, skeleton, original, job.model.aliases)
 
@@ -237,6 +241,22 @@ class _Job:
         if self.source is not None and self.target is not None:
             _stamp(self._proto, survey, self.source, self.target, self._options.ir_version)
         return survey.operators
+
+    def check_result(self, skeleton: Skeleton, outcome: Outcome) -> list[Blocker]:
+        """Raises as `check.check_result`, except where there were cautions: returns them then.
+
+        They say that the target means something else, as a smaller output; then the model declares what was meant before.
+        """
+        result = skeleton.checkable()
+        if result == self.model.original:
+            return []
+        try:
+            check.check_result(result, self.model.original)
+        except CheckError:
+            if not outcome.cautions:
+                raise
+            return [remark.as_blocker("shapes that the model declares contradict it: correct them") for remark in outcome.cautions]
+        return []
 
     def report(self, outcome: Outcome) -> Report:
         return Report(
@@ -288,8 +308,8 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
 
 def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
     """What is in the way: with `strict`, cautions are."""
-    cautions = [remark for remark in outcome.remarks if strict and remark.kind == "caution"]
-    return outcome.blockers or [remark.as_blocker() for remark in cautions]
+    cautions = outcome.cautions if strict else []
+    return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in cautions]
 
 
 def _stamp(proto: onnx.ModelProto, survey: Survey, source: int, target: int, ir_version: int | None) -> None:

@@ -34,9 +34,9 @@ class Remark(NamedTuple):
     def __str__(self) -> str:
         return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
 
-    def as_blocker(self) -> Blocker:
-        """What --strict makes of a caution."""
-        return Blocker(self.op_type, self.node, self.where, "", self.message, "without --strict this is a warning")
+    def as_blocker(self, hint: str) -> Blocker:
+        """A caution that stops the conversion; `hint` says why it does."""
+        return Blocker(self.op_type, self.node, self.where, "", self.message, hint)
 
 
 class Change(NamedTuple):
@@ -71,6 +71,10 @@ class Outcome:
     """What the changes add up to, a node of the original at a time."""
     inexact: set[str] = field(default_factory=set)
     """Rules among those that made changes whose result may differ in the last bits."""
+
+    @property
+    def cautions(self) -> list[Remark]:
+        return [remark for remark in self.remarks if remark.kind == "caution"]
 
 
 class Selection(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import assert_same, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import UnconvertibleError, check_convertible, convert_version
 
 
 def pool(op, attributes, opset, shape="[1,2,7,6]"):
@@ -213,3 +213,30 @@ def test_unpooled(geometry, sizes, result, target):
     expected.reshape(-1)[places.reshape(-1)] = x.reshape(-1)
     got = run(convert_version(model(unpooled(geometry, sizes), 9), target).model, {"x": x, "i": places})[0]
     np.testing.assert_array_equal(got, expected, strict=True)
+
+
+SMALLER = "LpPool <ceil_mode = 1, kernel_shape = [1, 2], strides = [2, 2]> (x)"
+DECLARED = {
+    "as-the-output": f"(float[1,1,6,4] x, int64 n) => (float[1,1,4,2] y) {{ y = {SMALLER} }}",
+    "by-what-collects-it": f"""(float[1,1,6,4] x, int64 n) => (float[s,1,1,4,2] y) {{
+        y = Loop (n, "") <body = b (int64 i, bool k) => (bool c, float[] v) {{ v = {SMALLER}\n c = Identity (k) }}> }}""",
+}
+
+
+@pytest.mark.parametrize("text", DECLARED.values(), ids=DECLARED)
+def test_an_output_that_gets_smaller_than_the_model_declares_is_refused(text: str) -> None:
+    proto = model(f"g {text}", 21)
+    reason = "the last window sees padding only, and is dropped since opset 22"
+    assert reason in refusal(proto, 22)
+    with pytest.raises(UnconvertibleError) as refused:
+        convert_version(proto, 22)
+    report = check_convertible(proto, 22)
+    assert report.blockers == list(refused.value.blockers)
+    assert report.reach is not None and report.reach.highest == 21
+
+
+def test_an_output_of_any_length_may_get_smaller() -> None:
+    proto = model(f"g (float[1,1,6,4] x) => (float[a,b,c,d] y) {{ y = {SMALLER} }}", 21)
+    report = convert_version(proto, 22).report
+    assert ["the last window sees padding only" in remark.message for remark in report.remarks] == [True]
+    assert check_convertible(proto, 22).blockers == []
