@@ -148,8 +148,9 @@ def _check_values(graphs: list[GraphLike]) -> None:
                 raise InvalidModelError(f"the input is not a valid model: the shape of '{tensor.name}' is {list(tensor.dims)}")
         types = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
         types += [(value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.output)]
+        fed = {value.name for value in graph.input if value.type.HasField("tensor_type")} if graph is graphs[0] else ()
         for name, elem_type in types:
-            if elem_type not in known:
+            if elem_type not in known or (elem_type == TensorProto.UNDEFINED and name in fed):
                 raise InvalidModelError(f"the input is not a valid model: '{name}' is of an unknown element type, {elem_type}")
 
 

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .parameters import one_number
 
 _INPUTS = {"min": 1, "max": 2}
 
@@ -33,7 +34,7 @@ def bounds_to_inputs(node: Node) -> None:
 def order_bounds(node: Node) -> None:
     """min > max gives max everywhere; it is undefined before, so a constant min comes down to max."""
     low, high = (node.constant(index) for index in _INPUTS.values())
-    if low is not None and high is not None and (low > high).all():
+    if low is not None and high is not None and one_number(low) > one_number(high):
         node.set_input(_INPUTS["min"], node.input(_INPUTS["max"]))
 
 
@@ -63,7 +64,7 @@ def bounds_to_attributes(node: Node) -> None:
         return
     for name, value in (("min", low), ("max", high)):
         if node.has_input(_INPUTS[name]) or kind != TensorProto.FLOAT:
-            node.set_attr(name, float(value.reshape(())))
+            node.set_attr(name, float(one_number(value)))
     for index in reversed(_INPUTS.values()):
         node.drop_input(index)
 

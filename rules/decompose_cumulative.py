@@ -15,6 +15,7 @@ from ..rewriter.rule import decompose
 from .any_axis import along_any
 from .axes import from_the_front
 from .indices import int64
+from .parameters import one_number
 
 _STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
 WRITTEN_OUT = 16
@@ -28,7 +29,7 @@ def one_after_the_other(node: Node) -> None:
     if given is None and rank > 1:
         along_any(node, 1, range(rank))
         return
-    (axis,) = from_the_front([0 if given is None else int(given.reshape(()))], rank)
+    (axis,) = from_the_front([0 if given is None else int(one_number(given))], rank)
     dimension = node.dimension(axis)
     if 0 in (node.shape() or ()):
         node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty

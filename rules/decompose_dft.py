@@ -12,6 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .axes import from_the_front
 from .indices import int64, length
+from .parameters import one_number
 
 MAX_LENGTH = 2048
 """The matrix has 4 * length² elements: 64 MB of float at this length."""
@@ -25,7 +26,7 @@ def multiply_by_roots_of_unity(node: Node) -> None:
     size, parts = node.need_dimension(axis), node.need_dimension(-1)
     onesided, inverse = bool(node.attr("onesided", 0)), bool(node.attr("inverse", 0))
     default = 2 * (size - 1) if onesided and inverse else size
-    count = int(node.const_input(1, "the length").reshape(())) if node.has_input(1) else default
+    count = int(one_number(node.const_input(1, "the length"))) if node.has_input(1) else default
     if max(size, count) > MAX_LENGTH:
         raise Unconvertible(f"the matrix of a DFT of length {max(size, count)} would be larger than {MAX_LENGTH}² elements")
     if onesided and parts != 1 + inverse:

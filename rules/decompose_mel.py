@@ -10,6 +10,7 @@ from onnx import TensorProto, numpy_helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
+from .parameters import one_number
 
 MAX_ELEMENTS = 1 << 22
 """Of a matrix that is written into the model: 16 MB of float."""
@@ -21,7 +22,7 @@ _MARGIN = 1e-4
 def constant_triangles(node: Node) -> None:
     """Each column is a triangle over the bins between three edges that are evenly spaced on the mel scale."""
     names = ("number of mel bins", "DFT length", "sample rate", "lower edge", "upper edge")
-    columns, length, rate, lower, upper = (float(node.const_input(i, f"the {name}").reshape(())) for i, name in enumerate(names))
+    columns, length, rate, lower, upper = (float(one_number(node.const_input(i, f"the {name}"))) for i, name in enumerate(names))
     kind = node.attr("output_datatype", TensorProto.FLOAT)
     rows, columns = int(length) // 2 + 1, int(columns)
     if rows * columns > MAX_ELEMENTS:

@@ -12,6 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import decompose
 from .axes import from_the_front
 from .indices import int64
+from .parameters import one_number
 
 
 @decompose("OneHot", opset=8)
@@ -33,7 +34,7 @@ def _depth(node: Node, axis: int) -> int:
     declared = shape[axis] if shape is not None and axis < len(shape) else None
     if node.constant(1) is None and isinstance(declared, int):
         return declared
-    return int(node.const_input(1, "the depth").reshape(()))
+    return int(one_number(node.const_input(1, "the depth")))
 
 
 @decompose("Compress", opset=8)

@@ -14,6 +14,7 @@ from ..rewriter.rule import Unconvertible, decompose
 from .counting import count_to
 from .decompose_comparison import FLOATING
 from .indices import int64, length
+from .parameters import one_number
 
 
 @decompose("Expand", opset=7)
@@ -44,7 +45,7 @@ def expand_the_value(node: Node) -> None:
     """The value, expanded to the shape."""
     tensor = node.attr("value")
     value = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
-    node.become("Expand", [node.add_constant(value.reshape(()), value.dtype, "value"), node.input(0)])
+    node.become("Expand", [node.add_constant(one_number(value), value.dtype, "value"), node.input(0)])
 
 
 @decompose("Range", opset=10)

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import count_up, int64, length
+from .parameters import one_number
 
 _SIGNAL, _STEP, _WINDOW, _LENGTH = range(4)
 
@@ -79,7 +80,7 @@ def _frame_length(node: Node) -> int | None:
     """None where it is only known at run time."""
     given = node.constant(_LENGTH)
     if given is not None:
-        return int(given.reshape(()))
+        return int(one_number(given))
     known = node.dimension(0, _WINDOW) if node.has_input(_WINDOW) else None
     return known if isinstance(known, int) else None
 
@@ -96,7 +97,7 @@ def _starts(node: Node, size: int) -> str:
     """The first sample of each frame that fits the signal whole; a vector."""
     samples, step = node.dimension(1, _SIGNAL), node.constant(_STEP)
     if isinstance(samples, int) and step is not None:
-        return int64(node, list(range(0, samples - size + 1, int(step.reshape(())))), "starts")
+        return int64(node, list(range(0, samples - size + 1, int(one_number(step)))), "starts")
     limit = node.before("Sub", [length(node, node.input(_SIGNAL), 1), int64(node, [size - 1], "rest")], what="limit")
     return count_up(node, int64(node, [0], "zero"), limit, _stride(node))
 

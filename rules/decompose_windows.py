@@ -14,6 +14,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import decompose
 from .decompose_comparison import typed
 from .indices import count_up, int64
+from .parameters import one_number
 
 _COEFFICIENTS = {"HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0), "BlackmanWindow": (0.42, 0.5, 0.08)}
 _FLOAT = TensorProto.FLOAT
@@ -47,6 +48,6 @@ def _size(node: Node) -> str:
     """The size as a vector of one int64."""
     known = node.constant(0)
     if known is not None:
-        return int64(node, [int(known.reshape(()))], "size")
+        return int64(node, [int(one_number(known))], "size")
     size = node.before("Cast", [node.input(0)], what="size", to=TensorProto.INT64)
     return node.before("Reshape", [size, int64(node, [1], "vector")], what="size")

@@ -13,6 +13,7 @@ from ..rewriter.rule import downgrade, upgrade
 from .any_axis import along_any
 from .axes import from_the_front
 from .indices import int64
+from .parameters import one_number
 
 _LENGTH, _AXIS = 1, 2
 
@@ -41,11 +42,11 @@ def _possible_axes(node: Node) -> list[int]:
         return [-2]
     given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
     if given is not None:
-        return [int(given.reshape(()))]
+        return [int(one_number(given))]
     axes = list(range(len(before) - 1)) if before else []  # the last one has the complex parts
     if node.has_input(_LENGTH) or node.attr("onesided", 0):
         axes = [axis for axis in axes if before and after and _fits(node, axis, before, after)]
-    return axes or [int(node.const_input(_AXIS, "the axis").reshape(()))]
+    return axes or [int(one_number(node.const_input(_AXIS, "the axis")))]
 
 
 def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
@@ -58,5 +59,5 @@ def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
         return others
     inverse, onesided = node.attr("inverse", 0), node.attr("onesided", 0)
     default = 2 * (size - 1) if inverse and onesided else size
-    length = default if count is None else int(count.reshape(()))
+    length = default if count is None else int(one_number(count))
     return after[axis] == (length // 2 + 1 if onesided and not inverse else length)

@@ -11,6 +11,7 @@ from onnx import TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from .parameters import one_number
 
 _RATIO, _TRAINING = 1, 2
 _MASK = 1
@@ -63,7 +64,7 @@ def ratio_to_attribute(node: Node) -> None:
         node.drop_input(index)
     node.pop_attr("seed")
     if ratio is not None:
-        node.set_attr("ratio", float(ratio.reshape(())))
+        node.set_attr("ratio", float(one_number(ratio)))
     is_read, output = _has_read_mask(node), node.output(_MASK)
     if node.has_output(_MASK):
         node.drop_output(_MASK)

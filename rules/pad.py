@@ -15,7 +15,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
 from .indices import choose, count_up, double, int64, length, wrapped
-from .parameters import axes_of, known_ints, say_computed, to_attribute, to_input
+from .parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
 
 _PADS, _VALUE, _AXES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
@@ -72,7 +72,7 @@ def pads_to_attribute(node: Node) -> None:
     node.drop_input(_VALUE)
     to_attribute(node, _PADS, "pads", "pads")
     if given:
-        node.set_attr("value", float(value.reshape(())))
+        node.set_attr("value", float(one_number(value)))
 
 
 @downgrade("Pad", 2)
@@ -222,7 +222,7 @@ def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
         if len(known) == len(sizes) and np.prod(known, dtype=object) <= _MAX_FILL:
             block = np.full(known, value.reshape(-1)[0], value.dtype)
             return node.add_constant(block, block.dtype, "padding")
-    name = node.input(_VALUE) if value is None else node.add_constant(value.reshape(()), value.dtype, "value")
+    name = node.input(_VALUE) if value is None else node.add_constant(one_number(value), value.dtype, "value")
     rank = node.need_rank()
     others = int64(node, [int(index != axis) for index in range(rank)], "others")
     here = int64(node, [int(index == axis) for index in range(rank)], "here")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..rewriter.graph import Node
+from ..rewriter.rule import Unconvertible
 
 MAKE_CONSTANT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
 """The hint for an operand that is computed at run time and should not be."""
@@ -21,6 +22,13 @@ def known_input(node: Node, index: int) -> np.ndarray | None:
     if value is None and 0 in (node.shape(index) or ()):
         return np.zeros([dim if isinstance(dim, int) else 0 for dim in node.shape(index) or ()], np.int64)
     return value
+
+
+def one_number(constant: np.ndarray) -> np.ndarray:
+    """A constant that has to have one element, as a scalar. Raises Unconvertible where it has more, or none."""
+    if constant.size != 1:
+        raise Unconvertible(f"a constant of shape {list(constant.shape)} stands where one number has to be", "correct the model")
+    return constant.reshape(())
 
 
 def known_ints(node: Node, attribute: str, index: int) -> list[int] | None:

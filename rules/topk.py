@@ -13,7 +13,7 @@ from ..rewriter.rule import downgrade, upgrade
 from .axes import add_rank
 from .decompose_comparison import WIDE_INTEGERS, halves
 from .indices import int64, length
-from .parameters import MAKE_CONSTANT
+from .parameters import MAKE_CONSTANT, one_number
 
 _WIDER = {
     TensorProto.FLOAT: (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16),
@@ -81,7 +81,7 @@ def k_to_attribute(node: Node) -> None:
     value = node.constant(1)
     k, data = node.input(1), node.input(0)
     if value is not None:
-        node.become("TopK", [data], axis=node.attr("axis"), k=int(value.reshape(())))
+        node.become("TopK", [data], axis=node.attr("axis"), k=int(one_number(value)))
         return
     node.explain(f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)

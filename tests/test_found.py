@@ -52,6 +52,16 @@ REFUSED = {
         9,
         "axis=7 is out of range for rank 1",
     ),
+    "two-numbers-of-largest-elements": (
+        "g (float[N] x, int64[R] s) => (float[A] y, int64[B] i) <int64[2] k = {1, 2}> {r = Reshape(x, s)\n y, i = TopK(r, k)}",
+        9,
+        "a constant of shape [2] stands where one number has to be",
+    ),
+    "bounds-that-are-vectors": (
+        "g (float[8] x) => (float[8] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> {y = Clip(x, a, b)}",
+        12,
+        "a constant of shape [2] stands where one number has to be",
+    ),
     "directions-of-nothing": (
         "g (float[1] x, float[2,1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], "
         "body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}",

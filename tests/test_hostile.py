@@ -184,6 +184,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "dims-that-overflow-to-nothing": (with_initializer(TensorProto(name="w", dims=[2**32, 2**32], data_type=1, raw_data=b"")), "w"),
     "dims-that-are-negative": (with_initializer(TensorProto(name="w", dims=[-1], data_type=1, raw_data=b"1234")), "w"),
     "a-billion-elements-without-data": (with_initializer(TensorProto(name="w", dims=[BIG], data_type=1, raw_data=b"1234")), "w"),
+    "an-input-of-an-undefined-type": (changed(RELU, lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", 0)), "'x' is of an unknown element type, 0"),
     "a-tensor-of-an-unknown-type": (with_initializer(TensorProto(name="w", dims=[1], data_type=999, raw_data=b"1234")), "unknown element type, 999"),
     "a-tensor-without-a-type": (with_initializer(TensorProto(name="w", dims=[1], raw_data=b"1234")), "data_type"),
     "sizes-that-overflow": (

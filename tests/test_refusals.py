@@ -391,6 +391,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[2, 3] x, float[3, 4] z, float[3] c) => (float[2, 4] y) {y = Gemm(x, z, c)}",
         7, 6, "C of shape (3,) does not broadcast to (2, 4)",
     ),
+    "two-axes-for-one": Refusal(
+        "g (float[2, 3] x) => (float[A, B] y) <int64[2] a = {0, 1}> {y = CumSum(x, a)}",
+        11, 10, "a constant of shape [2] stands where one number has to be",
+    ),
     "index-out-of-range": Refusal(
         "g (float[4] x, float[1] u) => (float[4] y) <int64[1] i = {9}> {y = Scatter(x, i, u)}",
         9, 8, "the indices 'i' are out of range",
