@@ -170,8 +170,11 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError, UnicodeDecodeError):
-        for node in (node for graph in graphs for node in graph.node):
-            _require_text(node.op_type, node.domain, node.name, *node.input, *node.output)
+        for graph in graphs:
+            if isinstance(graph, onnx.FunctionProto):
+                _require_text(*graph.input, *graph.output)
+            for node in graph.node:
+                _require_text(node.op_type, node.domain, node.name, *node.input, *node.output)
         raise
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-from . import check, isolate, versions
+from . import check, inference, isolate, versions
 from .engine import MECHANISMS, Engine, Outcome, Selection
 from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
 from .graph import DEFAULT_DOMAINS, Model, Survey, default_opset
@@ -314,6 +314,10 @@ def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
 
 def _stamp(proto: onnx.ModelProto, survey: Survey, source: int, target: int, ir_version: int | None) -> None:
     versions.stamp(proto, target)
+    if source < target < 6:
+        for graph in survey.graphs:
+            if isinstance(graph, onnx.GraphProto):
+                inference.state_cast_types(graph)
     try:
         proto.ir_version = versions.chosen_ir_version(proto, survey.graphs, source, target, ir_version)
     except ValueError as error:

@@ -61,28 +61,32 @@ def infer_node(
 
 
 def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
-    """The types of outputs that can only have one: int64 for Shape, bool for Less, what Cast's text says. Shapes are unknown."""
+    """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
     except onnx.defs.SchemaError:
         return {}
     found: dict[str, TypeProto] = {}
     for name, parameter in zip(node.output, schema.outputs, strict=False):
-        types = _named_types(node) or parameter.types
-        if name and len(types) == 1 and (number := elem_type_number(next(iter(types)))):
+        if name and len(parameter.types) == 1 and (number := _tensor_of(next(iter(parameter.types)))):
             found[name] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))
     return found
 
 
-def _named_types(node: onnx.NodeProto) -> list[str]:
-    """Before opset 6, Cast says its type as text, which onnx's inference does not read."""
-    if node.op_type != "Cast":
-        return []
-    texts = [attribute.s for attribute in node.attribute if attribute.type == onnx.AttributeProto.STRING and attribute.name == "to"]
-    return [f"tensor({text.decode(errors='replace').lower()})" for text in texts]
+def state_cast_types(graph: onnx.GraphProto) -> None:
+    """State what the Casts of `graph` give, a graph in the form of an opset below 6, whose Casts say it as text.
+
+    Inference does not read that, and what asks for the type of its input, as Split from 2 on, does not pass the check.
+    """
+    stated = {value.name for values in (graph.value_info, graph.output) for value in values}
+    for node in graph.node:
+        text = next((attribute.s for attribute in node.attribute if node.op_type == "Cast" and attribute.name == "to"), b"")
+        number = _tensor_of(f"tensor({text.decode(errors='replace').lower()})")
+        if number and node.output[0] not in stated:
+            graph.value_info.add(name=node.output[0], type=onnx.helper.make_tensor_type_proto(number, None))
 
 
-def elem_type_number(text: str) -> int:
+def _tensor_of(text: str) -> int:
     """The TensorProto.DataType of "tensor(int64)"; 0 for what is no tensor."""
     name = text[7:-1].upper() if text.startswith("tensor(") else ""
     return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0

@@ -6,10 +6,9 @@ https://onnx.ai/onnx/operators/onnx__Split.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import GraphProto, TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.graph import Node
-from ..rewriter.inference import elem_type_number
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import add_rank
 
@@ -67,7 +66,6 @@ def sizes_from_float_input(node: Node) -> None:
     """The float input of opset 1 becomes the attribute (an int64 input where it is only known at run time)."""
     if not node.has_attr("axis"):
         _infer_missing_axis(node)
-    _state_type_of_data(node)
     if not node.has_input(1):
         return
     sizes = node.constant(1)
@@ -79,21 +77,6 @@ def sizes_from_float_input(node: Node) -> None:
         raise Unconvertible(f"the split sizes {sizes.tolist()} are no whole numbers")
     node.set_attr("split", [int(size) for size in sizes.reshape(-1)])
     node.drop_input(1)
-
-
-def _state_type_of_data(node: Node) -> None:
-    """Inference of 2 to 5 asks for the type of what a Split cuts, and sees none behind a Cast or Relu: the graph states it."""
-    scope, name = node.scope, node.scope.resolve(node.input(0))
-    home = scope.find(name)
-    if scope.target >= 6 or home is None or home.type(name) is not None:
-        return
-    if not isinstance(home.graph, GraphProto):
-        raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
-    number = elem_type_number(home.type_string(name) or "")
-    if not number:
-        raise Unconvertible(f"the type of '{name}' is unknown", "declare it in value_info")
-    if all(value.name != name for value in home.graph.value_info):
-        home.graph.value_info.add(name=name, type=helper.make_tensor_type_proto(number, None))
 
 
 def _infer_missing_axis(node: Node) -> None:

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from helpers import model, refusal, run
 from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.graph import all_graphs
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,22 @@ def test_round_mode_says_nothing_of_other_types() -> None:
     np.testing.assert_array_equal(
         run(result, {"x": np.array([0.1, 2], np.float32)})[0], np.array([0.1, 2], np.float32).astype(np.float64)
     )
+
+
+@pytest.mark.parametrize("target", [2, 5, 6, 13])
+@pytest.mark.parametrize(
+    "body",
+    [
+        'c = Cast <to = "FLOAT"> (x)\n a, b = Split <axis = 0> (c)\n e, f = Split <axis = 0> (c)\n y = Add (b, f)',
+        'c = Cast <to = "FLOAT"> (x)\n d = Relu (c)\n a, b = Split <axis = 0> (d)\n y = Neg (b)',
+        'c = Cast <to = "FLOAT"> (x)\n d = Pad <paddings = [0, 1]> (c)\n y = Relu (d)',
+        'c = Cast <to = "FLOAT"> (x)\n d = Split <axis = 0> (c)\n y = Relu (d)',
+        'd = Relu (x)\n y = If (k) <then_branch = t () => (float[2] p) { c = Cast <to = "FLOAT"> (d)\n p, q = Split <axis = 0> (c) }, '
+        "else_branch = e () => (float[2] r) { s, r = Split <axis = 0> (d) }>",
+    ],
+    ids=["split", "split-of-relu", "pad", "split-that-goes", "in-a-branch"],
+)
+def test_from_opset_1_the_type_is_stated_that_inference_does_not_read(body: str, target: int) -> None:
+    result = convert_version(model(f"g (float[4] x, bool k) => (float[N] y) {{ {body} }}", 1, 3), target).model
+    stated = [value.name for graph in all_graphs(result) for value in graph.value_info]
+    assert stated == (["c"] if target < 6 else [])

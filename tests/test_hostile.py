@@ -221,6 +221,14 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         replaced("g (float[N] x) => (float[A] a, float[B] b) {tttt = Relu(x)\n a, b = Split<num_outputs = 2>(tttt)}", b"tttt", b"\xff\xfe\xfd\xfc"),
         "UTF-8",
     ),
+    "function-output-that-is-not-utf-8": (
+        replaced(
+            '<ir_version: 8, opset_import: ["" : 18, "f" : 1]> g (float[N] x) => (float[A] y) {u, y = f.f(x)}\n'
+            '<domain: "f", opset_import: ["" : 18]> f (x) => (oooo, y) {y, z = Split<num_outputs = 2>(x)}',
+            b"oooo", b"\xff\xfe\xfd\xfc",
+        ),
+        "UTF-8",
+    ),
     "operator-that-is-not-utf-8": (replaced(RELU, b"Relu", b"\xff\xfe\xfd\xfc"), "UTF-8"),
     "an-input-without-a-name": (changed(RELU, lambda m: setattr(m.graph.input[0], "name", "")), "name"),
     "an-initializer-without-a-name": (with_initializer(TensorProto(dims=[1], data_type=1, raw_data=b"1234")), "name"),

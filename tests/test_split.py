@@ -291,24 +291,3 @@ def test_an_impossible_split_in_a_branch_that_may_never_run_is_no_error_of_the_m
     x = np.arange(5, dtype=np.float32)
     helpers.assert_same(source, 21, {"c": np.array(False), "x": x})
     assert "Split 'never' (If 'y' then_branch) 18→17: a dimension of 5 cannot make 4 parts" in helpers.refusal(source, 17)
-
-
-@pytest.mark.parametrize("target", [2, 5, 6, 13])
-@pytest.mark.parametrize(
-    ("body", "untyped"),
-    [
-        ('c = Cast <to = "FLOAT"> (x)\n a, b = Split <axis = 0> (c)\n e, f = Split <axis = 0> (c)\n y = Add (b, f)', "c"),
-        ('c = Cast <to = "FLOAT"> (x)\n d = Relu (c)\n a, b = Split <axis = 0> (d)\n y = Neg (b)', "d"),
-        ("d = Relu (x)\n a, y = Split <axis = 0> (d)", "d"),
-        (
-            'c = Cast <to = "FLOAT"> (x)\n y = If (k) <then_branch = t () => (float[2] p) { p, q = Split <axis = 0> (c) }, '
-            "else_branch = e () => (float[2] r) { s, r = Split <axis = 0> (c) }>",
-            "c",
-        ),
-    ],
-    ids=["behind-a-cast", "behind-a-relu-behind-a-cast", "behind-a-relu", "in-a-branch"],
-)
-def test_from_opset_1_the_type_is_stated_that_inference_does_not_find(body: str, untyped: str, target: int) -> None:
-    proto = helpers.model(f"g (float[4] x, bool k) => (float[2] y) {{ {body} }}", 1, 3)
-    stated = [value.name for value in convert_version(proto, target).model.graph.value_info]
-    assert stated == ([untyped] if target < 6 else [])
