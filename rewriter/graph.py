@@ -1155,9 +1155,13 @@ class Node:
         return self.within.model.fresh_name(f"{first}_{what}")
 
     def add_constant(self, value: Any, dtype: Any, what: str) -> str:
-        """A constant tensor of `dtype` (anything numpy takes); returns its name."""
+        """A constant tensor of `dtype` (anything numpy takes); returns its name. Raises Unconvertible where `dtype` is too small."""
         first = next(filter(None, self.proto.output), self.proto.op_type)
-        return self._constant_name(self.within.add_constant(np.array(value, dtype), f"{first}_{what}"))
+        try:
+            array = np.array(value, dtype)
+        except OverflowError:
+            raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model") from None
+        return self._constant_name(self.within.add_constant(array, f"{first}_{what}"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""

@@ -331,6 +331,6 @@ def tensor_of(array: np.ndarray, dtype: str, name: str, raw: bool = True) -> Ten
     if dtype == "string" or (not raw and dtype in ("float", "double", "int64", "int32", "bool", "int8", "uint8")):
         values = [text.encode() for text in array.reshape(-1)] if dtype == "string" else array.reshape(-1).tolist()
         return helper.make_tensor(name, elem_type(dtype), array.shape, values)
-    if dtype in ("int4", "uint4", "int2", "uint2", "float4e2m1"):
+    if dtype in ("int4", "uint4", "int2", "uint2", "float4e2m1", "float6e2m3", "float6e3m2"):
         return helper.make_tensor(name, elem_type(dtype), array.shape, array.astype(np.float32).reshape(-1))
     return TensorProto(name=name, data_type=elem_type(dtype), dims=array.shape, raw_data=array.tobytes())
