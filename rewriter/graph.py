@@ -1155,7 +1155,7 @@ class Node:
         return self.within.model.fresh_name(f"{first}_{what}")
 
     def add_constant(self, value: Any, dtype: Any, what: str) -> str:
-        """A constant tensor of `dtype` (anything numpy takes); returns its name. Raises Unconvertible where `dtype` is too small."""
+        """A constant tensor of `dtype` (anything numpy takes); returns its name. Raises Unconvertible beyond `dtype`."""
         first = next(filter(None, self.proto.output), self.proto.op_type)
         try:
             array = np.array(value, dtype)

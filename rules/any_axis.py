@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 from ..rewriter.graph import Node
 from .indices import int64, wrapped
+from .tables import arange
 
 
 def along_any(node: Node, index: int, axes: Sequence[int]) -> None:
@@ -27,7 +28,7 @@ def along_any(node: Node, index: int, axes: Sequence[int]) -> None:
     given = node.before("Cast", [node.input(index)], what="axis", to=TensorProto.INT64)
     given = node.before("Reshape", [given, int64(node, [], "scalar")], what="axis")
     places = np.zeros(rank, np.int64)
-    places[list(axes)] = np.arange(len(axes))
+    places[list(axes)] = arange(len(axes))
     place = wrapped(node, given, TensorProto.INT64, int64(node, rank, "rank"))
     place = node.before("Gather", [int64(node, places.tolist(), "places"), place], what="place", axis=0)
     stacked = node.before("Concat", results, what="stacked", axis=0)

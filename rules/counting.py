@@ -13,6 +13,7 @@ from onnx import NodeProto, TensorProto, helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64
+from .tables import arange
 
 _MAX_SORTED = 1 << 22
 """Elements that NonZero may look at: twice as many are exact as float32, and their places are a constant in the model."""
@@ -35,13 +36,13 @@ def sort_the_places(node: Node) -> None:
     found = node.before("Cast", [flat], what="found", to=TensorProto.BOOL)
     found = node.before("Cast", [found], what="found", to=TensorProto.FLOAT)
     first = node.before("Mul", [found, node.add_constant([size + 1], np.float32, "more")], what="first")
-    order = node.before("Sub", [first, node.add_constant(np.arange(size), np.float32, "places")], what="order")
+    order = node.before("Sub", [first, node.add_constant(arange(size), np.float32, "places")], what="order")
     _, places = node.before_many("TopK", [order], 2, what="places", k=size, axis=0)
     total = node.before("ReduceSum", [found], what="total", axes=[0], keepdims=0)
     count = node.before("Cast", [total], what="count", to=TensorProto.INT64)
     number, given = node.fresh_name("number"), node.fresh_name("given")
     kept = _stack(node, count, number, helper.make_node("Gather", [places, number], [given], name=given, axis=0))
-    coordinates = np.array(np.unravel_index(np.arange(size), shape))
+    coordinates = np.array(np.unravel_index(arange(size), shape))
     node.become("Gather", [node.add_constant(coordinates, np.int64, "coordinates"), kept], axis=1)
 
 

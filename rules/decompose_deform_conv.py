@@ -11,6 +11,7 @@ from onnx import helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64
+from .tables import index_grid
 
 
 @decompose("DeformConv", opset=18, exact=False)
@@ -50,7 +51,7 @@ def _grid(node: Node, offsets: tuple[int, ...], batch: int, kernel: tuple[int, .
     size = np.array(node.need_shape()[2:], dtype)
     strides, pads = node.attr("strides", [1, 1]), node.attr("pads", [0] * 4)
     dilations = node.attr("dilations", [1, 1])
-    ky, kx, oy, ox = np.indices((*kernel, *out))
+    ky, kx, oy, ox = index_grid((*kernel, *out))
     base = np.stack([oy * strides[0] - pads[0] + ky * dilations[0], ox * strides[1] - pads[1] + kx * dilations[1]])
     base = base.reshape(2, kernel[0] * kernel[1], *out).swapaxes(0, 1).astype(dtype)
     form = int64(node, [batch, kernel[0] * kernel[1], 2, *out], "offsets")

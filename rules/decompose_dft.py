@@ -13,6 +13,7 @@ from ..rewriter.rule import Unconvertible, decompose
 from .axes import from_the_front
 from .indices import int64, length
 from .parameters import one_number
+from .tables import arange
 
 MAX_LENGTH = 2048
 """The matrix has 4 * length² elements: 64 MB of float at this length."""
@@ -52,7 +53,7 @@ def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) ->
     """(size * parts, frequencies * 2): a row for each part of each sample; samples beyond `count` have no weight."""
     frequencies = count // 2 + 1 if onesided else count
     used = min(size, count)
-    angle = 2 * np.pi * np.outer(np.arange(used), np.arange(frequencies)) / count
+    angle = 2 * np.pi * np.outer(arange(used), arange(frequencies)) / count
     sign, scale = (1, 1 / count) if inverse else (-1, 1)
     cos, sin = np.cos(angle) * scale, sign * np.sin(angle) * scale
     matrix = np.zeros((size, parts, frequencies, 2))
@@ -67,8 +68,8 @@ def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) ->
 def _real_inverse(size: int, count: int) -> np.ndarray:
     """(size * 2, count): the real signal whose one-sided transform has `size` frequencies; the others are their conjugates."""
     used = min(size, count // 2 + 1)
-    angle = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / count
-    once = (np.arange(used) == 0) | (2 * np.arange(used) == count)
+    angle = 2 * np.pi * np.outer(arange(used), arange(count)) / count
+    once = (arange(used) == 0) | (2 * arange(used) == count)
     weight = np.where(once, 1, 2)[:, None] / count
     matrix = np.zeros((size, 2, count))
     matrix[:used, 0], matrix[:used, 1] = weight * np.cos(angle), -weight * np.sin(angle)

@@ -14,6 +14,7 @@ from onnx import TensorProto
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64, length
+from .tables import arange
 
 _WHOLE = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
 _FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
@@ -69,7 +70,7 @@ def _diagonal(node: Node, operand: _Operand) -> _Operand:
             lengths = [length(node, moved, axis) for axis in range(len(rest))]
             form = node.before("Concat", [*lengths, int64(node, [size * size], "square")], what="form", axis=0)
             flat = node.before("Reshape", [moved, form], what="flat")
-            places = int64(node, [place * (size + 1) for place in range(size)], "diagonal")
+            places = int64(node, (arange(size) * (size + 1)).tolist(), "diagonal")
             name = node.before("Gather", [flat, places], what="diagonal", axis=len(rest))
             letters = "".join(letters[axis] for axis in rest) + letter
     return name, letters

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64, length
+from .tables import arange
 
 _CUBIC = -0.75
 _TAPS = {"nearest": (0,), "linear": (0, 1), "bilinear": (0, 1), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}
@@ -201,7 +202,7 @@ class _Sampler:
         for tap, size in zip(chosen[1:], self.sizes[1:], strict=True):
             index = self._op("Add", [self._op("Mul", [index, int64(node, size, "size")]), tap.index], "index")
         if self.batch > 1:
-            starts = (np.arange(self.batch) * prod(self.sizes)).reshape(-1, 1)
+            starts = (arange(self.batch) * prod(self.sizes)).reshape(-1, 1)
             index = self._op("Add", [index, node.add_constant(starts, np.int64, "starts")], "index")
         pixel = self._op("Gather", [pixels, index], "pixel", axis=0)
         if not chosen[0].inside:

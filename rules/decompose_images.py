@@ -15,6 +15,7 @@ from ..rewriter.rule import Unconvertible, decompose
 from .col2im_places import places_at_run_time
 from .decompose_indexing import MAX_PLACES
 from .indices import int64
+from .tables import arange, index_grid, require_few
 
 
 @decompose("Col2Im", opset=13, exact=False)
@@ -57,7 +58,7 @@ def _places(
     image: list[int], block: list[int], steps: list[int], strides: list[int], dilations: list[int], pads: list[int]
 ) -> np.ndarray:
     """(places in a block, pixels): where in the flattened columns the element is; behind the last one where there is none."""
-    pixels = np.indices(image).reshape(len(image), -1)
+    pixels = index_grid(image).reshape(len(image), -1)
     columns = prod(steps)
     rows = []
     for number, offset in enumerate(np.ndindex(*block)):
@@ -77,6 +78,7 @@ def transform_a_constant_grid(node: Node) -> None:
     sizes = _sizes(node)
     if node.attr("align_corners", 0) and 1 in sizes:
         raise Unconvertible("the position of a single pixel is not defined for align_corners=1")
+    require_few(prod(sizes))
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     grid = np.stack(np.meshgrid(*(_positions(size, bool(node.attr("align_corners", 0))) for size in sizes), indexing="ij"))
     homogeneous = np.concatenate([grid[::-1].reshape(len(sizes), -1), np.ones((1, prod(sizes)))])
@@ -98,4 +100,4 @@ def _sizes(node: Node) -> list[int]:
 
 
 def _positions(size: int, align_corners: bool) -> np.ndarray:
-    return np.linspace(-1, 1, size) if align_corners else (2 * np.arange(size) + 1) / size - 1
+    return np.linspace(-1, 1, size) if align_corners else (2 * arange(size) + 1) / size - 1

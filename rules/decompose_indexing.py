@@ -16,6 +16,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .axes import from_the_front, require_axis
 from .indices import count_up, int64, length, wrapped
+from .tables import arange, index_grid
 
 MAX_PLACES = 1 << 22
 """Elements whose places are written into the model as a constant: 32 MB of int64."""
@@ -49,7 +50,7 @@ def _own_places(node: Node, index: int) -> str:
     shape = node.scope.shape_worked_out(name) or ()
     known = [dim for dim in shape if isinstance(dim, int)]
     if len(known) == rank and prod(known) <= MAX_PLACES:
-        return node.add_constant(np.arange(prod(known)).reshape(known), np.int64, "places")
+        return node.add_constant(arange(prod(known)).reshape(known), np.int64, "places")
     return _places_at_run_time(node, name, name, range(rank))
 
 
@@ -95,7 +96,7 @@ def _rest(node: Node, indices: str, axis: int, rank: int) -> str:
     known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
     if all(len(dims) == rank for dims in known):
         strides = [prod(known[0][d + 1 :]) for d in range(rank)]
-        grid = np.indices(known[1])
+        grid = index_grid(known[1])
         return _places(node, sum(grid[d] * strides[d] for d in range(rank) if d != axis) + np.zeros(known[1]), "places")
     return _places_at_run_time(node, data, indices, [d for d in range(rank) if d != axis])
 
@@ -161,7 +162,7 @@ def scatter_rows(node: Node) -> None:
         raise Unconvertible(f"the places of {inner} elements would have to be written into the model as a constant")
     rows = node.before("Reshape", [_row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
     starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
-    places = node.before("Add", [starts, int64(node, list(range(inner)), "in_row")], what="places")
+    places = node.before("Add", [starts, int64(node, arange(inner).tolist(), "in_row")], what="places")
     flat = [_flat(node, name) for name in (data, places, node.input(2))]
     scattered = node.before("Scatter", flat, what="scattered", axis=0)
     node.become("Reshape", [scattered, node.before("Shape", [data], what="shape")])
@@ -182,12 +183,12 @@ def gather_updated(node: Node) -> None:
 
 
 def _updated(node: Node, shape: tuple[int, ...], indices: np.ndarray) -> str:
-    places, axis = np.arange(prod(shape)).reshape(shape), node.attr("axis", 0)
+    places, axis = arange(prod(shape)).reshape(shape), node.attr("axis", 0)
     if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
         raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
-    grid = list(np.indices(indices.shape))
+    grid = list(index_grid(indices.shape))
     grid[axis] = indices
-    places[tuple(grid)] = prod(shape) + np.arange(indices.size).reshape(indices.shape)
+    places[tuple(grid)] = prod(shape) + arange(indices.size).reshape(indices.shape)
     return _places(node, places, "places")
 
 
@@ -201,17 +202,17 @@ def _updated_at_run_time(node: Node, shape: tuple[int, ...], updates: tuple[int,
     indices = _from_the_front(node, 1, int64(node, shape[axis], "length"))
     along = node.before("Mul", [indices, int64(node, prod(shape[axis + 1 :]), "stride")], what="along")
     targets = node.before("Add", [along, _rest(node, node.input(1), axis, len(shape))], what="targets")
-    there = node.add_constant(np.arange(size).reshape(-1, 1), np.int64, "places")
+    there = node.add_constant(arange(size).reshape(-1, 1), np.int64, "places")
     is_there = node.before("Equal", [_flat(node, targets), there], what="is_there")
     is_there = node.before("Cast", [is_there], what="is_there", to=TensorProto.FLOAT)
-    numbered = node.before("Mul", [is_there, node.add_constant(np.arange(1, count + 1), np.float32, "numbers")], what="numbered")
+    numbered = node.before("Mul", [is_there, node.add_constant(arange(1, count + 1), np.float32, "numbers")], what="numbered")
     last = node.before("ReduceMax", [numbered], what="last", axes=[1], keepdims=0)
     number = node.before("Cast", [last], what="number", to=TensorProto.INT64)
     is_updated = node.before("Cast", [last], what="is_updated", to=TensorProto.BOOL)
     is_updated = node.before("Cast", [is_updated], what="is_updated", to=TensorProto.INT64)
-    way = node.before("Add", [number, int64(node, (size - 1 - np.arange(size)).tolist(), "way")], what="way")
+    way = node.before("Add", [number, int64(node, (size - 1 - arange(size)).tolist(), "way")], what="way")
     moved = node.before("Mul", [way, is_updated], what="moved")
-    places = node.before("Add", [moved, int64(node, list(range(size)), "own")], what="places")
+    places = node.before("Add", [moved, int64(node, arange(size).tolist(), "own")], what="places")
     return node.before("Reshape", [places, int64(node, list(shape), "shape")], what="places")
 
 
@@ -221,8 +222,8 @@ def gather_mirrored(node: Node) -> None:
     shape = node.need_shape()
     batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    grid = np.indices(shape)
-    time = int64(node, list(range(shape[time_axis])), "time")
+    grid = index_grid(shape)
+    time = int64(node, arange(shape[time_axis]).tolist(), "time")
     lengths = node.before("Cast", [node.input(1)], what="lengths", to=TensorProto.INT64)
     lengths = node.before("Reshape", [lengths, int64(node, [-1, 1], "column")], what="lengths")
     inside = node.before("Less", [time, lengths], what="inside")
@@ -233,5 +234,5 @@ def gather_mirrored(node: Node) -> None:
     cells = _places(node, grid[batch_axis] * shape[time_axis] + grid[time_axis], "cells")
     way = node.before("Gather", [_flat(node, way), cells], what="way", axis=0)
     way = node.before("Mul", [way, int64(node, strides[time_axis], "stride")], what="way")
-    own = _places(node, np.arange(prod(shape)).reshape(shape), "own")
+    own = _places(node, arange(prod(shape)).reshape(shape), "own")
     node.become("Gather", [_flat(node, node.input(0)), node.before("Add", [way, own], what="places")], axis=0)

@@ -11,6 +11,7 @@ from onnx import TensorProto, numpy_helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .parameters import one_number
+from .tables import arange
 
 MAX_ELEMENTS = 1 << 22
 """Of a matrix that is written into the model: 16 MB of float."""
@@ -40,7 +41,7 @@ def constant_triangles(node: Node) -> None:
 def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -> np.ndarray:
     """The bins of the edges. Raises Unconvertible where rounding decides which bin an edge is in."""
     first, last = (2595 * np.log10(1 + hertz / 700) for hertz in (lower, upper))
-    mels = first + np.arange(columns + 2) * (last - first) / (columns + 2)
+    mels = first + arange(columns + 2) * (last - first) / (columns + 2)
     places = (length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate
     at_boundary = np.abs(places - np.round(places)) < _MARGIN
     if lower == 0:
@@ -52,7 +53,7 @@ def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -
 
 def _triangle(rows: int, low: int, middle: int, high: int) -> np.ndarray:
     """Rising to 1 at `middle`, falling to 0 at `high`."""
-    row = np.arange(rows)
+    row = arange(rows)
     rising = (row - low) / max(middle - low, 1)
     falling = (high - row) / max(high - middle, 1)
     values = np.where(row < middle, rising, falling) * ((row >= low) & (row < high))

@@ -13,6 +13,7 @@ from ..rewriter.rule import decompose
 from .axes import from_the_front
 from .indices import int64
 from .parameters import one_number
+from .tables import arange
 
 
 @decompose("OneHot", opset=8)
@@ -23,7 +24,7 @@ def look_up_off_or_on(node: Node) -> None:
     depth = _depth(node, axis)
     indices = node.before("Cast", [node.input(0)], what="indices", to=TensorProto.INT64)
     indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
-    positions = np.arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
+    positions = arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
     hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
     node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
 

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64, length
+from .tables import arange
 
 _ROWS, _COLUMNS = 2, 3
 """The axes of the data, [N, C, H, W]."""
@@ -97,7 +98,7 @@ def _positions(node: Node, regions: str, kind: int, axis: int, is_shifted: bool)
     if not is_shifted:
         extent = node.before("Max", [extent, _number(node, 1, kind)], what="extent")
     size = node.before("Div", [extent, _number(node, bins, kind)], what="bin")
-    number, within = np.repeat(np.arange(bins), samples), np.tile(np.arange(samples) + 0.5, bins)
+    number, within = np.repeat(arange(bins), samples), np.tile(arange(samples) + 0.5, bins)
     shape = (-1, 1) if axis == _ROWS else (1, -1)
     starts, steps = (_number(node, values.reshape(shape).tolist(), kind) for values in (number, within))
     first = node.before("Add", [start, node.before("Mul", [starts, size], what="starts")], what="starts")

@@ -15,6 +15,7 @@ from .counting import count_to
 from .decompose_comparison import FLOATING
 from .indices import int64, length
 from .parameters import one_number
+from .tables import arange, require_few
 
 
 @decompose("Expand", opset=7)
@@ -79,6 +80,7 @@ def _places_of_ones(node: Node, count: str) -> str:
 def constant_eye(node: Node) -> None:
     """A constant, where the shape is known."""
     rows, columns = node.need_shape()
+    require_few(rows * columns)
     elem_type = node.attr("dtype") or node.need_elem_type()
     eye = np.eye(rows, columns, node.attr("k", 0), dtype=helper.tensor_dtype_to_np_dtype(elem_type))
     node.become("Identity", [node.add_constant(eye, eye.dtype, "eye")])
@@ -104,7 +106,7 @@ def _count(node: Node, axis: int) -> str:
     """0, 1, … below the length of the axis."""
     dimension = node.dimension(axis)
     if isinstance(dimension, int):
-        return int64(node, list(range(dimension)), "count")
+        return int64(node, arange(dimension).tolist(), "count")
     rank = node.need_rank()
     limit = node.before("Reshape", [length(node, node.input(0), axis + rank), int64(node, [], "scalar")], what="limit")
     return node.before("Range", [int64(node, 0, "zero"), limit, int64(node, 1, "one")], what="count")

@@ -12,6 +12,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import count_up, int64, length
 from .parameters import one_number
+from .tables import arange
 
 _SIGNAL, _STEP, _WINDOW, _LENGTH = range(4)
 
@@ -30,7 +31,7 @@ def transform_frames(node: Node) -> None:
     if size is None:
         _at_run_time(node, parts, bool(onesided))
         return
-    frames = _frames(node, _starts(node, size), int64(node, list(range(size)), "offsets"))
+    frames = _frames(node, _starts(node, size), int64(node, arange(size).tolist(), "offsets"))
     node.become("DFT", [frames], axis=2, onesided=onesided)
 
 
@@ -96,8 +97,8 @@ def _length_at_run_time(node: Node) -> str:
 def _starts(node: Node, size: int) -> str:
     """The first sample of each frame that fits the signal whole; a vector."""
     samples, step = node.dimension(1, _SIGNAL), node.constant(_STEP)
-    if isinstance(samples, int) and step is not None:
-        return int64(node, list(range(0, samples - size + 1, int(one_number(step)))), "starts")
+    if isinstance(samples, int) and step is not None and one_number(step) > 0:
+        return int64(node, arange(0, samples - size + 1, int(one_number(step))).tolist(), "starts")
     limit = node.before("Sub", [length(node, node.input(_SIGNAL), 1), int64(node, [size - 1], "rest")], what="limit")
     return count_up(node, int64(node, [0], "zero"), limit, _stride(node))
 

@@ -14,6 +14,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import count_up, int64, length
 from .loops import Body, Step, Typed, repeat
+from .tables import arange
 
 _FLOAT = TensorProto.FLOAT
 _MOST_STEPS = 2**31
@@ -95,7 +96,7 @@ def _select(node: Node, lanes: _Lanes, boxes: int, most: str, corners: list[str]
     count = length(node, lanes.live, 0)
     numbers = count_up(node, int64(node, [0], "first"), count, int64(node, [1], "step"))
     numbers = node.before("Reshape", [numbers, int64(node, [-1, 1], "column")], what="lane_numbers")
-    slots, size = int64(node, list(range(boxes)), "slots"), int64(node, boxes, "boxes")
+    slots, size = int64(node, arange(boxes).tolist(), "slots"), int64(node, boxes, "boxes")
     threshold = node.input(3) if node.has_input(3) else _float(node, 0)
     taken = node.before("Cast", [node.before("Less", [numbers, numbers])], what="taken", to=_FLOAT)
     row, vector = int64(node, [1, -1], "row"), int64(node, [], "scalar")

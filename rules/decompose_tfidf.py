@@ -14,6 +14,7 @@ from onnx import TensorProto
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64
+from .tables import arange
 
 _TO_THE_END = np.iinfo(np.int64).max
 
@@ -30,7 +31,7 @@ def count_equal_windows(node: Node) -> None:
     if mode != "TF" and len(set(places.tolist())) < len(places):
         raise Unconvertible(f"mode {mode} of two n-grams with one ngram_index has no meaning")
     matrix = np.zeros((len(places), places.max() + 1), np.float32)
-    matrix[np.arange(len(places)), places] = 1 if mode == "TF" else weights
+    matrix[arange(len(places)), places] = 1 if mode == "TF" else weights
     sizes = np.repeat(list(pool), [len(grams) for grams in pool.values()])
     counted = [size for size in range(node.attr("min_gram_length"), node.attr("max_gram_length") + 1) if size in sizes]
     if not counted:

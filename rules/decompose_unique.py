@@ -13,6 +13,7 @@ from onnx import TensorProto
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .indices import int64
+from .tables import arange
 
 _SORTABLE = (
     *(TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE),
@@ -71,7 +72,7 @@ def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) 
 
 
 def _group(node: Node, columns: list[str], count: int) -> _Groups:
-    everything, order = int64(node, [count], "count"), int64(node, list(range(count)), "order")
+    everything, order = int64(node, [count], "count"), int64(node, arange(count).tolist(), "order")
     for column in reversed(columns):
         moved = node.before("Gather", [column, order], what="moved", axis=0)
         _, places = node.before_many("TopK", [moved, everything], 2, what="sorted", axis=0, largest=0)
@@ -94,7 +95,7 @@ def _starts(node: Node, columns: list[str], order: str, count: int) -> str:
     for column in columns:
         values = node.before("Gather", [column, order], what="in_order", axis=0)
         pair = [
-            node.before("Gather", [values, int64(node, list(range(start, start + count - 1)), "part")], what="part", axis=0)
+            node.before("Gather", [values, int64(node, arange(start, start + count - 1).tolist(), "part")], what="part", axis=0)
             for start in (0, 1)
         ]
         equal = node.before("Equal", pair, what="equal")

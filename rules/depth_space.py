@@ -5,11 +5,10 @@ https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..rewriter.graph import Node
 from ..rewriter.rule import downgrade
 from .indices import int64
+from .tables import arange
 
 
 @downgrade("DepthToSpace", 11)
@@ -17,7 +16,7 @@ def blocks_first(node: Node) -> None:
     """CRD is DCR of channels in another order."""
     if node.pop_attr("mode", "DCR") == "CRD":
         blocks = node.attr("blocksize") ** 2
-        order = np.arange(node.need_dimension(1)).reshape(-1, blocks).T
+        order = arange(node.need_dimension(1)).reshape(-1, blocks).T
         channels = int64(node, order.reshape(-1).tolist(), "channels")
         node.set_input(0, node.before("Gather", [node.input(0), channels], what="blocks_first", axis=1))
 
@@ -27,7 +26,7 @@ def channels_first(node: Node) -> None:
     """CRD is DCR with its channels in another order."""
     if node.pop_attr("mode", "DCR") == "CRD":
         blocks = node.attr("blocksize") ** 2
-        order = np.arange(node.need_dimension(1) * blocks).reshape(blocks, -1).T
+        order = arange(node.need_dimension(1) * blocks).reshape(blocks, -1).T
         channels = int64(node, order.reshape(-1).tolist(), "channels")
         output = node.output(0)
         node.after("Gather", [node.detach_output(0, "blocks_first"), channels], outputs=[output], axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import downgrade
+from .tables import index_grid
 
 
 @downgrade("GatherND", 12)
@@ -18,7 +19,7 @@ def spell_out_batches(node: Node) -> None:
     if batch_dims == 0:
         return
     shape = node.need_shape(1)
-    grid = np.indices(shape[:batch_dims], dtype=np.int64)  # [batch_dims, *batch]
+    grid = index_grid(shape[:batch_dims], dtype=np.int64)  # [batch_dims, *batch]
     positions = np.moveaxis(grid, 0, -1).reshape(*shape[:batch_dims], *[1] * (len(shape) - batch_dims - 1), batch_dims)
     spread = np.broadcast_to(positions, (*shape[:-1], batch_dims))
     batches = node.add_constant(spread, np.int64, "batches")

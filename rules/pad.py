@@ -16,6 +16,7 @@ from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
 from .indices import choose, count_up, double, int64, length, wrapped
 from .parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
+from .tables import arange
 
 _PADS, _VALUE, _AXES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
@@ -121,7 +122,7 @@ def _spell_out_axes(node: Node) -> None:
 def _spread_at_run_time(node: Node, rank: int) -> None:
     axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
     axes = wrapped(node, axes, TensorProto.INT64, int64(node, rank, "rank"))
-    column = node.add_constant(np.arange(rank).reshape(-1, 1), np.int64, "positions")
+    column = node.add_constant(arange(rank).reshape(-1, 1), np.int64, "positions")
     here = node.before("Cast", [node.before("Equal", [column, axes], what="here")], what="here", to=TensorProto.INT64)
     shape = node.add_constant([2, 1, -1], np.int64, "halves_shape")
     halves = node.before("Reshape", [node.input(_PADS), shape], what="halves")
@@ -254,7 +255,7 @@ def _refuse_negative(before: _Amount, after: _Amount, mode: str) -> None:
 
 
 def _positions(before: int, after: int, dimension: int, mode: str) -> list[int]:
-    wanted = np.arange(-before, dimension + after)
+    wanted = arange(-before, dimension + after)
     if mode == "edge":
         return np.clip(wanted, 0, dimension - 1).tolist()
     if mode == "wrap":

@@ -17,6 +17,7 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
 from .conv import is_same_padded, mind_same_padding
 from .indices import int64
+from .tables import arange, require_few
 
 
 class Axis(NamedTuple):
@@ -54,8 +55,9 @@ class Axis(NamedTuple):
     @property
     def positions(self) -> np.ndarray:
         """[windows with data, kernel]: where each window looks, also outside the input."""
-        starts = np.arange(self.windows_with_data)[:, None] * self.stride - self.pad_begin
-        return starts + np.arange(self.kernel) * self.dilation
+        require_few(self.windows_with_data * self.kernel)
+        starts = arange(self.windows_with_data)[:, None] * self.stride - self.pad_begin
+        return starts + arange(self.kernel) * self.dilation
 
     def sees(self, positions: np.ndarray) -> np.ndarray:
         """Which of `positions` are inside the input."""
@@ -286,14 +288,14 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     rows = node.before("Reshape", [rows, int64(node, [-1, prod(kernel)], "rows")], what="rows")
     slot = node.before("ArgMax", [rows], what="slot", axis=1, keepdims=0)
     slot = node.before("Reshape", [slot, int64(node, [images, prod(counts)], "table")], what="slot")
-    start = node.add_constant(np.arange(prod(counts)) * prod(kernel), np.int64, "start")
+    start = node.add_constant(arange(prod(counts)) * prod(kernel), np.int64, "start")
     place = node.before("Add", [slot, start], what="place")
     by_column = bool(node.attr("storage_order", 0))
     strides = [prod(spatial[:d]) if by_column else prod(spatial[d + 1 :]) for d in range(len(spatial))]
     found = reduce(np.add.outer, [_seen(axis) * stride for axis, stride in zip(axes, strides, strict=True)])
     table = found.transpose([*range(0, found.ndim, 2), *range(1, found.ndim, 2)])
     index = node.before("Gather", [node.add_constant(table.reshape(-1), np.int64, "table"), place], what="in_image", axis=0)
-    image = node.add_constant(np.arange(images)[:, None] * prod(spatial), np.int64, "image")
+    image = node.add_constant(arange(images)[:, None] * prod(spatial), np.int64, "image")
     index = node.before("Add", [index, image], what="index")
     result = int64(node, [*shape[:2], *counts], "shape")
     output = node.output(1)
@@ -313,6 +315,7 @@ def scatter_maxima(node: Node) -> None:
     result = [*shape[:2], *spatial]
     if node.has_input(2) and node.const_input(2, "the output shape").tolist() != result:
         raise Unconvertible("an output shape other than by kernel, strides and pads, which runtimes take in different ways")
+    require_few(prod(result))
     zeros = np.zeros(prod(result), helper.tensor_dtype_to_np_dtype(node.need_elem_type()))
     flat = int64(node, [-1], "flat")
     places, maxima = (node.before("Reshape", [name, flat], what="flat") for name in (node.input(1), data))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..rewriter.rule import Unconvertible
+from .tables import arange, require_few
 
 _MAX_TAPS = 256
 """Elements of the input that an element of the result may be made of: each is two nodes."""
@@ -73,6 +74,7 @@ def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
     Raises Unconvertible where that hangs on the rounding of the coordinate.
     """
     if how.coordinates != "tf_crop_and_resize":
+        require_few(axis.resized)
         return np.ones(axis.resized, bool)
     exact, single = (_coordinates(axis, how, np.dtype(dtype)) for dtype in (np.float64, np.float32))
     inside = (exact >= 0) & (exact <= axis.length - 1)
@@ -83,7 +85,7 @@ def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
 
 def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
     """Where each element of the result lies in the input, computed in `dtype`."""
-    x = np.arange(axis.resized, dtype=dtype)
+    x = arange(axis.resized, dtype=dtype)
     scale, half = dtype.type(axis.scale), dtype.type(0.5)
     last = dtype.type(axis.length - 1)
     if how.coordinates == "asymmetric":
@@ -135,7 +137,7 @@ def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
         raise Unconvertible("antialias=1 of an axis that keeps its length, with a scale that is not 1, differs between runtimes")
     shrink = min(axis.scale, 1.0)
     reach = (1 if how.mode == "linear" else 2) / shrink
-    indices = np.ceil(at - reach)[:, None].astype(np.int64) + np.arange(math.floor(2 * reach) + 1)
+    indices = np.ceil(at - reach)[:, None].astype(np.int64) + arange(math.floor(2 * reach) + 1)
     distance = np.abs(indices - at[:, None]) * shrink
     weights = np.maximum(1 - distance, 0) if how.mode == "linear" else _cubic_at(distance, how.cubic_a)
     if how.exclude_outside:

@@ -9,6 +9,7 @@ https://onnx.ai/onnx/operators/onnx__Resize.html
 from __future__ import annotations
 
 import math
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
 from .axes import from_the_front
 from .indices import int64
 from .resampling import Filter, Sampling, Tap, is_inside, taps
+from .tables import require_few
 
 _ROI, _SCALES, _SIZES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
@@ -203,12 +205,14 @@ def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> 
         data = parts[0]
         for part in parts[1:]:
             data = node.before("Add", [data, part], what=f"resized{axis}")
-    mask = np.ones([1] * rank, bool)
-    for axis, sampling in samplings.items():
-        mask = mask & is_inside(sampling, how).reshape([-1 if index == axis else 1 for index in range(rank)])
-    if mask.all():
+    inside = {axis: is_inside(sampling, how) for axis, sampling in samplings.items()}
+    if all(each.all() for each in inside.values()):
         node.become("Identity", [data])
         return
+    require_few(prod(each.size for each in inside.values()))
+    mask = np.ones([1] * rank, bool)
+    for axis, each in inside.items():
+        mask = mask & each.reshape([-1 if index == axis else 1 for index in range(rank)])
     beyond = node.add_constant(node.attr("extrapolation_value", 0.0), weights_dtype, "extrapolated")
     node.become("Where", [node.add_constant(mask, np.bool_, "inside"), data, beyond])
 

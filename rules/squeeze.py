@@ -13,6 +13,7 @@ from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import add_rank, from_the_front
 from .indices import double, int64
 from .parameters import axes_of, say_computed, to_attribute, to_input
+from .tables import arange
 
 
 @upgrade(("Squeeze", "Unsqueeze"), 13)
@@ -65,7 +66,7 @@ def _unsqueeze_at_run_time(node: Node) -> None:
     if rank == count:
         node.become("Reshape", [node.input(0), int64(node, [1] * rank, "shape")])
         return
-    column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
+    column = node.add_constant(arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
     axes = _axes_as_double(node, node.input(1), rank)
     new = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, axes)])
     before = _how_many(node, "Less", [axes, column])
@@ -96,10 +97,10 @@ def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> s
     """
     if count == rank:
         return int64(node, [], "sizes")
-    column = node.add_constant(np.arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
+    column = node.add_constant(arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
     gone = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, _axes_as_double(node, axes, rank))])
     kept = node.before("Sub", [int64(node, [1] * rank, "ones"), gone], what="kept")
-    keys = node.before("Mul", [kept, int64(node, list(range(rank, 0, -1)), "order")], what="keys")
+    keys = node.before("Mul", [kept, int64(node, arange(rank, 0, -1).tolist(), "order")], what="keys")
     keys = node.before("Cast", [keys], what="keys", to=TensorProto.FLOAT)
     _, places = node.before_many("TopK", [keys, int64(node, [rank - count], "k")], 2, what="places", axis=0)
     return node.before("Gather", [shape, places], what="sizes", axis=0)

@@ -391,6 +391,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[2, 3] x, float[3, 4] z, float[3] c) => (float[2, 4] y) {y = Gemm(x, z, c)}",
         7, 6, "C of shape (3,) does not broadcast to (2, 4)",
     ),
+    "stride-beyond-int64": Refusal(
+        "g (float[1099511627776, 1099511627776, 2] x, int64[1, 2] i) => (float[A, B] y) {y = GatherND(x, i)}",
+        11, 10, "it would need the constant 1208925819614629174706176, beyond int64",
+    ),
     "two-axes-for-one": Refusal(
         "g (float[2, 3] x) => (float[A, B] y) <int64[2] a = {0, 1}> {y = CumSum(x, a)}",
         11, 10, "a constant of shape [2] stands where one number has to be",
