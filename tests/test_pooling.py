@@ -218,8 +218,8 @@ def test_unpooled(geometry, sizes, result, target):
 SMALLER = "LpPool <ceil_mode = 1, kernel_shape = [1, 2], strides = [2, 2]> (x)"
 DECLARED = {
     "as-the-output": f"(float[1,1,6,4] x, int64 n) => (float[1,1,4,2] y) {{ y = {SMALLER} }}",
-    "by-what-collects-it": f"""(float[1,1,6,4] x, int64 n) => (float[s,1,1,4,2] y) {{
-        y = Loop (n, "") <body = b (int64 i, bool k) => (bool c, float[] v) {{ v = {SMALLER}\n c = Identity (k) }}> }}""",
+    "by-what-collects-it": f"""(float[1,1,6,4] x, int64 n, bool t) => (float[s,1,1,4,2] y) {{
+        y = Loop (n, t) <body = b (int64 i, bool k) => (bool c, float[] v) {{ v = {SMALLER}\n c = Identity (k) }}> }}""",
 }
 
 
