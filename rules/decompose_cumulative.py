@@ -60,6 +60,7 @@ def _filled(node: Node, like: str, value: int) -> str:
 
 
 def _scan(node: Node, axis: int, rank: int) -> None:
+    """onnxruntime scans nothing that is empty, as the data may turn out to be: a neutral element comes last, and goes after."""
     operator, neutral = _STEPS[node.op_type]
     elem_type, direction = node.need_elem_type(), node.attr("reverse", 0)
     others = [other for other in range(rank) if other != axis]
@@ -67,12 +68,14 @@ def _scan(node: Node, axis: int, rank: int) -> None:
     inner = node.before("Gather", [shape, int64(node, others, "others")], what="inner", axis=0)
     dtype = helper.tensor_dtype_to_np_dtype(elem_type)
     start = node.before("ConstantOfShape", [inner], what="start", value=numpy_helper.from_array(np.array([neutral], dtype)))
+    extra = node.before("Unsqueeze", [start, int64(node, [axis], "axis")], what="extra")
+    data = node.before("Concat", [extra, node.input(0)] if direction else [node.input(0), extra], what="data", axis=axis)
     names = [node.fresh_name(what) for what in ("before", "element", "total", "given")]
     body = _body(names, operator, elem_type, rank - 1, exclusive=bool(node.attr("exclusive", 0)))
-    node.before_many(
+    _, totals = node.before_many(
         "Scan",
-        [start, node.input(0)],
-        [node.fresh_name("last"), node.output(0)],
+        [start, data],
+        2,
         what="scan",
         body=body,
         num_scan_inputs=1,
@@ -81,7 +84,8 @@ def _scan(node: Node, axis: int, rank: int) -> None:
         scan_input_directions=[direction],
         scan_output_directions=[direction],
     )
-    node.remove()
+    first, end = (1, np.iinfo(np.int64).max) if direction else (0, -1)
+    node.become("Slice", [totals, *(int64(node, [value], "bound") for value in (first, end, axis))])
 
 
 def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:

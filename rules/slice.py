@@ -98,9 +98,10 @@ def _gather_each_axis(node: Node) -> None:
 
 
 def _place_among_axes(node: Node, axis: int) -> str:
-    """The place of `axis` in the input axes, or the one behind them."""
+    """The place of `axis` in the input axes, or the one behind them; runtimes take negative ones in opset 10 as well."""
     axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
-    is_it = node.before("Equal", [axes, int64(node, [axis], "axis")], what="is_it")
+    counts = (axis, axis - node.need_rank())
+    is_it = node.before("Or", [node.before("Equal", [axes, int64(node, [count], "axis")]) for count in counts], what="is_it")
     is_it = node.before("Cast", [is_it], what="is_it", to=TensorProto.FLOAT)
     found = node.before("Concat", [is_it, node.add_constant([1], np.float32, "one")], what="found", axis=0)
     return node.before("ArgMax", [found], what="which", axis=0, keepdims=1)

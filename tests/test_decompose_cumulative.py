@@ -77,3 +77,15 @@ def test_products(exclusive, dims):
     if exclusive:
         expected = np.concatenate([np.ones((1, 3), np.float32), expected[:-1]])
     np.testing.assert_array_equal(run(convert_version(model(text, 26), 18).model, {"x": x})[0], expected)
+
+
+@pytest.mark.parametrize("operator, opset", [("CumSum", 14), ("CumProd", 26)])
+@pytest.mark.parametrize("attributes", ["", "<exclusive=1>", "<reverse=1>"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_nothing_at_run_time(operator, opset, attributes, shape):
+    if not known(opset):
+        pytest.skip(f"onnx has no opset {opset}")
+    text = f"g (float[N,M] x) => (float[N,M] y) <int32 a = {{0}}> {{ y = {operator} {attributes} (x, a) }}"
+    result = convert_version(model(text, opset), 10).model
+    (y,) = run(result, {"x": np.zeros(shape, np.float32)})
+    assert y.shape == shape

@@ -150,6 +150,13 @@ def test_computed_axes_get_the_rank(axis: int) -> None:
     assert_same(model(text, opset=13), 10, {"x": X, "a": np.array([axis])})
 
 
+@pytest.mark.parametrize("axis", [-1, 0, 1, -2])
+def test_computed_axes_of_opset_10_may_be_negative(axis: int) -> None:
+    """As onnxruntime takes them, though only opset 11 says so."""
+    text = "g (float[4, 5] x, int64[1] a) => (float[A, B] y) <int64[1] s = {1}, int64[1] e = {3}> { y = Slice (x, s, e, a) }"
+    assert_same(model(text, opset=10), 8, {"x": X, "a": np.array([axis])})
+
+
 @pytest.mark.parametrize("attributes", ["starts = [1], ends = [-1]", "starts = [1, 0], ends = [3, 100], axes = [1, 0]"])
 def test_upward(attributes: str) -> None:
     proto = model(f"g (float[4, 5] x) => (float[A, B] y) {{ y = Slice <{attributes}> (x) }}", opset=9)
