@@ -16,7 +16,7 @@ from .. import rules as _rules  # noqa: F401 - importing the rules registers the
 from . import check, inference, isolate, versions
 from .engine import MECHANISMS, Engine, Outcome, Selection
 from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
-from .graph import DEFAULT_DOMAINS, Model, Survey, default_opset
+from .graph import DEFAULT_DOMAINS, GraphLike, Model, Survey, all_graphs, default_opset
 from .reach import find_reach
 from .report import Report
 from .rule import registry
@@ -161,8 +161,8 @@ def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], options: Options) 
             copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
             outcome = outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
             if outcome.cautions and not outcome.blockers:
-                if opset is not None:
-                    versions.stamp(copy.proto, opset)
+                if job.source is not None and opset is not None:
+                    _stamp(copy.proto, all_graphs(copy.proto), job.source, opset)
                 outcome.blockers = job.check_result(copy, outcome)
         return outcomes[opset]
 
@@ -239,8 +239,15 @@ class _Job:
         """Write the versions into the model; returns how often each operator is in it now."""
         survey = Survey(self._proto, self.model.main.labels)
         if self.source is not None and self.target is not None:
-            _stamp(self._proto, survey, self.source, self.target, self._options.ir_version)
+            _stamp(self._proto, survey.graphs, self.source, self.target)
+            self._stamp_ir_version(survey.graphs, self.source, self.target)
         return survey.operators
+
+    def _stamp_ir_version(self, graphs: Sequence[GraphLike], source: int, target: int) -> None:
+        try:
+            self._proto.ir_version = versions.chosen_ir_version(self._proto, graphs, source, target, self._options.ir_version)
+        except ValueError as error:
+            raise SplitRewriteError(str(error)) from None
 
     def check_result(self, skeleton: Skeleton, outcome: Outcome) -> list[Blocker]:
         """Raises as `check.check_result`, except where there were cautions: returns them then.
@@ -312,16 +319,13 @@ def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
     return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in cautions]
 
 
-def _stamp(proto: onnx.ModelProto, survey: Survey, source: int, target: int, ir_version: int | None) -> None:
+def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
+    """Let `proto`, whose `graphs` are in the form of `target` by now, say so."""
     versions.stamp(proto, target)
-    if source < target < 6:
-        for graph in survey.graphs:
+    if target < 6 and target != source:
+        for graph in graphs:
             if isinstance(graph, onnx.GraphProto):
                 inference.state_cast_types(graph)
-    try:
-        proto.ir_version = versions.chosen_ir_version(proto, survey.graphs, source, target, ir_version)
-    except ValueError as error:
-        raise SplitRewriteError(str(error)) from None
 
 
 def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:

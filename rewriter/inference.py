@@ -80,7 +80,9 @@ def state_cast_types(graph: onnx.GraphProto) -> None:
     """
     stated = {value.name for values in (graph.value_info, graph.output) for value in values}
     for node in graph.node:
-        text = next((attribute.s for attribute in node.attribute if node.op_type == "Cast" and attribute.name == "to"), b"")
+        if node.op_type != "Cast" or node.domain not in ("", "ai.onnx"):
+            continue
+        text = next((attribute.s for attribute in node.attribute if attribute.name == "to"), b"")
         number = _tensor_of(f"tensor({text.decode(errors='replace').lower()})")
         if number and node.output[0] not in stated:
             graph.value_info.add(name=node.output[0], type=onnx.helper.make_tensor_type_proto(number, None))

@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/o
 
 from __future__ import annotations
 
-from onnx import GraphProto, TensorProto, helper
+from onnx import GraphProto, TensorProto
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
@@ -27,16 +27,10 @@ def type_to_number(node: Node) -> None:
 
 @downgrade("Cast", 6)
 def type_to_name(node: Node) -> None:
-    """`to` becomes the name of the type, which shape inference does not read: the graph has to state the type.
-
-    Without it, the checker would find no type for what reads the result. A function cannot state types.
-    """
-    to, graph = node.attr("to"), node.scope.graph
-    node.set_attr("to", TensorProto.DataType.Name(to))
-    if not isinstance(graph, GraphProto):
+    """`to` becomes the name of the type; the graph will state the type, which a function cannot."""
+    if not isinstance(node.scope.graph, GraphProto):
         raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
-    if node.scope.declared_type(node.output(0)) is None:
-        graph.value_info.add(name=node.output(0), type=helper.make_tensor_type_proto(to, None))
+    node.set_attr("to", TensorProto.DataType.Name(node.attr("to")))
 
 
 @downgrade("Cast", 19)

@@ -13,7 +13,6 @@ from onnx import TensorProto, helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .col2im_places import places_at_run_time
-from .decompose_indexing import MAX_PLACES
 from .indices import int64
 from .tables import arange, index_grid, require_few
 
@@ -48,9 +47,8 @@ def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, 
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
     pads = node.attr("pads", [0] * 2 * rank)
     steps = [(image[d] + pads[d] + pads[rank + d] - dilations[d] * (block[d] - 1) - 1) // strides[d] + 1 for d in range(rank)]
+    require_few(prod(block) * prod(image))
     places = _places(image, block, steps, strides, dilations, pads)
-    if places.size > MAX_PLACES:
-        raise Unconvertible(f"the places of {places.size} elements would have to be written into the model as a constant")
     return node.add_constant(places, np.int64, "places"), int64(node, [0, -1, prod(block) * prod(steps)], "form")
 
 

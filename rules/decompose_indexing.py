@@ -16,10 +16,12 @@ from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .axes import from_the_front, require_axis
 from .indices import count_up, int64, length, wrapped
-from .tables import arange, index_grid
+from .tables import arange, index_grid, require_few
 
-MAX_PLACES = 1 << 22
-"""Elements whose places are written into the model as a constant: 32 MB of int64."""
+_MOST_STORED = 1 << 22
+"""Places that are written into the model where they could be computed as it runs: 32 MB of int64."""
+_MOST_COMPARED = 1 << 22
+"""Of a place and an update."""
 
 
 def _flat(node: Node, name: str) -> str:
@@ -27,8 +29,7 @@ def _flat(node: Node, name: str) -> str:
 
 
 def _places(node: Node, array: np.ndarray, what: str) -> str:
-    if array.size > MAX_PLACES:
-        raise Unconvertible(f"the places of {array.size} elements would have to be written into the model as a constant")
+    require_few(array.size)
     return node.add_constant(array, np.int64, what)
 
 
@@ -49,7 +50,7 @@ def _own_places(node: Node, index: int) -> str:
     name, rank = node.input(index), node.need_rank(index)
     shape = node.scope.shape_worked_out(name) or ()
     known = [dim for dim in shape if isinstance(dim, int)]
-    if len(known) == rank and prod(known) <= MAX_PLACES:
+    if len(known) == rank and prod(known) <= _MOST_STORED:
         return node.add_constant(arange(prod(known)).reshape(known), np.int64, "places")
     return _places_at_run_time(node, name, name, range(rank))
 
@@ -158,8 +159,6 @@ def scatter_rows(node: Node) -> None:
     """Scatter along the flattened data, one index for each element of the updates."""
     rank, depth, data = node.need_rank(), _depth(node), node.input(0)
     inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
-    if inner > MAX_PLACES:
-        raise Unconvertible(f"the places of {inner} elements would have to be written into the model as a constant")
     rows = node.before("Reshape", [_row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
     starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
     places = node.before("Add", [starts, int64(node, arange(inner).tolist(), "in_row")], what="places")
@@ -195,7 +194,7 @@ def _updated(node: Node, shape: tuple[int, ...], indices: np.ndarray) -> str:
 def _updated_at_run_time(node: Node, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
     """Every place of the data is compared with the place of every update; the last update that goes there counts."""
     size, count, axis = prod(shape), prod(updates), node.attr("axis", 0)
-    if size * count > MAX_PLACES:
+    if size * count > _MOST_COMPARED:
         raise Unconvertible(
             f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"
         )

@@ -11,10 +11,8 @@ from onnx import TensorProto, numpy_helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, decompose
 from .parameters import one_number
-from .tables import arange
+from .tables import arange, require_few
 
-MAX_ELEMENTS = 1 << 22
-"""Of a matrix that is written into the model: 16 MB of float."""
 _MARGIN = 1e-4
 """In bins: float32 errs by less than a tenth of it at the highest frequencies of any usual transform."""
 
@@ -26,8 +24,7 @@ def constant_triangles(node: Node) -> None:
     columns, length, rate, lower, upper = (float(one_number(node.const_input(i, f"the {name}"))) for i, name in enumerate(names))
     kind = node.attr("output_datatype", TensorProto.FLOAT)
     rows, columns = int(length) // 2 + 1, int(columns)
-    if rows * columns > MAX_ELEMENTS:
-        raise Unconvertible(f"a matrix of {rows * columns} elements would have to be written into the model as a constant")
+    require_few(rows * columns)
     edges = _edges(columns, int(length), rate, lower, upper)
     if not 0 <= edges[0] <= edges[-1] < rows:
         raise Unconvertible("the edges of MelWeightMatrix reach beyond the spectrum")

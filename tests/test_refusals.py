@@ -466,7 +466,7 @@ REFUSED: dict[str, Refusal] = {
     # It would become too large, or nobody wrote it
     "matrix-as-a-constant": Refusal(
         "g (float[T, 8388609] x) => (float[T, 8] y) <int64 n = {8}, int64 d = {16777216}, int64 r = {8192}, float l = {0}, float u = {4096}> {w = MelWeightMatrix(n, d, r, l, u) y = MatMul(x, w)}",
-        17, 16, "a matrix of 67108872 elements would have to be written into the model as a constant",
+        17, 16, "a table of 67108872 elements would have to be written into the model as a constant",
     ),
     "large-sparse-constant": Refusal(
         "g () => (float[1048576, 1024] y) {y = Constant<value = float {1}>()}",
