@@ -1,6 +1,7 @@
-"""InstanceNormalization and GroupNormalization.
+"""InstanceNormalization, GroupNormalization and MeanVarianceNormalization.
 
-https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html, https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
+https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html, https://onnx.ai/onnx/operators/onnx__GroupNormalization.html,
+https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ def only_images(node: Node) -> None:
     rank = node.need_rank()
     if rank != 4:
         raise Unconvertible(f"InstanceNormalization of opset 1 takes 4 dimensions, and '{node.input(0)}' has {rank}")
+
+
+@upgrade("MeanVarianceNormalization", 13)
+def spell_out_axes(node: Node) -> None:
+    """From 13 on it has a function body, in which onnxruntime misses the default where a local function calls it."""
+    if not node.has_attr("axes"):
+        node.set_attr("axes", [0, 2, 3])
 
 
 @upgrade("GroupNormalization", 21)

@@ -1,8 +1,8 @@
-"""InstanceNormalization and GroupNormalization."""
+"""InstanceNormalization, GroupNormalization and MeanVarianceNormalization."""
 
 import numpy as np
 import pytest
-from helpers import model, refusal, run
+from helpers import assert_same, model, refusal, run
 from split_rewrite.rewriter import convert_version
 
 
@@ -55,3 +55,11 @@ def test_down_it_is_spelled_out(target):
     result = convert_version(model(text, 21), target).model
     assert all(node.op_type != "GroupNormalization" for node in result.graph.node)
     np.testing.assert_allclose(run(result, {"x": X, "s": scale, "b": bias})[0], expected(X, scale, bias, 3), rtol=1e-4, atol=1e-5)
+
+
+def test_mean_variance_normalization_in_a_function_keeps_its_default() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 9, "local" : 1]>
+        g (float[1, 2, 2, 2] x) => (float[a, b, c, d] y) {y = local.f(x)}
+        <domain: "local", opset_import: ["" : 9]> f (x) => (y) {y = MeanVarianceNormalization(x)}"""
+    x = np.random.default_rng(0).standard_normal((1, 2, 2, 2)).astype(np.float32)
+    assert_same(model(text), 13, {"x": x}, rtol=1e-5, atol=1e-6)
