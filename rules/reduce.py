@@ -82,6 +82,7 @@ def reduce_integers_as_double(node: Node) -> None:
 def _keep_the_rest(node: Node) -> None:
     data = node.input(0)
     rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
+    node.approximate = rest == "Log"  # a reduction's kernel takes another logarithm than that of Log
     node.become(rest, [data, data] if rest == "Mul" else [data])
 
 

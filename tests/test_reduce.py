@@ -70,6 +70,14 @@ def test_reduces_nothing(name: str, expected: np.ndarray, axes: str) -> None:
     np.testing.assert_array_equal(run(result, {"x": X})[0], expected)
 
 
+def test_a_logarithm_of_another_kernel_may_differ_in_the_last_bits() -> None:
+    text = "g (float[5, 6] x) => (float[5, 6] y) <int64[0] a = {}> { y = ReduceLogSum <noop_with_empty_axes = 1> (x, a) }"
+    x = np.random.default_rng(0).random((5, 6), np.float32) + 0.25
+    result = convert_version(model(text, opset=18), 11, compare="required")
+    assert result.report.inexact == {"reduce.axes_to_attribute"}
+    np.testing.assert_allclose(run(result.model, {"x": x})[0], np.log(x), rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("keepdims", [0, 1])
 @pytest.mark.parametrize("axis", [0, -1, -2])
