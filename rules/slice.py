@@ -49,6 +49,9 @@ def bounds_to_attributes(node: Node) -> None:
     axes = _known_axes(node)
     starts, ends = known_ints(node, "starts", _STARTS), known_ints(node, "ends", _ENDS)
     steps = known_ints(node, "steps", _STEPS) or [1] * len(axes)
+    for name, values in (("starts", starts), ("ends", ends), ("steps", steps)):
+        if values is not None and len(values) != len(axes):
+            raise Unconvertible(f"{name} has {len(values)} entries for {len(axes)} values", "correct the model")
     if starts is not None and ends is not None and all(step == 1 for step in steps):
         if axes:
             node.become("Slice", [node.input(0)], starts=starts, ends=ends, axes=axes)

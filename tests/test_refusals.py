@@ -311,6 +311,11 @@ REFUSED: dict[str, Refusal] = {
         "g (float[4, 5] x) => (float[A, 5] y) <int64[1] s = {3}, int64[1] e = {9223372036854775807}, int64[1] a = {0}, int64[1] p = {-1}> {y = Slice(x, s, e, a, p)}",
         13, 9, "INT_MAX as the end of a backward slice is read in different ways",
     ),
+    "more-axes-than-bounds": Refusal(
+        "g (float[4, 5] x) => (float[A, B] y) <int64[1] one = {1}> "
+        "{c = Concat<axis = 0>(one, one) y = Slice(x, one, one, c)}",
+        13, 9, "starts has 1 entries for 2 values",
+    ),
     "bound-that-is-nan": Refusal(
         "g (float[3] x) => (float[3] y) <float low = {nan}> {y = Clip(x, low)}",
         12, 10, "a bound is NaN, which runtimes take in different ways",
