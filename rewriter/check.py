@@ -78,7 +78,7 @@ def check_result(serialized: bytes, original: bytes) -> None:
     of_input = checker_failure(original, full=True)
     if of_input:
         raise InvalidModelError(f"the input is not a valid model: {of_input}")
-    raise CheckError(f"the result failed onnx.checker: {failure} (the model was not written; please report this)")
+    raise CheckError(f"the result failed onnx.checker: {failure} (the model was not written; if the input runs, please report this)")
 
 
 def checker_failure(serialized: bytes, *, full: bool) -> str:
