@@ -62,9 +62,10 @@ def _failure_of_input(model: Model, target: int) -> str:
     opset = model.main.opset
     hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
     samples: dict[Form, NodeProto] = {}
+    protos = model.proto.graph.node
     for index, label in enumerate(model.main.labels):
         if label in hidden:
-            node = model.proto.graph.node[index]
+            node = protos[index]
             samples.setdefault(model.main.form(index, node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
     return _isolated(_check_nodes, nodes, opset, model.ir_version) if nodes else ""
@@ -78,7 +79,8 @@ def check_result(serialized: bytes, original: bytes) -> None:
     of_input = checker_failure(original, full=True)
     if of_input:
         raise InvalidModelError(f"the input is not a valid model: {of_input}")
-    raise CheckError(f"the result failed onnx.checker: {failure} (the model was not written; if the input runs, please report this)")
+    advice = "the model was not written; if the input runs, please report this"
+    raise CheckError(f"the result failed onnx.checker: {failure} ({advice})")
 
 
 def checker_failure(serialized: bytes, *, full: bool) -> str:

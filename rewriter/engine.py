@@ -213,6 +213,7 @@ class Engine:
         routes: dict[str, _Route] = {}
         twins = Twins()
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
+        protos = scope.graph.node
         for index, label in enumerate(scope.labels):
             if advance is not None and not index % NODES_A_STEP:
                 advance(NODES_A_STEP)
@@ -221,7 +222,7 @@ class Engine:
                 route = routes[label] = self._route_of_label(label, scope, target)
             if route is _STAYS:
                 continue
-            proto = scope.graph.node[index]
+            proto = protos[index]
             if route is _FOREIGN:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue

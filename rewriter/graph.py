@@ -257,7 +257,8 @@ class Model:
         is_flat = len(self.survey.graphs) == 1 and not any(map(may_hold_graphs, self.survey.operators))
         if not is_flat or len(self.survey.main_labels) <= INFERRED_AS_A_WHOLE_UP_TO:
             return None
-        return propagation.propagate(self.original_proto.graph, self.main.opset, self.ir_version)
+        graph, op_types = self.original_proto.graph, self.survey.main_labels
+        return propagation.propagate(graph, op_types, self.main.opset, self.ir_version)
 
     @cached_property
     def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:
@@ -565,10 +566,11 @@ class Scope:
         return types
 
     @cached_property
+    def _propagated(self) -> Propagated | None:
+        return self.model.propagated if self is self.model.main else None
+
+    @cached_property
     def _inferred_types(self) -> dict[str, TypeProto]:
-        if self is self.model.main and (propagated := self.model.propagated) is not None:
-            self._known_shapes.update(propagated.shapes)
-            return propagated.types
         graph = self._inferred_graph
         if graph is None:
             return {}
@@ -613,7 +615,7 @@ class Scope:
         return inference.infer_subgraph(self.model.original_proto, graph, types, self.opset)
 
     def _inferred_type(self, name: str) -> TypeProto | None:
-        known = self._inferred_types.get(name)
+        known = self._inferred_types.get(name) if self._propagated is None else self._propagated.type(name)
         if known is not None:
             return known
         if name in self._made:
@@ -725,6 +727,8 @@ class Scope:
                 shape = _merge(shape, inference.shape_of(worked_out))
             if inference.is_known(shape):
                 return shape
+            if scope._propagated is not None and (known_shape := scope._propagated.shape(name)) is not None:
+                return known_shape
             known = scope._inferred_type(name)
             if known is not None:
                 return _merge(shape, inference.shape_of(known))
@@ -932,17 +936,19 @@ class Node:
 
     def has_input(self, index: int) -> bool:
         """Whether input `index` is there; the empty name counts as absent."""
-        return index < len(self.proto.input) and self.proto.input[index] != ""
+        return self.input(index) != ""
 
     def has_output(self, index: int) -> bool:
-        return index < len(self.proto.output) and self.proto.output[index] != ""
+        return self.output(index) != ""
 
     def input(self, index: int) -> str:
         """The name of input `index`, or "" where it is absent."""
-        return self.proto.input[index] if index < len(self.proto.input) else ""
+        names = self.proto.input
+        return names[index] if index < len(names) else ""
 
     def output(self, index: int) -> str:
-        return self.proto.output[index] if index < len(self.proto.output) else ""
+        names = self.proto.output
+        return names[index] if index < len(names) else ""
 
     # -- attributes
 
@@ -1085,7 +1091,8 @@ class Node:
         return self._note(self._shape(index), Node.shape, index, index)
 
     def _shape(self, index: int) -> Shape | None:
-        return self.within.shape(self.input(index)) if self.has_input(index) else None
+        name = self.input(index)
+        return self.within.shape(name) if name else None
 
     def output_shape(self, index: int = 0) -> Shape | None:
         shape = self.within.shape(self.output(index)) if self.has_output(index) else None

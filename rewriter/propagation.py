@@ -6,11 +6,11 @@ reader 0.8 s, and this module 0.3 s.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from . import folding, inference
+from . import folding, inference, transitions
 from .inference import Shape
 from .isolate import Crashed, run_isolated
 
@@ -21,21 +21,34 @@ _LONGEST_SHAPE = 64
 _ABSENT = -1
 
 
-class Propagated(NamedTuple):
-    """Of all values, the types, and those shapes that are all numbers."""
+class Propagated:
+    """What all values are."""
 
-    types: dict[str, TypeProto]
-    shapes: dict[str, Shape]
+    def __init__(self, numbers: Mapping[str, int], types: Sequence[TypeProto]) -> None:
+        """`numbers` say which of `types` each value has."""
+        self._numbers = numbers
+        self._types = types
+        self._shapes = [shape if inference.is_known(shape := inference.shape_of(kind)) else None for kind in types]
+
+    def type(self, name: str) -> TypeProto | None:
+        """That of the value `name`; None where there is none."""
+        number = self._numbers.get(name)
+        return None if number is None else self._types[number]
+
+    def shape(self, name: str) -> Shape | None:
+        """That of the value `name`, if it is all numbers."""
+        number = self._numbers.get(name)
+        return None if number is None else self._shapes[number]
 
 
-def propagate(graph: GraphProto, opset: int, ir_version: int) -> Propagated | None:
-    """What the values of `graph` are, whose nodes are all of the default domain and have no subgraphs.
+def propagate(graph: GraphProto, op_types: Sequence[str], opset: int, ir_version: int) -> Propagated | None:
+    """What the values of `graph` are, whose nodes, of these `op_types`, are all of the default domain and have no subgraphs.
 
     None unless each type is known down to the last dimension, a number or a symbol of the author. Where it is, inference of the
     whole model, which asks the same of each node, can know neither better nor otherwise.
     """
     try:
-        return _Propagation(graph, opset, ir_version).run()
+        return _Propagation(graph, op_types, opset, ir_version).run()
     except _Unknown:
         return None
 
@@ -53,8 +66,9 @@ class _Kind:
 
 
 class _Propagation:
-    def __init__(self, graph: GraphProto, opset: int, ir_version: int) -> None:
+    def __init__(self, graph: GraphProto, op_types: Sequence[str], opset: int, ir_version: int) -> None:
         self._graph = graph
+        self._op_types = op_types
         self._opset = opset
         self._ir_version = ir_version
         self._kinds: list[_Kind] = []
@@ -70,12 +84,7 @@ class _Propagation:
             if known == _ABSENT or self._kinds[known].type != declared.type:
                 raise _Unknown
         del self._values[""]
-        types = [kind.type for kind in self._kinds]
-        shapes = {number: shape for number, kind in enumerate(types) if inference.is_known(shape := inference.shape_of(kind))}
-        return Propagated(
-            {name: types[number] for name, number in self._values.items()},
-            {name: shapes[number] for name, number in self._values.items() if number in shapes},
-        )
+        return Propagated(self._values, [kind.type for kind in self._kinds])
 
     def _take_interface(self) -> None:
         for value in self._graph.input:
@@ -90,20 +99,25 @@ class _Propagation:
     def _take_nodes(self) -> None:
         values = self._values
         answers: dict[tuple[object, ...], list[int]] = {}
-        for node in self._graph.node:
+        takes_attributes = {op_type: _takes_attributes(op_type, self._opset) for op_type in set(self._op_types)}
+        for op_type, node in zip(self._op_types, self._graph.node, strict=True):
             outputs = node.output[:]  # a slice is a list, at half the price of list()
             try:
                 read = [values[name] for name in node.input[:]]
             except KeyError:  # a sparse initializer, or nothing that there is
                 raise _Unknown from None
-            key = (node.op_type, len(outputs), *read, *[attribute.SerializeToString() for attribute in node.attribute[:]])
+            key: tuple[object, ...] = (op_type, len(outputs), *read)
+            if takes_attributes[op_type]:
+                key = (*key, *[attribute.SerializeToString() for attribute in node.attribute[:]])
             answer = answers.get(key)
             if answer is None:
+                if len(answers) == MOST_KINDS:
+                    raise _Unknown
                 answer = answers[key] = self._infer(node)
             for name, number in zip(outputs, answer, strict=True):
                 values[name] = number
-            if len(answers) > MOST_KINDS or values[""] != _ABSENT:  # an absent output is rare
-                raise _Unknown
+        if values[""] != _ABSENT:  # an absent output is rare
+            raise _Unknown
 
     def _infer(self, node: NodeProto) -> list[int]:
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
@@ -127,6 +141,12 @@ class _Propagation:
             self._numbers[key] = len(self._kinds)
             self._kinds.append(_Kind(kind, constant))
         return self._numbers[key]
+
+
+def _takes_attributes(op_type: str, opset: int) -> bool:
+    """Whether valid nodes of this operator can differ in attributes; the check of the result finds invalid ones."""
+    schema = transitions.schema_at(op_type, opset)
+    return schema is None or bool(schema.attributes)
 
 
 def _constant_of(node: NodeProto) -> TensorProto | None:

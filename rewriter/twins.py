@@ -20,12 +20,15 @@ MOST_FORMS = 10_000
 
 def agree(facts: Sequence[Fact], node: Node) -> bool:
     """Whether the facts of a twin are those of `node`, too."""
-    for question, arguments, answer in facts:
-        try:
+    noted, node.facts = node.facts, None  # to ask here is no fact of the node's own
+    try:
+        for question, arguments, answer in facts:
             if not _is_same(question(node, *arguments), answer):
                 return False
-        except Unconvertible:
-            return False
+    except Unconvertible:
+        return False
+    finally:
+        node.facts = noted
     return True
 
 

@@ -36,11 +36,13 @@ def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
 
 
 def _splits_a_constant_or_part(node: NodeProto, scope: Scope) -> bool:
-    return scope.maker_type(node.input[0], _MAKERS) in ("Constant", "Split") or scope.may_be_stored(node.input[0])
+    data = node.input[0]
+    return scope.maker_type(data, _MAKERS) in ("Constant", "Split") or scope.may_be_stored(data)
 
 
 def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
-    return bool(node.input) and scope.maker_type(node.input[0], _MAKERS) in ("Split", "Squeeze")
+    inputs = node.input
+    return bool(inputs) and scope.maker_type(inputs[0], _MAKERS) in ("Split", "Squeeze")
 
 
 @simplify("Split", opset=13, when=_has_one_output)
