@@ -257,8 +257,8 @@ class Model:
         is_flat = len(self.survey.graphs) == 1 and not any(map(may_hold_graphs, self.survey.operators))
         if not is_flat or len(self.survey.main_labels) <= INFERRED_AS_A_WHOLE_UP_TO:
             return None
-        graph, op_types = self.original_proto.graph, self.survey.main_labels
-        return propagation.propagate(graph, op_types, self.main.opset, self.ir_version)
+        proto = onnx.ModelProto.FromString(self.original)  # `original_proto` would stay, and be a fifth of all memory
+        return propagation.propagate(proto.graph, self.survey.main_labels, self.main.opset, self.ir_version)
 
     @cached_property
     def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:

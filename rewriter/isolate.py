@@ -7,6 +7,7 @@ and forgetting a process of a hundred megabytes costs 3 ms and more each time, a
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import signal
@@ -18,6 +19,9 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from io import FileIO
 from typing import Any, NamedTuple
+
+_M_MXFAST = 1
+"""The option of mallopt for the largest block that is merged late."""
 
 
 class Crashed(Exception):
@@ -144,6 +148,7 @@ def _serve(task: _Task | None, requests: int, answers: int) -> None:
     try:
         _current.set(None)
         _silence()
+        _merge_freed_memory_at_once()
         with FileIO(requests, "rb") as incoming, FileIO(answers, "wb") as outgoing:
             task = task or _next_task(incoming)
             while task is not None:
@@ -200,6 +205,15 @@ def _silence() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)
+
+
+def _merge_freed_memory_at_once() -> None:
+    """glibc merges small blocks that were freed all together, whenever a large one is wanted, which onnx does all the time.
+
+    The full check of 100,000 nodes takes 0.92 s so, and 0.73 s where blocks are merged as they are freed.
+    """
+    with suppress(AttributeError, OSError):  # other C libraries have no such setting
+        ctypes.CDLL(None).mallopt(_M_MXFAST, 0)
 
 
 def _pickled(task: _Task) -> bytes | None:
