@@ -23,6 +23,11 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+def is_shown() -> bool:
+    """Whether anybody listens."""
+    return _listener.get() is not None
+
+
 def begin(what: str, total: int) -> Advance:
     """Work of `total` steps begins; the answer is to be called with the number of steps done since the last call."""
     listener = _listener.get()

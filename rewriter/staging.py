@@ -19,7 +19,7 @@ from .reading import read
 from .skeleton import Skeleton
 
 _BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
-_KERNEL_COPY = 1 << 28
+_KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in calls of 256 MiB 4 GB took 1.5 times as long
 _SHOWN = 1 << 28  # bytes whose copying may take a while
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 
@@ -296,9 +296,10 @@ def _copy_range(source: int, offset: int, length: int, out: int) -> None:
     is_alike = (os.lseek(out, 0, os.SEEK_CUR) - offset) % PAGE == 0
     copy = _copy_in_kernel if is_alike and hasattr(os, "copy_file_range") else _copy_buffered
     advance = progress.begin("copying", length) if length > _SHOWN else None
+    at_once = _SHOWN if progress.is_shown() else _KERNEL_COPY
     while length:
         try:
-            copied = copy(source, offset, length, out)
+            copied = copy(source, offset, min(length, at_once), out)
         except OSError as error:
             if copy is _copy_buffered or error.errno not in _KERNEL_CANNOT_COPY:
                 raise
@@ -313,7 +314,7 @@ def _copy_range(source: int, offset: int, length: int, out: int) -> None:
 
 
 def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
-    return os.copy_file_range(source, out, min(length, _KERNEL_COPY), offset)
+    return os.copy_file_range(source, out, length, offset)
 
 
 def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:

@@ -229,7 +229,7 @@ def external_data(folder: Path, gigabytes: float, runs: int) -> None:
             "cp of the data": ["cp", str(data), str(outputs[0])],
             "split-rewrite -t 13": [*CONVERT, "13", str(model), str(outputs[1])],
         }
-        costs = measure(commands, runs, outputs=outputs)
+        costs = measure(commands, 2 * runs, outputs=outputs)
         show(f"{gigabytes:g} GB of external data, other folder", costs, "cp of the data")
     for file in (model, data):
         file.unlink()
