@@ -667,12 +667,19 @@ class Scope:
         """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
         known = self._type_strings.get(name)
         if known is None:
-            proto = self.type(name)
-            known = None if proto is None else inference.type_string(proto)
-            known = known or self._type_by_neighbours(self.resolve(name), _MAX_LOOK_AHEAD)
+            known = self._find_type_string(self.resolve(name))
             if known is not None:
                 self._type_strings[name] = known
         return known
+
+    def _find_type_string(self, name: str) -> str | None:
+        if name not in self._declared_types and self._propagated is not None:
+            known = self._propagated.type_string(name)
+            if known is not None:
+                return known
+        proto = self.type(name)
+        known = None if proto is None else inference.type_string(proto)
+        return known or self._type_by_neighbours(name, _MAX_LOOK_AHEAD)
 
     def _type_by_neighbours(self, name: str, steps: int) -> str | None:
         """The type that values tied to `name` by the operators that make and read it have: graph outputs declare theirs."""

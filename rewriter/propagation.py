@@ -29,11 +29,17 @@ class Propagated:
         self._numbers = numbers
         self._types = types
         self._shapes = [shape if inference.is_known(shape := inference.shape_of(kind)) else None for kind in types]
+        self._strings = [inference.type_string(kind) for kind in types]
 
     def type(self, name: str) -> TypeProto | None:
         """That of the value `name`; None where there is none."""
         number = self._numbers.get(name)
         return None if number is None else self._types[number]
+
+    def type_string(self, name: str) -> str | None:
+        """That of the value `name`, as `inference.type_string`."""
+        number = self._numbers.get(name)
+        return None if number is None else self._strings[number]
 
     def shape(self, name: str) -> Shape | None:
         """That of the value `name`, if it is all numbers."""
