@@ -64,8 +64,17 @@ def _rounds_up(node: onnx.NodeProto, _opset: int) -> bool:
     return _attribute(node, "ceil_mode", 0) != 0
 
 
-def _pads_in_front(node: onnx.NodeProto, _opset: int) -> bool:
-    return any(attribute.name == "auto_pad" and attribute.s == b"SAME_LOWER" for attribute in node.attribute)
+def _pads_in_its_own_way(node: onnx.NodeProto, opset: int) -> bool:
+    lists = {attribute.name: list(attribute.ints) for attribute in node.attribute}
+    auto_pad = next((attribute.s for attribute in node.attribute if attribute.name == "auto_pad"), b"NOTSET")
+    is_dilated = any(size != 1 for size in lists.get("dilations", ()))
+    if auto_pad != b"NOTSET":
+        return {b"SAME_UPPER": is_dilated, b"VALID": _rounds_up(node, opset)}.get(auto_pad, True)
+    if is_dilated or any(size != 1 for size in lists.get("strides", ())):
+        return False
+    pads = lists.get("pads", [])
+    half = len(pads) // 2
+    return pads[:half] != pads[half:] or (any(pads) and _rounds_up(node, opset))
 
 
 def _ignores_single_pixels(node: onnx.NodeProto, _opset: int) -> bool:
@@ -99,7 +108,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
         "AveragePool": (_counts_padding, "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
         "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
-        "MaxPool": (_pads_in_front, "puts the padding of MaxPool at the end for SAME_LOWER"),
+        "MaxPool": (_pads_in_its_own_way, "pads this MaxPool in its own way"),
         "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
         "Resize": (_ignores_single_pixels, "does not see that a fractional length of Resize is rounded down to a single pixel"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),

@@ -267,6 +267,15 @@ DEFECTS = {
         {"x": [[[1, 2, 3, 4, 5, 6]]]},
         [[[2, 4, 6]]],
     ),
+    "padding-before-rounding-up": (
+        "g (float[1,1,3] x) => (float[1,1,4] y) {y = MaxPool<kernel_shape = [2], pads = [1, 1], ceil_mode = 1>(x)}",
+        18,
+        {"x": [[[1, 2, 3]]]},
+        [[[1, 2, 3, 3]]],
+    ),
+    "padding-at-one-end": (
+        "g (float[1,1,3] x) => (float[1,1,3] y) {y = MaxPool<kernel_shape = [2], pads = [0, 1]>(x)}", 18, {"x": [[[1, 2, 3]]]}, [[[2, 3, 3]]]
+    ),
     "row-that-is-no-image": ("g (float[1,2,3] x) => (float[1,2,1] y) {y = GlobalMaxPool(x)}", 18, {"x": [[[1, 2, 3], [4, 5, 6]]]}, [[[3], [6]]]),
     "pixel-that-is-not-single": (
         "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
