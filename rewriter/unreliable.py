@@ -86,6 +86,11 @@ def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
     return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
 
 
+def _is_cubic_with_a_border(node: onnx.NodeProto, _opset: int) -> bool:
+    words = {attribute.name: attribute.s for attribute in node.attribute}
+    return words.get("mode") in (b"cubic", b"bicubic") and words.get("padding_mode") == b"border"
+
+
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 _ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
@@ -110,6 +115,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
         "MaxPool": (_pads_in_its_own_way, "pads this MaxPool in its own way"),
         "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
+        "GridSample": (_is_cubic_with_a_border, "moves a position of a cubic GridSample into the image, and not its neighbours"),
         "Resize": (_ignores_single_pixels, "does not see that a fractional length of Resize is rounded down to a single pixel"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),

@@ -276,6 +276,13 @@ DEFECTS = {
     "padding-at-one-end": (
         "g (float[1,1,3] x) => (float[1,1,3] y) {y = MaxPool<kernel_shape = [2], pads = [0, 1]>(x)}", 18, {"x": [[[1, 2, 3]]]}, [[[2, 3, 3]]]
     ),
+    "neighbours-beyond-the-border": (
+        "g (float[1,1,1,4] x, float[1,1,1,2] p) => (float[1,1,1,1] y) "
+        '{y = GridSample<align_corners = 1, mode = "cubic", padding_mode = "border">(x, p)}',
+        20,
+        {"x": [[[[0, 1, 4, 9]]]], "p": [[[[1.25, 0]]]]},  # weights of -225/2048 and 2273/2048 for 4 and 9
+        [[[[9 + 5 * 225 / 2048]]]],
+    ),
     "row-that-is-no-image": ("g (float[1,2,3] x) => (float[1,2,1] y) {y = GlobalMaxPool(x)}", 18, {"x": [[[1, 2, 3], [4, 5, 6]]]}, [[[3], [6]]]),
     "pixel-that-is-not-single": (
         "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
