@@ -77,8 +77,8 @@ def _pads_in_its_own_way(node: onnx.NodeProto, opset: int) -> bool:
     return pads[:half] != pads[half:] or (any(pads) and _rounds_up(node, opset))
 
 
-def _ignores_single_pixels(node: onnx.NodeProto, _opset: int) -> bool:
-    return any(attribute.s == b"pytorch_half_pixel" for attribute in node.attribute)
+def _needs_the_length(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(attribute.s in (b"pytorch_half_pixel", b"align_corners") for attribute in node.attribute)
 
 
 def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
@@ -116,7 +116,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "MaxPool": (_pads_in_its_own_way, "pads this MaxPool in its own way"),
         "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
         "GridSample": (_is_cubic_with_a_border, "moves a position of a cubic GridSample into the image, and not its neighbours"),
-        "Resize": (_ignores_single_pixels, "does not see that a fractional length of Resize is rounded down to a single pixel"),
+        "Resize": (_needs_the_length, "does not round a fractional length of Resize down"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),

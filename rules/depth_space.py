@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 from __future__ import annotations
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade
+from ..rewriter.rule import Unconvertible, downgrade
 from .indices import int64
 from .tables import arange
 
@@ -15,8 +15,10 @@ from .tables import arange
 def blocks_first(node: Node) -> None:
     """CRD is DCR of channels in another order."""
     if node.pop_attr("mode", "DCR") == "CRD":
-        blocks = node.attr("blocksize") ** 2
-        order = arange(node.need_dimension(1)).reshape(-1, blocks).T
+        blocks, depth = node.attr("blocksize") ** 2, node.need_dimension(1)
+        if depth % blocks:
+            raise Unconvertible(f"{depth} channels do not divide into blocks of {blocks}", "correct the model")
+        order = arange(depth).reshape(-1, blocks).T
         channels = int64(node, order.reshape(-1).tolist(), "channels")
         node.set_input(0, node.before("Gather", [node.input(0), channels], what="blocks_first", axis=1))
 

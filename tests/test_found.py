@@ -291,6 +291,13 @@ DEFECTS = {
         {"x": [[[1, 2, 3]]]},
         [[[1]]],
     ),
+    "length-that-is-a-fraction": (
+        "g (float[1,1,3] x) => (float[1,1,4] y) <float[3] s = {1, 1, 1.5}> "
+        '{y = Resize<coordinate_transformation_mode = "align_corners", mode = "linear">(x, , s)}',
+        18,
+        {"x": [[[0, 3, 9]]]},
+        [[[0, 2, 5, 9]]],
+    ),
     "sum-without-broadcast": (
         "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[4.5]]
     ),
