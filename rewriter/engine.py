@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import numpy as np
 import onnx
 from onnx import NodeProto
 
@@ -20,6 +21,11 @@ from .twins import Twins
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
+
+
+CONTRADICTION = "its attributes, constants and shapes contradict each other"
+"""Why a node is refused whose numbers no rule can compute with; onnx.checker does not see all such."""
+_IF_IT_RUNS = "correct the model; if it runs, please report this"
 
 
 class Remark(NamedTuple):
@@ -192,6 +198,7 @@ class Engine:
         self._left: list[tuple[NodeProto, Remark]] = []
         self.outcome = Outcome()
 
+    @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
     def run(self) -> Outcome:
         """Convert the main graph and the functions, then clean up. Edits the model in place, blockers or not."""
         for scope in (self._model.main, *self._model.functions):
@@ -302,6 +309,10 @@ class Engine:
                 step = None
         except Unconvertible as refusal:
             self._block(node, step, refusal, origin)
+        except UnicodeError:
+            raise
+        except (ArithmeticError, LookupError, ValueError) as error:
+            self._block(node, step, Unconvertible(f"{CONTRADICTION}: {error}", _IF_IT_RUNS), origin)
 
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""

@@ -311,6 +311,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[4, 5] x) => (float[A, 5] y) <int64[1] s = {3}, int64[1] e = {9223372036854775807}, int64[1] a = {0}, int64[1] p = {-1}> {y = Slice(x, s, e, a, p)}",
         13, 9, "INT_MAX as the end of a backward slice is read in different ways",
     ),
+    "no-groups": Refusal(
+        "g (float[1, 4, 4] x) => (float[A, B, C] y) <float[2] s = {1, 1}> {y = GroupNormalization<num_groups = 0>(x, s, s)}",
+        18, 21, "its attributes, constants and shapes contradict each other: integer division or modulo by zero",
+    ),
     "channels-that-are-no-blocks": Refusal(
         'g (float[1, 8, 2, 2] x) => (float[A, B, C, D] y) {y = DepthToSpace<blocksize = 3, mode = "CRD">(x)}',
         11, 10, "8 channels do not divide into blocks of 9",

@@ -25,6 +25,7 @@ from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
 from split_rewrite.rewriter.check import checker_failure
 from split_rewrite.rewriter.compare import _shared_worker, compare
 from split_rewrite.rewriter.driver import convert_file
+from split_rewrite.rewriter.engine import CONTRADICTION
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
 from split_rewrite.rewriter.samples import Samples
 from split_rewrite.rewriter.tolerance import Tolerance
@@ -106,7 +107,8 @@ def _convert(source: Path, destination: Path, target: int) -> Verdict:
     try:
         report = convert_file(source, destination, target, compare="off")
     except UnconvertibleError as error:
-        verdict = Verdict("refused", "\n".join(map(str, error.blockers)))
+        reasons = "\n".join(map(str, error.blockers))
+        verdict = Verdict("TRACEBACK" if CONTRADICTION in reasons else "refused", reasons)  # these models are sound
     except InvalidModelError as error:
         verdict = Verdict("CALLED INVALID", str(error))
     except CheckError as error:
