@@ -23,11 +23,6 @@ MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
 
 
-CONTRADICTION = "its attributes, constants and shapes contradict each other"
-"""Why a node is refused whose numbers no rule can compute with; onnx.checker does not see all such."""
-_IF_IT_RUNS = "correct the model; if it runs, please report this"
-
-
 class Remark(NamedTuple):
     """Something the user should know of one node: a simplification that was left undone, or a caution."""
 
@@ -311,8 +306,9 @@ class Engine:
             self._block(node, step, refusal, origin)
         except UnicodeError:
             raise
-        except (ArithmeticError, LookupError, ValueError) as error:
-            self._block(node, step, Unconvertible(f"{CONTRADICTION}: {error}", _IF_IT_RUNS), origin)
+        except (ArithmeticError, LookupError, ValueError) as error:  # onnx.checker does not see all numbers that make no sense
+            reason = f"its attributes, constants and shapes contradict each other: {error}"
+            self._block(node, step, Unconvertible(reason, "correct the model; if it runs, please report this"), origin)
 
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
