@@ -370,6 +370,12 @@ def _collect_stored_types(graph: onnx.GraphProto, names: set[str], whole: set[st
     names.update(elem_type_name(tensor.values.data_type) for tensor in graph.sparse_initializer)
 
 
+_VALUES = {
+    **dict.fromkeys(("value_int", "value_ints"), "int64"),
+    **dict.fromkeys(("value_float", "value_floats"), "float"),
+    **dict.fromkeys(("value_string", "value_strings"), "string"),
+}
+"""Attributes of Constant, and the element type of what it makes then."""
 _TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype")
 _NAMES_A_TYPE = frozenset(
     {"Cast", "Constant", "ConstantOfShape", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
@@ -394,8 +400,8 @@ def _named_types(node: NodeProto) -> set[str] | None:
             return None
         elif attribute.type == AttributeProto.STRING and attribute.name == "to":
             found.add(attribute.s.decode(errors="replace").lower())
-        elif attribute.name.startswith("value_string"):
-            found.add("string")
+        elif attribute.name in _VALUES:
+            found.add(_VALUES[attribute.name])
         elif attribute.name in _TYPE_ATTRIBUTES and attribute.type == AttributeProto.INT:
             found.add(elem_type_name(attribute.i))
     return found

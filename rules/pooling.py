@@ -136,7 +136,7 @@ def round_down(node: Node) -> None:
 
 def _gather_windows(node: Node) -> None:
     """Put what each window sees side by side; for padding, one of its elements again, with which the maximum is the same."""
-    axes = _axes(node)
+    axes = _axes_with_data(node)
     windows = _windows(node, axes)
     if node.has_output(1):
         _indices_of_maxima(node, axes, windows)
@@ -172,10 +172,18 @@ def _round_down_if_asked(node: Node) -> None:
     if not node.attr("ceil_mode", 0) or is_same_padded(node):
         node.pop_attr("ceil_mode")  # padded to ceil(length / stride) windows either way
         return
-    for axis in _axes(node):
-        if axis.windows != axis.windows_with_data:
-            raise Unconvertible("with ceil_mode=1 the last window sees padding only")
+    _axes_with_data(node)
     _round_down(node)
+
+
+def _axes_with_data(node: Node) -> list[Axis]:
+    """The axes. Raises Unconvertible where a window starts behind the input."""
+    axes = _axes(node)
+    if any(axis.windows != axis.windows_with_data for axis in axes):
+        raise Unconvertible(
+            "with ceil_mode=1 the last window sees padding only" if node.attr("ceil_mode", 0) else "a window sees padding only"
+        )
+    return axes
 
 
 def _round_down(node: Node) -> None:
@@ -223,7 +231,7 @@ def average_as_convolution(node: Node) -> None:
     kind = node.need_elem_type()
     if node.attr("count_include_pad", 0):
         _pad_before(node)
-    counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes(node)])
+    counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes_with_data(node)])
     divisor = node.add_constant(counts, helper.tensor_dtype_to_np_dtype(kind), "counts")
     node.become("Div", [_sum_windows(node, node.input(0)), divisor])
     node.approximate = True
@@ -247,7 +255,7 @@ def norm_as_convolution(node: Node) -> None:
 
 def _sum_windows(node: Node, name: str) -> str:
     """The sum of `name`, which has the shape of input 0, over each window: a convolution, channel by channel, with ones."""
-    channels, axes = node.need_dimension(1), _axes(node)
+    channels, axes = node.need_dimension(1), _axes_with_data(node)
     kernel = [axis.kernel for axis in axes]
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     ones = node.add_constant(np.ones((channels, 1, *kernel)), dtype, "ones")
@@ -270,7 +278,7 @@ def _sum_windows(node: Node, name: str) -> str:
 def drop_storage_order(node: Node) -> None:
     """It concerns the second output, which is new in opset 8, and only that."""
     if node.has_output(1) and node.scope.model.is_read(node.output(1)):
-        axes = _axes(node)
+        axes = _axes_with_data(node)
         _indices_of_maxima(node, axes, _windows(node, axes))
     elif node.has_output(1):
         node.drop_output(1)

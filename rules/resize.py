@@ -55,10 +55,20 @@ def without_symmetric_coordinates(node: Node) -> None:
     """half_pixel_symmetric is half_pixel where the length is a whole multiple; else the result is spelled out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
-    if node.has_input(_SIZES):
-        node.set_attr("coordinate_transformation_mode", "half_pixel")
+    if not node.has_input(_SIZES):
+        _spell_out(node)
         return
-    _spell_out(node)
+    mode = node.attr("mode", "nearest")
+    if mode != "nearest":
+        _refuse_integers(node, mode)
+        node.approximate = True
+    node.set_attr("coordinate_transformation_mode", "half_pixel")
+
+
+def _refuse_integers(node: Node, mode: str) -> None:
+    """Integers between integers are cut off, and the last bits of a position, which differ, become whole numbers."""
+    if helper.tensor_dtype_to_np_dtype(node.need_elem_type()).kind in "iu":
+        raise Unconvertible(f"mode {mode} of this type is rounded in ways that differ", "cast the input to float")
 
 
 @downgrade("Resize", 18)

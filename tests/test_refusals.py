@@ -303,6 +303,11 @@ REFUSED: dict[str, Refusal] = {
         1, 2, "axis is not given, and opset 1 has no default for it",
     ),
     # The same numbers are not certain
+    "integers-at-symmetric-positions": Refusal(
+        "g (int32[1, 2, 4, 4] x) => (int32[1, 2, 6, 6] y) <int64[4] s = {1, 2, 6, 6}> "
+        '{y = Resize<mode = "linear", coordinate_transformation_mode = "half_pixel_symmetric">(x, ABSENT, ABSENT, s)}',
+        19, 18, "mode linear of this type is rounded in ways that differ",
+    ),
     "integers-between-integers": Refusal(
         'g (int32[1, 1, 4, 4] x) => (int32[1, 1, 8, 8] y) <float[4] s = {1, 1, 2, 2}> {y = Resize<mode = "linear">(x, ABSENT, s)}',
         13, 10, "mode linear of this type is rounded in ways that differ",
@@ -310,6 +315,14 @@ REFUSED: dict[str, Refusal] = {
     "backward-slice-to-the-largest-end": Refusal(
         "g (float[4, 5] x) => (float[A, 5] y) <int64[1] s = {3}, int64[1] e = {9223372036854775807}, int64[1] a = {0}, int64[1] p = {-1}> {y = Slice(x, s, e, a, p)}",
         13, 9, "INT_MAX as the end of a backward slice is read in different ways",
+    ),
+    "dilated-window-beyond-the-input": Refusal(
+        "g (float[1, 1, 6] x) => (float[1, 1, 4] y) {y = MaxPool<ceil_mode = 1, dilations = [2], kernel_shape = [1], strides = [2]>(x)}",
+        18, 9, "with ceil_mode=1 the last window sees padding only",
+    ),
+    "type-of-a-literal": Refusal(
+        "g (float[1] x) => (int64[2] y) {c = Constant<value_ints = [1, 1]>() y = Erf(c)}",
+        12, 13, "Erf of opset 13 does not take int64",
     ),
     "no-groups": Refusal(
         "g (float[1, 4, 4] x) => (float[A, B, C] y) <float[2] s = {1, 1}> {y = GroupNormalization<num_groups = 0>(x, s, s)}",

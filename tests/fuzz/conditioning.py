@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
 from split_rewrite.rewriter.runner import Outputs
 from split_rewrite.rewriter.tolerance import Bounds, Tolerance
 from split_rewrite.rewriter.values import dtype_name
@@ -22,6 +22,7 @@ from split_rewrite.rewriter.worker import Worker
 TRIES = 8
 _MOVES = {np.dtype(np.float16): 2.0**-9, np.dtype(np.float32): 2.0**-20, np.dtype(np.float64): 2.0**-49}
 """By how much of itself a number moves at most: 2 to 8 units in the last place, far less than is allowed to an inexact rule."""
+_WINDOWS = ("HannWindow", "HammingWindow", "BlackmanWindow")
 _TENSORS = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 
 
@@ -38,6 +39,7 @@ def is_amplified(
     for _ in range(TRIES):
         model = onnx.load(original)
         move_constants(model, lambda array: moved(array, source))
+        move_windows(model, source)
         path = original.with_name("moved.onnx")
         onnx.save(model, path)
         values = _elements(worker.run(path, {name: moved(array, source) for name, array in inputs.items()}, runtime))
@@ -60,6 +62,18 @@ def move_constants(model: onnx.ModelProto, move: Callable[[np.ndarray], np.ndarr
     for tensor in _stored([model.graph, *model.functions]):
         if tensor.data_type in _TENSORS:
             tensor.CopyFrom(numpy_helper.from_array(move(numpy_helper.to_array(tensor)), tensor.name))
+
+
+def move_windows(model: onnx.ModelProto, source: np.random.Generator) -> None:
+    """Windows are computed from integers: what they give is moved."""
+    for graph in (model.graph, *model.functions):
+        for index in reversed([index for index, node in enumerate(graph.node) if node.op_type in _WINDOWS]):
+            node = graph.node[index]
+            name, exact, factor = node.output[0], f"{node.output[0]}_exact", f"{node.output[0]}_factor"
+            node.output[0] = exact
+            random = {"low": 1.0, "high": 1 + _MOVES[np.dtype(np.float32)], "seed": float(source.integers(2**20))}
+            graph.node.insert(index + 1, helper.make_node("RandomUniformLike", [exact], [factor], **random))
+            graph.node.insert(index + 2, helper.make_node("Mul", [exact, factor], [name]))
 
 
 def _stored(graphs: list[Any]) -> Iterator[TensorProto]:
