@@ -322,7 +322,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "type-of-a-literal": Refusal(
         "g (float[1] x) => (int64[2] y) {c = Constant<value_ints = [1, 1]>() y = Erf(c)}",
-        12, 13, "Erf of opset 13 does not take int64",
+        12, 13, "Erf of opset 13 does not take int64 ('c')",
     ),
     "no-groups": Refusal(
         "g (float[1, 4, 4] x) => (float[A, B, C] y) <float[2] s = {1, 1}> {y = GroupNormalization<num_groups = 0>(x, s, s)}",
