@@ -320,10 +320,6 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 1, 6] x) => (float[1, 1, 4] y) {y = MaxPool<ceil_mode = 1, dilations = [2], kernel_shape = [1], strides = [2]>(x)}",
         18, 9, "with ceil_mode=1 the last window sees padding only",
     ),
-    "type-of-a-literal": Refusal(
-        "g (float[1] x) => (int64[2] y) {c = Constant<value_ints = [1, 1]>() y = Erf(c)}",
-        12, 13, "Erf of opset 13 does not take int64 ('c')",
-    ),
     "no-groups": Refusal(
         "g (float[1, 4, 4] x) => (float[A, B, C] y) <float[2] s = {1, 1}> {y = GroupNormalization<num_groups = 0>(x, s, s)}",
         18, 21, "its attributes, constants and shapes contradict each other: integer division or modulo by zero",
