@@ -45,6 +45,10 @@ ONNXSCRIPT = (
 PEERS = {"onnx.version_converter": ONNX, "onnxscript.version_converter": ONNXSCRIPT}
 
 
+_PAUSE = 3
+"""Seconds."""
+
+
 @dataclass
 class Cost:
     """Of the runs of one command."""
@@ -60,11 +64,15 @@ def measure(
 ) -> dict[str, Cost]:
     """The commands in turn, `runs` times after one warm-up, the `slow` ones once; the `outputs` of one are gone before the next.
 
-    With `outputs` they are copies: the fastest run counts, else the median.
+    With `outputs` they are copies: the fastest run counts, else the median. A virtual machine may give freed memory back to its host
+    two seconds after it was freed, which whoever runs just then pays for: copies start in other orders, and after a pause.
     """
     seen: dict[str, list[Cost]] = {name: [] for name in commands}
     for turn in range(runs + 1):
-        for name, command in commands.items():
+        names = reversed(commands) if outputs and turn % 2 else commands
+        for name, command in [(name, commands[name]) for name in names]:
+            if outputs:
+                time.sleep(_PAUSE)
             for path in outputs:
                 path.unlink(missing_ok=True)
             if turn and not (turn > 1 and name in slow):
