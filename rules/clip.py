@@ -25,8 +25,8 @@ def bounds_to_inputs(node: Node) -> None:
         bound = bounds[name]
         if bound is None and kind == TensorProto.FLOAT:
             continue
-        with np.errstate(over="ignore"):  # the default is infinite in float16: no bound at all
-            value = np.array(default if bound is None else bound, helper.tensor_dtype_to_np_dtype(kind))
+        # In float16 the default is infinite: no bound at all.
+        value = np.array(default if bound is None else bound, helper.tensor_dtype_to_np_dtype(kind))
         node.set_input(_INPUTS[name], node.add_constant(value, value.dtype, name))
 
 

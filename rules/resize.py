@@ -60,15 +60,15 @@ def without_symmetric_coordinates(node: Node) -> None:
         return
     mode = node.attr("mode", "nearest")
     if mode != "nearest":
-        _refuse_integers(node, mode)
+        if helper.tensor_dtype_to_np_dtype(node.need_elem_type()).kind in "iu":
+            raise _rounded_otherwise(mode)
         node.approximate = True
     node.set_attr("coordinate_transformation_mode", "half_pixel")
 
 
-def _refuse_integers(node: Node, mode: str) -> None:
-    """Integers between integers are cut off, and the last bits of a position, which differ, become whole numbers."""
-    if helper.tensor_dtype_to_np_dtype(node.need_elem_type()).kind in "iu":
-        raise Unconvertible(f"mode {mode} of this type is rounded in ways that differ", "cast the input to float")
+def _rounded_otherwise(mode: str) -> Unconvertible:
+    """Integers between integers are cut off: the last bits of a position, which differ, become whole numbers."""
+    return Unconvertible(f"mode {mode} of this type is rounded in ways that differ", "cast the input to float")
 
 
 @downgrade("Resize", 18)
@@ -205,7 +205,7 @@ def _spell_out(node: Node) -> None:
 def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> None:
     kind = node.need_elem_type()
     if how.mode != "nearest" and kind not in _FLOATS:
-        raise Unconvertible(f"mode {how.mode} of this type is rounded in ways that differ", "cast the input to float")
+        raise _rounded_otherwise(how.mode)
     weights_dtype = helper.tensor_dtype_to_np_dtype(kind)
     data, rank = node.input(0), node.need_rank()
     node.approximate = how.mode != "nearest"
