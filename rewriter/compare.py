@@ -14,7 +14,7 @@ import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .errors import SplitRewriteError
 from .runner import Description, Failure, Outputs, RejectedError
@@ -22,6 +22,9 @@ from .samples import InputSpace, SampleError, Samples, input_types
 from .tolerance import EXACT, Tolerance
 from .values import OutputComparison, compare_values, dtype_name, is_nan_throughout
 from .worker import Session, Worker
+
+if TYPE_CHECKING:
+    from .locate import Difference
 
 Runtime = Literal["auto", "onnxruntime", "reference", "both"]
 _ENGINES: dict[str, tuple[str, ...]] = {
@@ -68,7 +71,8 @@ class Comparison:
     `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
     when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for
     models that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`:
-    models that should be equal to the last bit are not, but differ by no more than a rule that is not exact might change.
+    models that should be equal to the last bit are not, but differ by no more than a rule that is not exact might change;
+    `stayed`: the first tensor that differs is made by nodes that are the same in both, of equal inputs.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -78,6 +82,7 @@ class Comparison:
     seed: int = 0
     pieces: tuple[Piece, ...] = ()
     last_bits: bool = False
+    stayed: bool = False
 
     @property
     def rtol(self) -> float:
@@ -233,21 +238,22 @@ class _Judge:
         reason = f"output '{first.name}' differs: {first.note}"
         if engine != "onnxruntime":
             reason += f" (by {runtime} alone)"
-        reason += self._first_difference(engine, runs, results)
+        where = self._first_difference(engine, runs, results)
+        found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed)
         loose = replace(self._tolerance, inexact=True)
         if loose == self._tolerance or not all(output.equal for output in _compare_outputs(runs, results, loose)):
-            return Comparison("different", runtime, reason, outputs)
-        return Comparison("different", runtime, reason + _LAST_BITS, outputs, last_bits=True)
+            return found
+        return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
 
-    def _first_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> str:
-        from .locate import Models, first_difference  # reads the models, which equal ones need not
+    def _first_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> Difference:
+        from .locate import Difference, Models, first_difference  # reads the models, which equal ones need not
 
         for run, result in zip(runs, results, strict=True):
             different = [output.name for output in _compare_outputs([run], [result], self._tolerance) if not output.equal]
             if different:
                 models = Models(self._original, self._result, engine, self._worker, self._tolerance)
                 return first_difference(models, run.inputs, different)
-        return ""
+        return Difference()
 
     def _repeats(self, engine: str, runs: list[_Run]) -> bool:
         """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""

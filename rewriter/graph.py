@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -25,8 +25,8 @@ from .skeleton import Skeleton
 
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
-_MAX_LOOK_AHEAD = 8
-"""Nodes in a row whose readers are asked for the type of a value."""
+_MAX_TIED = 100
+"""Values of one type, by the nodes between them, that are asked for the type of one."""
 _MAX_LOOK_BACK = 100
 """Nodes that working out a shape looks back."""
 GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
@@ -54,6 +54,28 @@ def reads(node: NodeProto) -> Iterator[str]:
         yield from (value.name for value in graph.output)
         for inner in graph.node:
             yield from reads(inner)
+
+
+def only_moves(old: Sequence[NodeProto], new: Sequence[NodeProto], renamed: Mapping[str, str]) -> bool:
+    """Whether each of `new` is one of `old`, or one of their subgraphs, and reads the same.
+
+    What these nodes make may be called otherwise, and what they read as `renamed` says, name in `new` → name in `old`.
+    """
+    before = [node for outer in old for node in _with_inner(outer)]
+    made = {name for node in (*before, *new) for name in node.output}
+
+    def essence(node: NodeProto) -> tuple[object, ...]:
+        inputs = [None if name in made else renamed.get(name, name) for name in node.input]
+        return node.domain, node.op_type, *inputs, *sorted([a.SerializeToString(deterministic=True) for a in node.attribute])
+
+    return {essence(node) for node in new} <= {essence(node) for node in before}
+
+
+def _with_inner(node: NodeProto) -> Iterator[NodeProto]:
+    yield node
+    for _, graph in subgraphs(node):
+        for inner in graph.node:
+            yield from _with_inner(inner)
 
 
 def captured(graph: GraphProto) -> set[str]:
@@ -679,28 +701,28 @@ class Scope:
                 return known
         proto = self.type(name)
         known = None if proto is None else inference.type_string(proto)
-        return known or self._type_by_neighbours(name, _MAX_LOOK_AHEAD)
+        return known or self._type_by_neighbours(name)
 
-    def _type_by_neighbours(self, name: str, steps: int) -> str | None:
+    def _type_by_neighbours(self, name: str) -> str | None:
         """The type that values tied to `name` by the operators that make and read it have: graph outputs declare theirs."""
-        maker = self._first_producers.get(name)
-        if maker is not None and (fixed := inference.fixed_types(maker, self.opset).get(name)) is not None:
-            return inference.type_string(fixed)
-        neighbours = [*([maker] if maker is not None else []), *self._readers.get(name, ())]
-        for node in neighbours if steps else ():
-            for tied in inference.tied_values(node, self.opset, name):
-                proto = self.type(tied)
-                known = None if proto is None else inference.type_string(proto)
-                known = known or self._type_by_neighbours(tied, steps - 1)
-                if known is not None:
-                    return known
+        values: list[tuple[Scope, str]] = [(self, name)]
+        for within, value in values:
+            scope = within.find(value) or within
+            maker = scope._first_producers.get(value)
+            proto = None if maker is None else inference.fixed_types(maker, scope.opset).get(value)
+            proto = proto or scope.type(value)
+            if proto is not None and (known := inference.type_string(proto)) is not None:
+                return known
+            for node in [*([maker] if maker is not None else []), *scope._readers.get(value, ())]:
+                tied = ((scope, other) for other in inference.tied_values(node, scope.opset, value))
+                values += itertools.islice((pair for pair in tied if pair not in values), _MAX_TIED - len(values))
         return None
 
     @cached_property
     def _readers(self) -> dict[str, list[NodeProto]]:
         """The nodes of the default domain that read each value, in the form that they had before any rule."""
         readers: dict[str, list[NodeProto]] = {}
-        for node in self._first_producers.values():
+        for node in {id(node): node for node in self._first_producers.values()}.values():
             for name in node.input if node.domain in DEFAULT_DOMAINS else ():
                 readers.setdefault(name, []).append(node)
         return readers

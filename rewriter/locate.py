@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from onnx import NodeProto
 
-from .graph import reads
+from .graph import only_moves, reads
 from .reading import read
 from .runner import Failure
 from .tolerance import Tolerance
@@ -32,6 +32,16 @@ class Models(NamedTuple):
     engine: str
     worker: Worker
     tolerance: Tolerance
+
+
+class Difference(NamedTuple):
+    """`text` says which tensor differs first and what makes it, and begins with "; ", or is "" where that cannot be told.
+
+    `stayed`: nodes make it that are the same in both models, of equal inputs; so the runtime runs them in two ways.
+    """
+
+    text: str = ""
+    stayed: bool = False
 
 
 class _Graph:
@@ -57,17 +67,17 @@ class _Graph:
         return found, list(nodes.values())
 
 
-def first_difference(models: Models, inputs: dict[str, Any], outputs: Iterable[str]) -> str:
+def first_difference(models: Models, inputs: dict[str, Any], outputs: Iterable[str]) -> Difference:
     """One of the earliest tensors that differ when both models run on `inputs`, and the nodes that make it.
 
-    `outputs` are graph outputs that differ. The answer begins with "; " and is "" where it cannot be told.
+    `outputs` are graph outputs that differ.
     """
     original, result = _Graph(models.original), _Graph(models.result)
     names = [name for name in original.order if name in result.producers]
     shared = {name: position for position, name in enumerate(names)}
     differing = [shared[name] for name in outputs if name in shared]
     if not differing:
-        return ""
+        return Difference()
     first = _narrow(models, inputs, names, min(differing))
     for _ in range(_STEPS):
         name = names[first]
@@ -77,7 +87,7 @@ def first_difference(models: Models, inputs: dict[str, Any], outputs: Iterable[s
         if not wrong:
             break
         first = min(shared[value] for value in wrong)
-    return f"; the first tensor that differs is {_made(names[first], original, result, shared)}"
+    return _made(names[first], original, result, shared)
 
 
 def _narrow(models: Models, inputs: dict[str, Any], names: list[str], last: int) -> int:
@@ -116,12 +126,13 @@ def _probe(models: Models, inputs: dict[str, Any], names: list[str]) -> Iterator
             yield name
 
 
-def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]) -> str:
-    """ "'h', made by Softmax 'probs', now Exp, ReduceSum, Div"."""
+def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]) -> Difference:
+    """ "'h', made by Softmax 'probs'; Softmax became Exp, ReduceSum, Div"."""
     before, after = original.feeding(name, shared)[1], result.feeding(name, shared)[1]
     maker = original.producers[name]
-    text = f"'{name}', made by {maker.op_type} '{maker.name or name}'"
+    computed = dict.fromkeys([*original.producers, *result.producers], "")
+    stayed = only_moves(before, after, computed)
+    text = f"; the first tensor that differs is '{name}', made by {maker.op_type} '{maker.name or name}'"
+    text += " from equal inputs in both" if stayed else ""
     old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
-    if old == new and len(before) == 1:
-        return f"{text} from equal inputs in both"
-    return f"{text}; {old} became {new}"
+    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), stayed)

@@ -251,7 +251,7 @@ def _exists(operator: str, domain: str, opset: int) -> bool:
 
 
 class _Reference:
-    """onnx.reference, with a Split that refuses what the specification forbids instead of cutting what it can."""
+    """onnx.reference, with splits that refuse what the specification forbids instead of cutting what they can."""
 
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         from onnx.reference import ReferenceEvaluator
@@ -260,7 +260,7 @@ class _Reference:
             model = onnx.load(path)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
-            self._evaluator = ReferenceEvaluator(model, new_ops=[_strict_split(), *_strict_divisions()])
+            self._evaluator = ReferenceEvaluator(model, new_ops=[*_strict_splits(), *_strict_divisions()])
         except MemoryError as error:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
@@ -298,10 +298,10 @@ def _as_array(value: Any) -> Any:
 
 
 class SplitSizesError(Exception):
-    """Sizes that the specification of Split forbids."""
+    """Sizes that the specifications of Split and SplitToSequence forbid."""
 
 
-def _strict_split() -> Any:
+def _strict_splits() -> list[Any]:
     from onnx.reference.op_run import OpRun
 
     class Split(OpRun):
@@ -317,11 +317,38 @@ def _strict_split() -> Any:
             else:
                 sizes = _even_sizes(dim, count) if num_outputs is None else _uneven_sizes(dim, num_outputs)
                 count_fits = len(sizes) >= count  # the last outputs may be left out
-            if not count_fits or min(sizes) < 0 or sum(sizes) != dim:
-                raise SplitSizesError(f"Split cannot cut a dimension of {dim} into {count} outputs of sizes {sizes}")
-            return tuple(np.split(x, np.cumsum(sizes)[:-1], axis)[:count])
+            if not count_fits:
+                raise SplitSizesError(f"Split cannot give sizes {sizes} to {count} outputs")
+            return tuple(_cut(self, x, sizes, axis)[:count])
 
-    return Split
+    class SplitToSequence(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, x: np.ndarray, split: np.ndarray | None = None, axis: int = 0, keepdims: int = 1) -> Any:
+            dim = x.shape[axis]
+            if split is not None:
+                sizes = [int(size) for size in split] if split.ndim else _sizes_of_at_most(int(split), dim)
+                return (_cut(self, x, sizes, axis),)
+            parts = _cut(self, x, [1] * dim, axis)
+            return (parts if keepdims else [part.squeeze(axis) for part in parts],)
+
+    return [Split, SplitToSequence]
+
+
+def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarray]:
+    """Raises: SplitSizesError where the parts are not what there is."""
+    dim = x.shape[axis]
+    if min(sizes, default=0) < 0 or sum(sizes) != dim:
+        raise SplitSizesError(f"{node.onnx_node.op_type} cannot cut a dimension of {dim} into parts of sizes {sizes}")
+    return np.split(x, np.cumsum(sizes)[:-1], axis) if sizes else []
+
+
+def _sizes_of_at_most(size: int, dim: int) -> list[int]:
+    if size < 1:
+        raise SplitSizesError(f"SplitToSequence cannot cut a dimension into parts of size {size}")
+    return [min(size, dim - start) for start in range(0, dim, size)]
 
 
 def _strict_divisions() -> list[Any]:

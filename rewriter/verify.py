@@ -65,14 +65,14 @@ def verify(
         return whole
     nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
     if whole.last_bits:
-        return _without_last_bits(original, result, settings, files) if _blames_kernels(nodes) else whole
+        return _without_last_bits(original, result, settings, files) if _blames_kernels(whole, nodes) else whole
     reasons = [f"the whole models could not be compared: {whole.reason}", nodes.reason]
     return replace(nodes, reason="; ".join(filter(None, reasons)))
 
 
-def _blames_kernels(nodes: Comparison) -> bool:
+def _blames_kernels(whole: Comparison, nodes: Comparison) -> bool:
     """Whether all that changed is equal, and only nodes that stayed as they are give other last bits."""
-    return nodes.status == "equal" and any(piece.last_bits for piece in nodes.pieces)
+    return nodes.status == "equal" and (whole.stayed or any(piece.last_bits for piece in nodes.pieces))
 
 
 def _runs_whole(original: Model, settings: Settings) -> bool:

@@ -178,6 +178,50 @@ def test_reference_alone_is_named_in_a_difference(save: Save, worker: Worker) ->
     assert f"(by onnx.reference {onnx.__version__} alone)" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("shape", "split", "status"),
+    [
+        pytest.param("2, 3, n", "int64[3] k = {1, 0, 5}", "equal", id="sizes that fit one dimension alone"),
+        pytest.param("2, 3, 4", "int64[3] k = {1, 0, 1}", "not compared", id="sizes that do not add up"),
+        pytest.param("2, 3, 5", "int64[3] k = {-1, 2, 4}", "not compared", id="a negative size"),
+        pytest.param("2, 3, 4", "int64 k = {0}", "not compared", id="parts of nothing"),
+    ],
+)
+def test_reference_refuses_parts_that_are_not_there(
+    shape: str, split: str, status: str, save: Save, worker: Worker
+) -> None:
+    """It would cut what it can; a model that says the same in another way may fail there, and is not wrong."""
+    before = f"""g (float[{shape}] x) => (float[a, b, c] y) <{split}, int64 last = {{-1}}>
+        {{ s = SplitToSequence<axis = -1>(x, k) y = SequenceAt(s, last) }}"""
+    after = f"""g (float[{shape}] x) => (float[a, b, c] y) <int64[1] from = {{1}}, int64[1] to = {{6}}, int64[1] axis = {{2}}>
+        {{ y = Slice(x, from, to, axis) }}"""
+    found = compare(save(before), save(after), worker=worker, runtime="reference")
+    assert found.status == status, found.reason
+
+
+@pytest.mark.parametrize(
+    ("split", "keepdims", "sizes"),
+    [
+        pytest.param("int64[3] k = {1, 0, 4}", 1, [1, 0, 4], id="sizes"),
+        pytest.param("int64 k = {2}", 1, [2, 2, 1], id="parts of two"),
+        pytest.param("int64 k = {9}", 0, [5], id="one part, keepdims without effect"),
+        pytest.param("int64 k = {2}", 0, [2, 2, 1], id="parts of two, keepdims without effect"),
+        pytest.param("", 1, [1] * 5, id="slices"),
+        pytest.param("", 0, [1] * 5, id="slices without their axis"),
+    ],
+)
+def test_reference_cuts_as_numpy_does(split: str, keepdims: int, sizes: list[int], save: Save, worker: Worker) -> None:
+    path = save(f"""g (float[5, 2] x) => (seq(float) y) <{split or "int64 unused = {0}"}>
+        {{ y = SplitToSequence<axis = -2, keepdims = {keepdims}>(x{", k" if split else ""}) }}""")
+    x = np.arange(10, dtype=np.float32).reshape(5, 2)
+    with worker.open(path, "onnx.reference") as session:
+        answer = session.run({"x": x})
+    parts = np.split(x, np.cumsum(sizes)[:-1])
+    expected = parts if keepdims or split else [part[0] for part in parts]
+    for got, part in zip(answer.values[0], expected, strict=True):
+        np.testing.assert_array_equal(got, part, strict=True)
+
+
 def test_failure_inside_the_reference_is_no_difference(save: Save, worker: Worker) -> None:
     result = save("g (float[n,4] x) => (float[n,4] y) { s = Constant<value_ints = [7]>()\n y = Reshape(x, s) }")
     found = compare(save(RELU), result, worker=worker, runtime="reference")

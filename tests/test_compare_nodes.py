@@ -339,6 +339,19 @@ def test_tolerance_is_for_what_was_rewritten_alone() -> None:
     assert pair(before, after).status == "different"
 
 
+def test_last_bits_by_a_node_that_left_its_branch_are_the_runtime_s() -> None:
+    """onnxruntime computes a HardSwish of float16 from its definition, inside a branch with other roundings than outside."""
+    before = """g (float16[2,2] x) => (float16[a,b] y) <bool c = {1}> { v = Clip(x) y = If(c) <
+        then_branch = t () => (float16[a,b] p) { p = HardSwish(v) }, else_branch = e () => (float16[a,b] q) { q = Relu(v) }> }"""
+    after = "g (float16[2,2] x) => (float16[a,b] y) { v = Clip(x) y = HardSwish(v) }"
+    assert pair(before, after).status == "equal"
+    assert pair(before, after.replace("HardSwish(v)", "HardSigmoid(v)")).status == "different"
+    wrong = after.replace("y = HardSwish(v)", "w = HardSigmoid<alpha = 0.168, beta = 0.5>(v) y = Mul(v, w)")
+    assert pair(before, wrong).status == "different"
+    result = convert_version(model(before.replace("Relu", "Swish"), 24), 18, compare="auto")
+    assert result.report.comparison is not None and result.report.comparison.status == "equal"
+
+
 def test_long_chain_that_might_be_a_constant() -> None:
     chain = " ".join(f"h{i + 1} = Add(h{i}, h{i})" for i in range(3000))
     text = f"g (float[n,8] x, int64[2] h0) => (float[k,m] y) {{ {chain} y = Reshape(x, h3000) }}"

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import convert_version, inference
 
 VERSIONS = (1, 2, 11, 13, 18)
 TARGETS = (1, 2, 9, 10, 11, 12, 13, 17, 18, 21)
@@ -291,3 +291,29 @@ def test_an_impossible_split_in_a_branch_that_may_never_run_is_no_error_of_the_m
     x = np.arange(5, dtype=np.float32)
     helpers.assert_same(source, 21, {"c": np.array(False), "x": x})
     assert "Split 'never' (If 'y' then_branch) 18→17: a dimension of 5 cannot make 4 parts" in helpers.refusal(source, 17)
+
+
+def test_a_type_that_nobody_knows_is_asked_of_each_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part of a Split leads back to it: walks without a memory take a time exponential in their length."""
+    asked = itertools.count(1)
+    tied_values = inference.tied_values
+
+    def counted(node: onnx.NodeProto, opset: int, name: str) -> list[str]:
+        assert next(asked) < 1000
+        return tied_values(node, opset, name)
+
+    monkeypatch.setattr(inference, "tied_values", counted)
+    parts = ", ".join(f"y{i}" for i in range(8))
+    source = onnx.parser.parse_model(f"""<ir_version: 3, opset_import: ["" : 4, "own" : 1]>
+        g (float[8] x) => (float[N] y) {{u = own.Op(x) {parts} = Split<axis = 0>(u) s = Add(y1, y2) y = own.Op(s)}}""")
+    assert "the type of 'u' is unknown" in helpers.refusal(source, 1)
+
+
+def test_the_type_of_what_a_branch_reads_is_asked_of_the_outer_graph() -> None:
+    """Inference knows nothing of a Reshape below opset 5."""
+    text = """g (bool c, float[4] x) => (float[P] y) {v = Reshape<shape = [4]>(x) y = If (c) <
+        then_branch = t () => (float[Q] p) {p, q = Split<axis = 0>(v)},
+        else_branch = e () => (float[R] z) {z = Identity(x)}>}"""
+    result = convert_version(helpers.model(text, 4), 1, compare="off").model
+    onnx.checker.check_model(result)
+    assert result.opset_import[0].version == 1
