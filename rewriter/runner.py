@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 import numpy as np
 import onnx
 
-from .unreliable import known_defects, random_operator
+from .unreliable import known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
@@ -64,7 +64,8 @@ class Outputs(NamedTuple):
 class Description(NamedTuple):
     """The interface of a model: serialized ValueInfoProtos of what must be fed and of what may be, names of outputs.
 
-    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model.
+    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model,
+    `lax` what onnxruntime lets pass in it though the specification forbids it.
     """
 
     required: tuple[bytes, ...]
@@ -72,6 +73,7 @@ class Description(NamedTuple):
     outputs: tuple[str, ...]
     random: str
     defects: dict[str, str]
+    lax: str
 
 
 class DescribeRequest(NamedTuple):
@@ -134,6 +136,7 @@ def describe(path: str) -> Description:
         outputs=tuple(value.name for value in model.graph.output),
         random=random_operator(model),
         defects=known_defects(model),
+        lax=lax_operator(model),
     )
 
 

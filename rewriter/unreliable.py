@@ -124,6 +124,19 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 }
 
 
+_LAX = {
+    "Compress": "takes a condition longer than the axis",
+    "GatherND": "takes one batch of data for many of indices",
+}
+"""What onnxruntime lets pass though the specification forbids it; onnx.reference does not."""
+
+
+def lax_operator(model: onnx.ModelProto) -> str:
+    """What onnxruntime lets pass at the first node of `_LAX`; "" when there is none."""
+    node = next((node for node, _ in _default_domain_nodes(model) if node.op_type in _LAX), None)
+    return "" if node is None else f"onnxruntime {_LAX[node.op_type]} ({_title(node)})"
+
+
 def random_operator(model: onnx.ModelProto) -> str:
     """The first node that draws random numbers, as "RandomNormal 'noise'"; "" when there is none.
 
