@@ -223,7 +223,8 @@ class _Judge:
             return found
         allowed = self._allowed(runs)
         if not allowed:
-            return _Inconclusive(f"{before.lax}, as onnx.reference does not on any inputs tried ({len(runs)})", hint=_hint(spaces[0]))
+            reason = f"{before.lax}, which onnx.reference refuses on any inputs tried ({len(runs)})"
+            return _Inconclusive(reason, hint=_hint(spaces[0]))
         return found if len(allowed) == len(runs) else self._run_and_judge(engine, spaces, allowed)
 
     def _allowed(self, runs: list[_Run]) -> list[_Run]:

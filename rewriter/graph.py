@@ -269,7 +269,17 @@ class Model:
     @cached_property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return inference.infer_model(self.original) if self._like is None else self._like.inferred
+        return inference.infer_model(self._without_defaults()) if self._like is None else self._like.inferred
+
+    def _without_defaults(self) -> bytes:
+        """The original model without the initializers that callers may override: inference would rely on their values."""
+        if not self.main.overridable:
+            return self.original
+        proto = onnx.ModelProto.FromString(self.original)
+        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.overridable]
+        del proto.graph.initializer[:]
+        proto.graph.initializer.extend(stored)
+        return proto.SerializeToString()
 
     @cached_property
     def propagated(self) -> Propagated | None:
@@ -453,11 +463,14 @@ class Scope:
         if scope is None:
             return None
         tensor = scope.initializers.get(self.resolve(name))
-        return None if tensor is None or scope._is_overridable(tensor.name) else tensor
+        return None if tensor is None or tensor.name in scope.overridable else tensor
 
-    def _is_overridable(self, name: str) -> bool:
-        """Before IR 4 every initializer of the main graph has to be an input as well, and is a constant all the same."""
-        return name in self.inputs and (self.parent is not None or self.model.ir_version >= 4)
+    @cached_property
+    def overridable(self) -> frozenset[str]:
+        """The initializers that are inputs as well, and no constants; before IR 4 all in the main graph have to be, and are."""
+        if self.parent is None and self.model.ir_version < 4:
+            return frozenset()
+        return self.inputs & self.initializers.keys()
 
     def constant(self, name: str) -> np.ndarray | None:
         """The value of `name` where it is the same in every run, else None. Cut and external payloads are read on demand.
@@ -493,7 +506,7 @@ class Scope:
 
     def _evaluate(self, name: str) -> np.ndarray | None:
         if (tensor := self.initializers.get(name)) is not None:
-            return None if self._is_overridable(name) else self.model.skeleton.array(tensor)
+            return None if name in self.overridable else self.model.skeleton.array(tensor)
         node = self.producers.get(name)
         if node is None or node.domain not in DEFAULT_DOMAINS:
             return None
@@ -1089,7 +1102,7 @@ class Node:
 
     def _is_overridable(self, name: str) -> bool:
         scope = self.within.find(name)
-        return scope is not None and name in scope.initializers
+        return scope is not None and name in scope.overridable
 
     def elem_type(self, index: int = 0) -> int | None:
         number = self.within.elem_type(self.input(index)) if self.has_input(index) else None

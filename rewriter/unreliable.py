@@ -124,7 +124,9 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 }
 
 
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LAX = {
+    **{f"Reduce{name}": "reduces over an axis that is given twice" for name in _REDUCTIONS},
     "Compress": "takes a condition longer than the axis",
     "GatherND": "takes one batch of data for many of indices",
 }

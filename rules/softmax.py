@@ -5,12 +5,15 @@ https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-11, Softmax-13), onnx
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ..rewriter.graph import Node
 from ..rewriter.rule import downgrade, upgrade
 from .axes import from_the_front, require_axis
 from .flattening import become_reshape
 
 OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
+_NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 @upgrade(OPERATORS, 13)
@@ -19,6 +22,7 @@ def along_one_axis(node: Node) -> None:
     axis, shape = node.attr("axis", 1), node.shape()
     if axis == -1:
         return
+    _allow_for_kernels(node)
     if shape is not None:
         (first,) = from_the_front([axis], len(shape))
         longer = [index for index in range(first, len(shape)) if shape[index] != 1]
@@ -26,6 +30,11 @@ def along_one_axis(node: Node) -> None:
             node.set_attr("axis", longer[0] if longer else first)
             return
     _flatten(node, axis)
+
+
+def _allow_for_kernels(node: Node) -> None:
+    """onnxruntime computes a Softmax of float16 in float or by a kernel of its own, as the opset is."""
+    node.approximate = node.op_type != "Hardmax" and node.elem_type() in _NARROW
 
 
 def _flatten(node: Node, axis: int) -> None:
@@ -39,6 +48,7 @@ def _flatten(node: Node, axis: int) -> None:
 def over_the_last_dimensions(node: Node) -> None:
     """An axis that only dimensions of 1 follow means the same; any other changes places with the last one."""
     axis = node.attr("axis", -1)
+    _allow_for_kernels(node)
     if axis == -1:
         node.set_attr("axis", -1)
         return

@@ -204,13 +204,14 @@ def test_reference_refuses_parts_that_are_not_there(
     [
         pytest.param("Compress<axis = 0>(x, c)", "Gather<axis = 0>(x, i)", "equal", id="a condition longer than the axis"),
         pytest.param("Compress<axis = 0>(x, c)", "Gather<axis = 0>(x, wrong)", "different", id="wrong on what both take"),
+        pytest.param("ReduceMax<keepdims = 0>(x, twice)", "Neg(x)", "not compared", id="an axis given twice"),
         pytest.param("Compress<axis = 1>(x, c)", "Gather<axis = 1>(x, i)", "not compared", id="forbidden throughout"),
     ],
 )
 def test_inputs_that_onnxruntime_alone_takes_are_no_proof(
     before: str, after: str, status: str, save: Save, worker: Worker
 ) -> None:
-    text = """g (float[n, 1] x) => (float[a, b] y) <bool[3] c = {0, 0, 1}, int64[1] i = {2}, int64[1] wrong = {1}> { y = %s }"""
+    text = """g (float[n, 1] x) => (float[a, b] y) <bool[3] c = {0, 0, 1}, int64[1] i = {2}, int64[1] wrong = {1}, int64[2] twice = {0, 0}> { y = %s }"""
     found = compare(save(text % before), save(text % after), worker=worker, thorough=True)
     assert found.status == status
     given = Samples(data=[{"x": np.ones((1, 1), np.float32)}])

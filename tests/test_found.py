@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.compare import compare
-from split_rewrite.rewriter.errors import InvalidModelError
+from split_rewrite.rewriter.errors import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.folding import evaluate
 from split_rewrite.rewriter.inference import infer_node
 from split_rewrite.rewriter.isolate import run_isolated
@@ -351,3 +351,28 @@ def test_onnxruntime_rejects_its_own_work_before_opset_7(tmp_path: Path) -> None
         failure = worker.run(tmp_path / "m.onnx", {"x": np.ones((1, 8, 1, 1), np.float16)})
     assert isinstance(failure, Failure)
     assert not failure.certain
+
+
+DEFAULTS = {
+    "sizes-of-an-image": (
+        'y = Resize<coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor">(x, , , s)', 19, 9, [1, 1, 2, 8],
+    ),
+    "a-shape-and-the-parts-of-it": ("v = Reshape(x, s) y, z = Split<axis = 3, num_outputs = 2>(v)", 18, 13, [1, 1, 2, 8]),
+    "a-shape-and-what-is-normalized": ("v = Reshape(x, s) y = Softmax<axis = 1>(v)", 13, 11, [1, 4, 2, 2]),
+    "repeats": ("v = Tile(x, s) y, z = Split<axis = 2, num_outputs = 2>(v)", 18, 9, [1, 2, 2, 3]),
+    "a-size-to-fill": ("v = ConstantOfShape(s) w = Add(v, x) y = CumSum(w, two)", 14, 9, [2, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize(("nodes", "opset", "target", "given"), DEFAULTS.values(), ids=DEFAULTS)
+def test_what_a_caller_may_override_decides_nothing(nodes: str, opset: int, target: int, given: list[int]) -> None:
+    """Shape inference takes the default of an input for its value."""
+    text = f"g (float[1, 1, 4, 4] x, int64[4] s) => (float[a, b, c, d] y) <int64[4] s = {{1, 1, 4, 4}}, int64 two = {{2}}> {{{nodes}}}"
+    source = helpers.model(text, opset)
+    inputs = {"x": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), "s": np.array(given)}
+    try:
+        result = convert_version(source, target, compare="off").model
+    except UnconvertibleError as refusal:
+        assert "run time" in str(refusal) or "unknown" in str(refusal) or "overridden" in str(refusal)
+        return
+    np.testing.assert_allclose(helpers.run(result, inputs)[0], helpers.run(source, inputs)[0], rtol=1e-6)
