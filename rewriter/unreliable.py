@@ -29,14 +29,6 @@ def _always(_node: onnx.NodeProto, _opset: int) -> bool:
     return True
 
 
-def _never(_node: onnx.NodeProto, _opset: int) -> bool:
-    return False
-
-
-def _keeps_zeros(node: onnx.NodeProto, _opset: int) -> bool:
-    return _attribute(node, "allowzero", 0) != 0
-
-
 def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
     return lambda _node, declared: declared < opset
 
@@ -133,22 +125,18 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 
 
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
-_LAX: dict[str, _Defect] = {
-    **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
-    "Compress": (_always, "takes a condition longer than the axis"),
-    "GatherND": (_always, "takes one batch of data for many of indices"),
-    "Reshape": (_keeps_zeros, "takes 0 and -1 in one shape although allowzero is set"),
+_LAX = {
+    **{f"Reduce{name}": "reduces over an axis that is given twice" for name in _REDUCTIONS},
+    "Compress": "takes a condition longer than the axis",
+    "GatherND": "takes one batch of data for many of indices",
 }
 """What onnxruntime lets pass though the specification forbids it; onnx.reference does not."""
 
 
 def lax_operator(model: onnx.ModelProto) -> str:
     """What onnxruntime lets pass at the first node of `_LAX`; "" when there is none."""
-    for node, opset in _default_domain_nodes(model):
-        applies, text = _LAX.get(node.op_type, (_never, ""))
-        if applies(node, opset):
-            return f"onnxruntime {text} ({_title(node)})"
-    return ""
+    node = next((node for node, _ in _default_domain_nodes(model) if node.op_type in _LAX), None)
+    return "" if node is None else f"onnxruntime {_LAX[node.op_type]} ({_title(node)})"
 
 
 def random_operator(model: onnx.ModelProto) -> str:
