@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from ..rewriter.rule import downgrade, upgrade
 from .indices import int64
 from .parameters import known_input, to_attribute, to_input
 
@@ -22,18 +22,34 @@ def shape_to_input(node: Node) -> None:
 
 @downgrade("Reshape", 14)
 def drop_allowzero(node: Node) -> None:
-    """allowzero=1 goes where no 0 can be in the shape; else the 0 becomes -1, which an empty tensor turns into 0 again."""
+    """allowzero=1 goes where no 0 can be in the shape. One 0 becomes -1, which an empty tensor turns into 0 again; several are
+    copied, as older forms do, from a tensor that has been expanded to none there.
+    """
     if not node.pop_attr("allowzero", 0) or _is_never_empty(node):
         return
     shape = known_input(node, 1)
-    if shape is None:
+    length = (node.shape(1) or (None,))[0]
+    if shape is None and isinstance(length, int) and length > 1:
+        _expand_to_none(node, length, _ones_but_for_zeros(node))
+    elif shape is None:
         _infer_zeros_at_run_time(node)
-        return
-    zeros = np.flatnonzero(shape == 0)
-    if len(zeros) > 1:
-        raise Unconvertible(f"allowzero=1 with the shape {shape.tolist()}: without it, just one dimension can be made 0")
-    if len(zeros) == 1:
+        if length != 1:
+            node.caution("a shape with two zeros, computed at run time, ends in an error below opset 14")
+    elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, int64(node, np.where(shape == 0, -1, shape).tolist(), "shape"))
+    elif 0 in shape:
+        _expand_to_none(node, len(shape), int64(node, (shape != 0).astype(int).tolist(), "ones"))
+
+
+def _expand_to_none(node: Node, length: int, ones: str) -> None:
+    """Let the data have `length` dimensions, all elements along the first, and none along those where `ones` is 0."""
+    column = node.before("Reshape", [node.input(0), int64(node, [-1] + [1] * (length - 1), "column")], what="column")
+    node.set_input(0, node.before("Expand", [column, ones], what="expanded"))
+
+
+def _ones_but_for_zeros(node: Node) -> str:
+    is_given = node.before("Cast", [node.input(1)], what="given", to=TensorProto.BOOL)
+    return node.before("Cast", [is_given], what="ones", to=TensorProto.INT64)
 
 
 @downgrade("Reshape", 5)
@@ -51,4 +67,3 @@ def _infer_zeros_at_run_time(node: Node) -> None:
     is_zero = node.before("Equal", [node.input(1), int64(node, [0], "zero")], what="is_zero")
     as_number = node.before("Cast", [is_zero], what="is_zero", to=TensorProto.INT64)
     node.set_input(1, node.before("Sub", [node.input(1), as_number], what="shape"))
-    node.caution("a shape with two zeros, computed at run time, ends in an error below opset 14")

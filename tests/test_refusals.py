@@ -457,10 +457,6 @@ REFUSED: dict[str, Refusal] = {
         "g (bool c, float[5] x) => (float[A] y) {y = If(c)<then_branch = t () => (float[B] a) {a, b, d, e = Split<num_outputs = 4>(x)}, else_branch = e () => (float[C] f) {f = Relu(x)}>}",
         18, 17, "a dimension of 5 cannot make 4 parts, so the node fails if it runs",
     ),
-    "two-dimensions-of-0": Refusal(
-        "g (float[N, 3] x) => (float[0, 2, 0] y) <int64[3] s = {0, 2, 0}> {y = Reshape<allowzero = 1>(x, s)}",
-        14, 13, "allowzero=1 with the shape [0, 2, 0]: without it, just one dimension can be made 0",
-    ),
     "mask-that-was-left-open": Refusal(
         "g (float[4] x) => (float[4] y, bool[4] m) {y, m = Dropout(x)}",
         10, 12, "the mask 'm' is true throughout from opset 12 on, and left open before",
