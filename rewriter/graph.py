@@ -25,8 +25,6 @@ from .skeleton import Skeleton
 
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
-_MAX_TIED = 100
-"""Values of one type, by the nodes between them, that are asked for the type of one."""
 _MAX_LOOK_BACK = 100
 """Nodes that working out a shape looks back."""
 GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
@@ -341,6 +339,7 @@ class Scope:
         self._makers: dict[frozenset[str], dict[str, str]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._type_strings: dict[str, str] = {}
+        self._types_of_tied: dict[int, str | None] = {}
         self._known_shapes: dict[str, Shape] = {}
         """Those that are fully known: they stay as they are."""
         self._forms: dict[int, Form] = {}
@@ -717,28 +716,31 @@ class Scope:
         return known or self._type_by_neighbours(name)
 
     def _type_by_neighbours(self, name: str) -> str | None:
-        """The type that values tied to `name` by the operators that make and read it have: graph outputs declare theirs."""
-        values: list[tuple[Scope, str]] = [(self, name)]
-        for within, value in values:
-            scope = within.find(value) or within
-            maker = scope._first_producers.get(value)
-            proto = None if maker is None else inference.fixed_types(maker, scope.opset).get(value)
-            proto = proto or scope.type(value)
-            if proto is not None and (known := inference.type_string(proto)) is not None:
-                return known
-            for node in [*([maker] if maker is not None else []), *scope._readers.get(value, ())]:
-                tied = ((scope, other) for other in inference.tied_values(node, scope.opset, value))
-                values += itertools.islice((pair for pair in tied if pair not in values), _MAX_TIED - len(values))
-        return None
+        """The type that the values tied to `name` by the operators that make and read them have: graph outputs declare theirs."""
+        scope = self.find(name)
+        if scope is not None and scope is not self:
+            return scope.type_string(name)
+        group = self._tied.setdefault(name, [name])
+        if id(group) not in self._types_of_tied:
+            self._types_of_tied[id(group)] = next(filter(None, map(self._stated_type, group)), None)
+        return self._types_of_tied[id(group)]
+
+    def _stated_type(self, name: str) -> str | None:
+        scope, maker = self.find(name), self._first_producers.get(name)
+        if scope is not None and scope is not self:
+            return scope.type_string(name)
+        proto = None if maker is None else inference.fixed_types(maker, self.opset).get(name)
+        proto = proto or self.type(name)
+        return None if proto is None else inference.type_string(proto)
 
     @cached_property
-    def _readers(self) -> dict[str, list[NodeProto]]:
-        """The nodes of the default domain that read each value, in the form that they had before any rule."""
-        readers: dict[str, list[NodeProto]] = {}
+    def _tied(self) -> dict[str, list[str]]:
+        """The values that have one type because an operator wants it so; all of them have the same list."""
+        groups: dict[str, list[str]] = {}
         for node in {id(node): node for node in self._first_producers.values()}.values():
-            for name in node.input if node.domain in DEFAULT_DOMAINS else ():
-                readers.setdefault(name, []).append(node)
-        return readers
+            for values in inference.tied_values(node, self.opset) if node.domain in DEFAULT_DOMAINS else ():
+                _join(groups, values)
+        return groups
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
@@ -860,6 +862,16 @@ class Scope:
         for name in node.output:
             if self.producers.get(name) is node:
                 del self.producers[name]
+
+
+def _join(groups: dict[str, list[str]], values: Sequence[str]) -> None:
+    """Let all of `values` be in one group, with all that were in a group with one of them."""
+    joined = {id(group): group for value in values if (group := groups.get(value)) is not None}
+    largest = max(joined.values(), key=len, default=[])
+    joined.pop(id(largest), None)
+    for value in itertools.chain(*joined.values(), (value for value in values if value not in groups)):
+        groups[value] = largest
+        largest.append(value)
 
 
 def _tensor_type(tensor: TensorProto) -> TypeProto:

@@ -94,20 +94,19 @@ def _tensor_of(text: str) -> int:
     return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
 
 
-def tied_values(node: onnx.NodeProto, opset: int, name: str) -> list[str]:
-    """The other inputs and outputs of `node` that have the type of `name`, by its schema."""
+def tied_values(node: onnx.NodeProto, opset: int) -> list[list[str]]:
+    """The inputs and outputs of `node` that have one type by its schema, whatever it is, two or more at a time."""
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
     except onnx.defs.SchemaError:
         return []
-    slots = [
-        (value, parameters[min(index, len(parameters) - 1)])
-        for values, parameters in ((node.output, schema.outputs), (node.input, schema.inputs))
-        for index, value in enumerate(values)
-        if value and parameters
-    ]
-    variables = {p.type_str for value, p in slots if value == name and p.is_homogeneous and "(" not in p.type_str}
-    return [value for value, p in slots if value != name and p.is_homogeneous and p.type_str in variables]
+    tied: dict[str, dict[str, None]] = {}
+    for values, parameters in ((node.output, schema.outputs), (node.input, schema.inputs)):
+        for index, value in enumerate(values if parameters else ()):
+            parameter = parameters[min(index, len(parameters) - 1)]
+            if value and parameter.is_homogeneous and "(" not in parameter.type_str:
+                tied.setdefault(parameter.type_str, {})[value] = None
+    return [list(values) for values in tied.values() if len(values) > 1]
 
 
 def type_string(proto: TypeProto) -> str | None:

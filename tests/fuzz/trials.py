@@ -37,6 +37,12 @@ ALARMS = 0.1
 """The share of the models that convert and are equal which are converted with the default comparison too: it has to let them pass."""
 STOPPED = ("stopped by the check", "stopped by the comparison")
 """What may come of a damaged file that onnx takes for a model: nothing was written, and a person should see why."""
+OPTIONS = (
+    *(("-q",), ("-v",), ("--strict",), ("--external-data", "split:2000"), ("--compare", "nodes"), ("--runtime", "both")),
+    *(("--dry-run",), ("--report", "r.json"), ("--report", "r.html", "--assume-opset", "13"), ("--overwrite-input-shape", "x1:2,3")),
+)
+"""What a damaged file is converted with."""
+REPORTS = {"r.json", "r.html"}
 RUN_SECONDS = 10.0
 """What one model may take in a comparison; a model whose loop does not end is not compared."""
 
@@ -192,13 +198,8 @@ def try_file(seed: object) -> Verdict:
     random = Random(repr(seed))
     data = mutated(random, random_case(random).model.SerializeToString())
     target = random.choice(("latest", "7", "11", "13", "18", str(random.randint(1, 25))))
-    arguments = [
-        "-t",
-        target,
-        "m.onnx",
-        "o.onnx",
-        *random.choice((["-q"], ["-v"], ["--strict"], ["--external-data", "split:2000"])),
-    ]
+    options = random.choice(OPTIONS)
+    arguments = ["-t", target, "m.onnx", *([] if "--dry-run" in options else ["o.onnx"]), *options]
     verdict = judge_file(data, arguments)
     if verdict.kind in (*FINDINGS, *STOPPED):
         verdict.files = {"m.onnx": data}
@@ -213,25 +214,27 @@ def judge_file(data: bytes, arguments: list[str]) -> Verdict:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = cli.run(arguments)
-        verdict = _judge_run(status, err.getvalue(), {path.name for path in folder.iterdir()} - {"m.onnx"})
+        written = {path.name for path in folder.iterdir()} - {"m.onnx", *REPORTS.intersection(arguments)}
+        verdict = _judge_run(status, err.getvalue(), written, "o.onnx" in arguments)
         if Path("m.onnx").read_bytes() != data:
             verdict = Verdict("STRAY FILE", "the input was changed")
     verdict.command = f"split-rewrite {' '.join(arguments)}"
     return verdict
 
 
-def _judge_run(status: int, errors: str, files: set[str]) -> Verdict:
+def _judge_run(status: int, errors: str, files: set[str], writes: bool) -> Verdict:
     lines = errors.splitlines()
     if "Traceback" in errors or "internal error" in errors:
         return Verdict("TRACEBACK", errors)
     if status == 3:
         return Verdict(STOPPED["failed onnx.checker" not in errors], errors)
     beside = files - {"o.onnx.data"} if status == 0 else files
-    if beside != ({"o.onnx"} if status == 0 else set()):
+    if beside != ({"o.onnx"} if status == 0 and writes else set()):
         return Verdict("STRAY FILE", f"status {status}, files {sorted(files)}: {errors}")
     if status == 0:
         return Verdict("converted", errors)
     is_clear = lines and lines[0].startswith("error: ") and all(line.startswith("  ") for line in lines[1:])
+    is_clear = is_clear or (status == 1 and not writes and all(line.startswith("in the way: ") for line in lines))
     if status not in (1, 2) or not is_clear or (status == 2 and len(lines) > 1):
         return Verdict("UNCLEAR", f"status {status}: {errors}")
     return Verdict("refused" if status == 1 else "unusable", errors)
