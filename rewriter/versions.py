@@ -53,6 +53,11 @@ def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> in
     return needs
 
 
+def _has_defaults(graph: GraphProto) -> bool:
+    inputs = {value.name for value in graph.input}
+    return any(tensor.name in inputs for tensor in graph.initializer)
+
+
 def _needed_by_type(number: int) -> int:
     try:
         return _NEEDS_IR.get(TensorProto.DataType.Name(number), 3)  # type: ignore[arg-type]
@@ -65,6 +70,7 @@ def chosen_ir_version(
 ) -> int:
     """`wanted`, else lowered on the way down to what the target's onnx release used; never less than the model needs.
 
+    Nor below 4, if not `wanted`, where callers may override initializers: before it, runtimes take all of them for constants.
     Raises ValueError where `wanted` is too low for what the model contains, or unknown to the installed onnx.
     """
     needs = needed_ir_version(model, graphs)
@@ -75,7 +81,8 @@ def chosen_ir_version(
             raise ValueError(f"--ir-version {wanted}: the installed onnx knows IR versions up to {onnx.IR_VERSION}")
         return wanted
     if target < source:
-        return max(needs, min(model.ir_version, ir_version_of(target)))
+        lowest = min(model.ir_version, 4) if _has_defaults(model.graph) else needs
+        return max(needs, lowest, min(model.ir_version, ir_version_of(target)))
     return max(needs, model.ir_version)
 
 

@@ -158,6 +158,18 @@ def test_ir_version_stays_as_new_as_the_model_needs() -> None:
     assert convert_version(source, 7).model.ir_version == 4, "an initializer that is no input came with IR 4"
 
 
+@pytest.mark.parametrize(("ir", "expected"), [(7, 4), (4, 4), (3, 3)])
+def test_ir_version_stays_at_one_that_lets_callers_override(ir: int, expected: int) -> None:
+    text = "g (float[4] x, float[4] w) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {y = Mul(x, w)}"
+    result = convert_version(helpers.model(text, 13, ir_version=ir), 7).model
+    assert result.ir_version == expected
+    if expected == 4:
+        x, w = np.ones(4, np.float32), np.full(4, 5, np.float32)
+        np.testing.assert_array_equal(helpers.run(result, {"x": x, "w": w})[0], w, strict=True)
+    older = convert_version(helpers.model(text, 13, ir_version=ir), 7, options=Options(ir_version=3)).model
+    assert older.ir_version == 3
+
+
 def test_ir_version_on_request() -> None:
     source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 18)
     assert convert_version(source, 18, options=Options(ir_version=7)).model.ir_version == 7
