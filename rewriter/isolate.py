@@ -24,6 +24,11 @@ _M_MXFAST = 1
 """The option of mallopt for the largest block that is merged late."""
 
 
+_CPU_SECONDS = 30
+"""For any task; what loops in onnx never ends. Checking 100,000 nodes, 10 MiB, takes a second."""
+_CPU_SECONDS_PER_MIB = 10
+
+
 class Crashed(Exception):
     """The child died without an answer; `str()` says of what ("signal SIGSEGV", "time limit of 60 s")."""
 
@@ -34,13 +39,16 @@ class _Task(NamedTuple):
     cpu_seconds: int
 
 
-def run_isolated(function: Callable[..., Any], *args: Any, cpu_seconds: int = 600) -> Any:
+def run_isolated(function: Callable[..., Any], *args: Any, cpu_seconds: int | None = None) -> Any:
     """`function(*args)`, computed in a child process.
 
     The result must be picklable; what cannot be pickled of the rest gets a child of its own, also in a session.
-    `cpu_seconds` bounds the child's processor time.
+    `cpu_seconds` bounds the child's processor time; by default, it grows with the bytes among `args`.
     Raises: whatever `function` raises; `Crashed` when the child dies or runs out of time.
     """
+    if cpu_seconds is None:
+        size = sum(len(argument) for argument in args if isinstance(argument, bytes))
+        cpu_seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
     task = _Task(function, args, cpu_seconds)
     if not hasattr(os, "fork"):
         return _run_in_new_interpreter(task)

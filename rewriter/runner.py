@@ -257,13 +257,11 @@ class _Reference:
     """onnx.reference, with splits that refuse what the specification forbids instead of cutting what they can."""
 
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
-        from onnx.reference import ReferenceEvaluator
-
         try:
             model = onnx.load(path)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
-            self._evaluator = ReferenceEvaluator(model, new_ops=[*_strict_splits(), *_strict_divisions()])
+            self._evaluator = _strict_evaluator()(model)
         except MemoryError as error:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
@@ -286,6 +284,20 @@ class _Reference:
                 message = f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
                 raise RejectedError(Failure("runtime", message, certain=False))
         return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+
+def _strict_evaluator() -> Any:
+    from onnx.reference import ReferenceEvaluator
+
+    operators = [*_strict_splits(), *_strict_divisions()]
+
+    class Evaluator(ReferenceEvaluator):
+        """Bodies of functions are evaluators of the same class, to which `new_ops` are not passed on."""
+
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **{**options, "new_ops": operators})
+
+    return Evaluator
 
 
 def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:

@@ -199,6 +199,29 @@ def test_reference_refuses_parts_that_are_not_there(
     assert found.status == status, found.reason
 
 
+@pytest.mark.parametrize("place", ["main graph", "function", "branch"])
+def test_reference_refuses_them_wherever_they_are(place: str, save: Save, worker: Worker) -> None:
+    nodes = "k = Constant<value = int64[2] {1, 1}>() last, more = Split(%s, k)"
+    text = {
+        "main graph": ("float[4] x", f"{nodes % 'x'} y = Identity(last)", ""),
+        "function": (
+            "float[4] x",
+            "y = local.cut(x)",
+            f'<domain: "local", opset_import: ["" : 18]> cut (v) => (last) {{ {nodes % "v"} }}',
+        ),
+        "branch": (
+            "float[4] x",
+            f"c = Constant<value = bool {{1}}>() y = If(c) <then_branch = t () => (float[a] last) {{ {nodes % 'x'} }}, "
+            "else_branch = e () => (float[a] o) { o = Neg(x) }>",
+            "",
+        ),
+    }[place]
+    path = save(f"g ({text[0]}) => (float[a] y) {{ {text[1]} }}", extra=text[2])
+    with worker.open(path, "onnx.reference") as session:
+        answer = session.run({"x": np.ones(4, np.float32)})
+    assert "cannot cut a dimension of 4 into parts of sizes [1, 1]" in answer.message
+
+
 @pytest.mark.parametrize(
     ("before", "after", "status"),
     [

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import convert_version, isolate
 from split_rewrite.rewriter.compare import compare
 from split_rewrite.rewriter.errors import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.folding import evaluate
@@ -376,3 +376,11 @@ def test_what_a_caller_may_override_decides_nothing(nodes: str, opset: int, targ
         assert "run time" in str(refusal) or "unknown" in str(refusal) or "overridden" in str(refusal)
         return
     np.testing.assert_allclose(helpers.run(result, inputs)[0], helpers.run(source, inputs)[0], rtol=1e-6)
+
+
+def test_an_equation_that_onnx_never_finishes_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnx 1.23 looks for the rest of the arrow for ever."""
+    monkeypatch.setattr(isolate, "_CPU_SECONDS", 2)
+    source = helpers.model('g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij-">(x)}', 13)
+    with pytest.raises(InvalidModelError, match=r"time limit of 2 s|[Ee]insum"):
+        convert_version(source, 12)

@@ -73,6 +73,11 @@ class TestEither:
             run_isolated(spin, cpu_seconds=1)
         assert run_isolated(twice, b"d") == b"dd"
 
+    def test_time_is_limited_by_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(isolate, "_CPU_SECONDS", 1)
+        with pytest.raises(Crashed, match="time limit of 1 s"):
+            run_isolated(spin)
+
     def test_what_cannot_be_pickled(self) -> None:
         here = 5
         assert run_isolated(lambda: here + 1) == 6
