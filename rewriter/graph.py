@@ -63,7 +63,7 @@ def only_moves(old: Sequence[NodeProto], new: Sequence[NodeProto], renamed: Mapp
     made = {name for node in (*before, *new) for name in node.output}
 
     def essence(node: NodeProto) -> tuple[object, ...]:
-        inputs = [None if name in made else renamed.get(name, name) for name in node.input]
+        inputs = ["" if name in made else renamed.get(name, name) for name in node.input]
         return node.domain, node.op_type, *inputs, *sorted([a.SerializeToString(deterministic=True) for a in node.attribute])
 
     return {essence(node) for node in new} <= {essence(node) for node in before}

@@ -29,6 +29,14 @@ def _always(_node: onnx.NodeProto, _opset: int) -> bool:
     return True
 
 
+def _pads_with_the_default(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) < 3 or node.input[2] == ""
+
+
+def _never(_node: onnx.NodeProto, _opset: int) -> bool:
+    return False
+
+
 def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
     return lambda _node, declared: declared < opset
 
@@ -99,6 +107,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Split": (_has_odd_outputs, "crashes on or miscounts the outputs of a Split that are not all named"),
         "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
         "RoiAlign": _ROI_ALIGN,
+        "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {
@@ -124,19 +133,27 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 }
 
 
+_DEFECTS_OF_STRINGS = {
+    "onnxruntime": ("Gather", _always, "may copy but the first string of each slice that Gather takes"),
+    "onnx.reference": ("Pad", _pads_with_the_default, "pads strings with a 0"),
+}
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
-_LAX = {
-    **{f"Reduce{name}": "reduces over an axis that is given twice" for name in _REDUCTIONS},
-    "Compress": "takes a condition longer than the axis",
-    "GatherND": "takes one batch of data for many of indices",
+_LAX: dict[str, _Defect] = {
+    **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
+    "Compress": (_always, "takes a condition longer than the axis"),
+    "GatherND": (_always, "takes one batch of data for many of indices"),
+    "Loop": (_has_scan_outputs, "makes up a shape for what is collected in no turn"),
 }
 """What onnxruntime lets pass though the specification forbids it; onnx.reference does not."""
 
 
 def lax_operator(model: onnx.ModelProto) -> str:
     """What onnxruntime lets pass at the first node of `_LAX`; "" when there is none."""
-    node = next((node for node, _ in _default_domain_nodes(model) if node.op_type in _LAX), None)
-    return "" if node is None else f"onnxruntime {_LAX[node.op_type]} ({_title(node)})"
+    for node, opset in _default_domain_nodes(model):
+        applies, text = _LAX.get(node.op_type, (_never, ""))
+        if applies(node, opset):
+            return f"onnxruntime {text} ({_title(node)})"
+    return ""
 
 
 def random_operator(model: onnx.ModelProto) -> str:
@@ -158,10 +175,10 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             applies, text = by_operator[node.op_type]
             if applies(node, opset):
                 found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
-    if "onnxruntime" not in found and _has_strings(model):
-        gather = next((node for node, _ in _default_domain_nodes(model) if node.op_type == "Gather"), None)
-        if gather is not None:
-            found["onnxruntime"] = f"may copy but the first string of each slice that Gather takes ({_title(gather)})"
+    for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if _has_strings(model) else ():
+        nodes = (node for node, opset in _default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
+        if runtime not in found and (node := next(nodes, None)) is not None:
+            found[runtime] = f"{text} ({_title(node)})"
     return found
 
 

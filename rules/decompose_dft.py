@@ -53,9 +53,9 @@ def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) ->
     """(size * parts, frequencies * 2): a row for each part of each sample; samples beyond `count` have no weight."""
     frequencies = count // 2 + 1 if onesided else count
     used = min(size, count)
-    angle = 2 * np.pi * np.outer(arange(used), arange(frequencies)) / count
+    cos, sin = _cos_and_sin(np.outer(arange(used), arange(frequencies)), count)
     sign, scale = (1, 1 / count) if inverse else (-1, 1)
-    cos, sin = np.cos(angle) * scale, sign * np.sin(angle) * scale
+    cos, sin = cos * scale, sign * scale * sin
     matrix = np.zeros((size, parts, frequencies, 2))
     matrix[:used, 0, :, 0], matrix[:used, 0, :, 1] = cos, sin
     if parts == 2:
@@ -63,14 +63,21 @@ def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) ->
     return matrix.reshape(size * parts, frequencies * 2)
 
 
-
-
 def _real_inverse(size: int, count: int) -> np.ndarray:
     """(size * 2, count): the real signal whose one-sided transform has `size` frequencies; the others are their conjugates."""
     used = min(size, count // 2 + 1)
-    angle = 2 * np.pi * np.outer(arange(used), arange(count)) / count
+    cos, sin = _cos_and_sin(np.outer(arange(used), arange(count)), count)
     once = (arange(used) == 0) | (2 * arange(used) == count)
     weight = np.where(once, 1, 2)[:, None] / count
     matrix = np.zeros((size, 2, count))
-    matrix[:used, 0], matrix[:used, 1] = weight * np.cos(angle), -weight * np.sin(angle)
+    matrix[:used, 0], matrix[:used, 1] = weight * cos, -weight * sin
     return matrix.reshape(size * 2, count)
+
+
+def _cos_and_sin(turns: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of `turns` / `count` of a whole turn. At quarters they are whole numbers: a sine of π of 1e-16 would break ties."""
+    turns = turns % count
+    angle = 2 * np.pi * turns / count
+    is_quarter = 4 * turns % count == 0
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.where(is_quarter, np.rint(cos), cos), np.where(is_quarter, np.rint(sin), sin)

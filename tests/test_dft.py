@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_same, model, refusal, run
+from split_rewrite.rewriter import convert_version
 
 X = np.random.default_rng(0).standard_normal((2, 4, 6, 1)).astype(np.float32)
 
@@ -59,3 +60,14 @@ def test_upward_writes_out_the_default(attributes: str) -> None:
     dft = f"DFT <{attributes}>" if attributes else "DFT"
     proto = model(f"g (float[2, 4, 6, 1] x) => (float[A, B, C, 2] y) {{ y = {dft} (x) }}", opset=17)
     assert len(assert_same(proto, 20, {"x": X}).graph.node[0].input) == 3
+
+
+@pytest.mark.parametrize("inverse", [0, 1])
+def test_quarters_of_a_turn_are_exact(inverse: int) -> None:
+    """Of whole numbers, the DFT of 4 has whole numbers, and where it is 0 it is 0: what is sorted by it stays in order."""
+    text = f"g (float[1, 4, 2] x) => (float[1, 4, 2] y) {{ y = DFT <inverse = {inverse}> (x) }}"
+    result = convert_version(model(text, opset=17), 11).model
+    x = np.float32([[[1, 2], [3, -1], [-4, 2], [5, 0]]])
+    numbers = x[0, :, 0] + 1j * x[0, :, 1]
+    expected = np.fft.ifft(numbers) if inverse else np.fft.fft(numbers)
+    np.testing.assert_array_equal(run(result, {"x": x})[0][0], np.stack([expected.real, expected.imag], -1))

@@ -16,7 +16,7 @@ from split_rewrite.rewriter.folding import evaluate
 from split_rewrite.rewriter.inference import infer_node
 from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.runner import Failure
-from split_rewrite.rewriter.unreliable import known_defects
+from split_rewrite.rewriter.unreliable import known_defects, lax_operator
 from split_rewrite.rewriter.worker import Worker
 
 LOOP = "l = Loop(n, , x) <body = b (int64 i, bool k, float[N] v) => (bool c, float[N] w) {c = Identity(k)\n w = Add(v, x)}>"
@@ -384,3 +384,30 @@ def test_an_equation_that_onnx_never_finishes_reading(monkeypatch: pytest.Monkey
     source = helpers.model('g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij-">(x)}', 13)
     with pytest.raises(InvalidModelError, match=r"time limit of 2 s|[Ee]insum"):
         convert_version(source, 12)
+
+
+def test_onnxruntime_divides_by_a_deviation_of_0() -> None:
+    proto = helpers.model("g (float[1,3,1,1] x) => (float[1,3,1,1] y) {y = MeanVarianceNormalization(x)}", 13)
+    inputs = {"x": np.ones((1, 3, 1, 1), np.float32)}
+    assert np.isnan(helpers.run(proto, inputs)[0]).all()
+    assert "onnxruntime" in known_defects(proto)
+
+
+def test_the_reference_pads_strings_with_a_number() -> None:
+    proto = helpers.model("g (string[1] x) => (string[3] y) <int64[2] p = {1, 1}> {y = Pad(x, p)}", 13)
+    assert helpers.run(proto, {"x": np.array(["a"], object)}, "onnx.reference")[0].tolist() != ["", "a", ""]
+    assert "onnx.reference" in known_defects(proto)
+    given = helpers.model("g (float[1] x) => (float[3] y) <int64[2] p = {1, 1}> {y = Pad(x, p)}", 13)
+    assert known_defects(given) == {}
+
+
+@pytest.mark.parametrize(("collected", "named"), [(", float[2] u", True), ("", False)])
+def test_onnxruntime_makes_up_a_shape_for_no_turn(collected: str, named: bool) -> None:
+    """Of what a Loop collects, but in no turn, it tells the dimensions that it happens to know; the reference says nothing."""
+    proto = helpers.model(f"""g (float[2] x, bool c) => (float[2] z) <int64 n = {{3}}> {{z{", y" if collected else ""} = Loop(n, c, x) <body =
+        b (int64 i, bool k, float[2] v) => (bool d, float[2] w{collected}) {{d = Identity(k) w = Neg(v) u = Abs(v)}}>}}""", 18)
+    assert (lax_operator(proto) != "") is named
+    inputs = {"x": np.ones(2, np.float32), "c": np.array(False)}
+    if named:
+        with pytest.raises(AssertionError, match="at least one array"):
+            helpers.run(proto, inputs, "onnx.reference")

@@ -19,6 +19,13 @@ from split_rewrite.rewriter.widening import CLASSES, Class, holds
             id="the type is too young for a Cast",
         ),
         pytest.param(
+            "g (int8 x) => (int8 y) { y = Sub (x, x) }",
+            18,
+            5,
+            "6→5: int32 does not exist before opset 6, and Sub computes in it",
+            id="the wider type is too young in its turn",
+        ),
+        pytest.param(
             "g (string[N] x, string[N] y) => (string[M] z) { z = Concat <axis = 0> (x, y) }",
             4,
             3,

@@ -19,7 +19,7 @@ from split_rewrite.rewriter.tolerance import Bounds, Tolerance
 from split_rewrite.rewriter.values import dtype_name
 from split_rewrite.rewriter.worker import Worker
 
-TRIES = 8
+TRIES = 24
 _MOVES = {np.dtype(np.float16): 2.0**-9, np.dtype(np.float32): 2.0**-20, np.dtype(np.float64): 2.0**-49}
 """By how much of itself a number moves at most: 2 to 8 units in the last place, far less than is allowed to an inexact rule."""
 _WINDOWS = ("HannWindow", "HammingWindow", "BlackmanWindow")
