@@ -317,6 +317,8 @@ class _Judge:
             widest, found = wider, self._verdict_alone(wider)
         if found.status == "equal":
             return found
+        if "different" in (first.status, found.status) and (name := widest.cut_sequence):
+            return Comparison("not compared", reason=f"what makes the sequence '{name}' has a subgraph or another domain")
         if first.status == "different" and not region.foreign:
             return first
         if found.status == "different" and (not widest.foreign or widest.starts_from_inputs):

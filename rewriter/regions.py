@@ -63,6 +63,13 @@ class Region:
         return all(pair.old_maker(name) is None for pair, name in self.inputs.values())
 
 
+    @property
+    def cut_sequence(self) -> str:
+        """A sequence that the region reads without the node that makes it, so that it may be none that the node makes; or ""."""
+        cut = (name for name, (pair, old) in self.inputs.items() if old and pair.is_sequence(old) and pair.old_maker(old))
+        return next(cut, "")
+
+
 class GraphPair:
     """One graph or function body, before (`old`) and after (`new`) the conversion."""
 

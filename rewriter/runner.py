@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 import numpy as np
 import onnx
 
-from .unreliable import known_defects, lax_operator, random_operator
+from .unreliable import default_domain_nodes, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
@@ -259,6 +259,7 @@ class _Reference:
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         try:
             model = onnx.load(path)
+            _shorten_domains(model)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
             self._evaluator = _strict_evaluator()(model)
@@ -284,6 +285,15 @@ class _Reference:
                 message = f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
                 raise RejectedError(Failure("runtime", message, certain=False))
         return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+
+def _shorten_domains(model: onnx.ModelProto) -> None:
+    """onnx.reference knows ONNX's own domain by its short name alone."""
+    for owner in (model, *model.functions):
+        for entry in owner.opset_import:
+            entry.domain = "" if entry.domain == "ai.onnx" else entry.domain
+    for node, _ in default_domain_nodes(model):
+        node.domain = ""
 
 
 def _strict_evaluator() -> Any:

@@ -149,7 +149,7 @@ _LAX: dict[str, _Defect] = {
 
 def lax_operator(model: onnx.ModelProto) -> str:
     """What onnxruntime lets pass at the first node of `_LAX`; "" when there is none."""
-    for node, opset in _default_domain_nodes(model):
+    for node, opset in default_domain_nodes(model):
         applies, text = _LAX.get(node.op_type, (_never, ""))
         if applies(node, opset):
             return f"onnxruntime {text} ({_title(node)})"
@@ -162,13 +162,13 @@ def random_operator(model: onnx.ModelProto) -> str:
     A seed does not help: the operators define no generator. Dropout is not listed, as it is random only in training
     mode, which may depend on an input.
     """
-    return next((_title(node) for node, _ in _default_domain_nodes(model) if node.op_type in _RANDOM), "")
+    return next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in _RANDOM), "")
 
 
 def known_defects(model: onnx.ModelProto) -> dict[str, str]:
     """runtime ("onnxruntime", "onnx.reference") → why it cannot be believed on this model, where there is a reason."""
     found: dict[str, str] = {}
-    for node, opset in _default_domain_nodes(model):
+    for node, opset in default_domain_nodes(model):
         for runtime, by_operator in _DEFECTS.items():
             if runtime in found or node.op_type not in by_operator:
                 continue
@@ -176,7 +176,7 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             if applies(node, opset):
                 found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
     for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if _has_strings(model) else ():
-        nodes = (node for node, opset in _default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
+        nodes = (node for node, opset in default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
         if runtime not in found and (node := next(nodes, None)) is not None:
             found[runtime] = f"{text} ({_title(node)})"
     return found
@@ -190,7 +190,7 @@ def _has_strings(model: onnx.ModelProto) -> bool:
     return onnx.TensorProto.STRING in types
 
 
-def _default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
+def default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
     """Every node of the default domain with the opset it is written in, in subgraphs and functions too."""
     bodies = [(model.graph.node, _opset(model))]
     bodies += [(function.node, _opset(function)) for function in model.functions]

@@ -199,6 +199,16 @@ def test_reference_refuses_parts_that_are_not_there(
     assert found.status == status, found.reason
 
 
+def test_reference_takes_the_long_name_of_the_domain(worker: Worker, tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["ai.onnx" : 13]> g (bool c, float[2] x) => (float[2] y) { y = If(c) <
+        then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = ai.onnx.Abs(x) }> }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "long.onnx")
+    for condition in (True, False):
+        with worker.open(tmp_path / "long.onnx", "onnx.reference") as session:
+            answer = session.run({"c": np.array(condition), "x": np.float32([-1, 2])})
+        np.testing.assert_array_equal(answer.values[0], np.float32([1, -2] if condition else [1, 2]))
+
+
 @pytest.mark.parametrize("place", ["main graph", "function", "branch"])
 def test_reference_refuses_them_wherever_they_are(place: str, save: Save, worker: Worker) -> None:
     nodes = "k = Constant<value = int64[2] {1, 1}>() last, more = Split(%s, k)"
