@@ -23,8 +23,9 @@ def drop_broadcast(node: Node) -> None:
 
 @downgrade("Gemm", 11)
 def add_zero(node: Node) -> None:
-    """An absent C is 0."""
+    """An absent C is 0, and so is what it is multiplied by: runtimes that add nothing round as those that have nothing to add."""
     if not node.has_input(_C):
+        node.set_attr("beta", 0.0)
         dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
         node.set_input(_C, node.add_constant(0, dtype, "zero"))
 
