@@ -28,13 +28,13 @@ def test_an_absent_c_is_zero(kind: str, target: int) -> None:
     )
 
 
-@pytest.mark.parametrize("attributes", ["", "<beta = 0.5>", "<alpha = 0.3, transB = 1>"])
+@pytest.mark.parametrize("attributes", ["", "<beta = 0.5>", "<alpha = 0.3>"])
 def test_an_absent_c_changes_no_bit(attributes: str) -> None:
     """onnxruntime adds to what C begins with, and rounds otherwise than where there is none."""
-    proto = model(f"g (float[5, 5] a, float[5, 5] b) => (float[5, 5] y) {{ y = Gemm {attributes} (a, b) }}", opset=13)
-    for seed in range(20):
-        random = np.random.default_rng(seed)
-        assert_same(proto, 9, {name: random.standard_normal((5, 5)).astype(np.float32) for name in "ab"})
+    proto = model(f"g (float[5, 5] a, float[5, 1] b) => (float[5, 1] y) {{ y = Gemm {attributes} (a, b) }}", opset=13)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        assert_same(proto, 9, {"a": random.random((5, 5), np.float32), "b": random.random((5, 1), np.float32)})
 
 
 @pytest.mark.parametrize(
