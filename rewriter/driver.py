@@ -336,7 +336,8 @@ def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence
     inputs = {value.name: value for value in proto.graph.input}
     for name, dims in shapes.items():
         if name not in inputs:
-            raise SplitRewriteError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {', '.join(inputs)}")
+            known = ", ".join(map(str, inputs))  # a name that is not valid UTF-8 comes as bytes
+            raise SplitRewriteError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {known}")
         _overwrite(inputs[name], dims)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import helpers
 import numpy as np
 import onnx
@@ -244,3 +246,10 @@ def test_deprecated_operators_are_converted_away() -> None:
         (got,) = helpers.run(result, {"x": x})
         np.testing.assert_array_equal(got, x.repeat(2, axis=2).repeat(2, axis=3))
         assert [node.op_type for node in result.graph.node] == [operator]
+
+
+def test_an_input_whose_name_is_no_text_is_listed_all_the_same(tmp_path: Path) -> None:
+    proto = helpers.model("g (float[4] xx) => (float[4] y) {y = Relu(xx)}", 13)
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString().replace(b"xx", b"x\x80"))
+    with pytest.raises(SplitRewriteError, match=r"there is no input 'x'; inputs are b'x\\x80'"):
+        convert_version(tmp_path / "m.onnx", 12, options=Options(overwrite_input_shapes={"x": (4,)}))
