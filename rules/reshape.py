@@ -22,8 +22,9 @@ def shape_to_input(node: Node) -> None:
 
 @downgrade("Reshape", 14)
 def drop_allowzero(node: Node) -> None:
-    """allowzero=1 goes where no 0 can be in the shape. One 0 becomes -1, which an empty tensor turns into 0 again; several are
-    copied, as older forms do, from a tensor that has been expanded to none there.
+    """allowzero=1 goes where no 0 can be in the shape, and else the data is empty, and made so along the right dimensions.
+
+    One 0 becomes -1, which an empty tensor turns into 0 again; several are copied from a tensor that was expanded to 0 there.
     """
     if not node.pop_attr("allowzero", 0) or _is_never_empty(node):
         return
