@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import model
+from helpers import known, model
 from onnx import helper, numpy_helper
 from split_rewrite.rewriter import Tolerance, convert_version
 from split_rewrite.rewriter.compare import Comparison
@@ -348,8 +348,9 @@ def test_last_bits_by_a_node_that_left_its_branch_are_the_runtime_s() -> None:
     assert pair(before, after.replace("HardSwish(v)", "HardSigmoid(v)")).status == "different"
     wrong = after.replace("y = HardSwish(v)", "w = HardSigmoid<alpha = 0.168, beta = 0.5>(v) y = Mul(v, w)")
     assert pair(before, wrong).status == "different"
-    result = convert_version(model(before.replace("Relu", "Swish"), 24), 18, compare="auto")
-    assert result.report.comparison is not None and result.report.comparison.status == "equal"
+    for opset in known(24):
+        result = convert_version(model(before.replace("Relu", "Swish"), opset), 18, compare="auto")
+        assert result.report.comparison is not None and result.report.comparison.status == "equal"
 
 
 def test_a_difference_behind_a_sequence_that_a_subgraph_makes_is_no_proof() -> None:

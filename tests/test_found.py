@@ -379,11 +379,13 @@ def test_what_a_caller_may_override_decides_nothing(nodes: str, opset: int, targ
 
 
 def test_an_equation_that_onnx_never_finishes_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """onnx 1.23 looks for the rest of the arrow for ever."""
+    """onnx 1.23 looks for the rest of the arrow for ever; 1.17 does not look."""
     monkeypatch.setattr(isolate, "_CPU_SECONDS", 2)
     source = helpers.model('g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij-">(x)}', 13)
-    with pytest.raises(InvalidModelError, match=r"time limit of 2 s|[Ee]insum"):
-        convert_version(source, 12)
+    try:
+        assert convert_version(source, 12).model.graph.node[0] == source.graph.node[0]
+    except InvalidModelError as refusal:
+        assert "time limit of 2 s" in str(refusal) or "insum" in str(refusal)
 
 
 def test_onnxruntime_divides_by_a_deviation_of_0() -> None:
