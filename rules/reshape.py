@@ -22,35 +22,29 @@ def shape_to_input(node: Node) -> None:
 
 @downgrade("Reshape", 14)
 def drop_allowzero(node: Node) -> None:
-    """allowzero=1 goes where no 0 can be in the shape, and else the data is empty, and made so along the right dimensions.
+    """allowzero=1 goes where no 0 can be in the shape; else the 0 becomes -1, which an empty tensor turns into 0 again.
 
-    One 0 becomes -1, which an empty tensor turns into 0 again; several are copied from a tensor that was expanded to 0 there.
+    Several constant zeros are copied from a tensor that was expanded to 0 there. Computed ones are not: exports compute most
+    shapes, and the Expand would copy the data of each Reshape for the sake of the rare one that is empty twice.
     """
     if not node.pop_attr("allowzero", 0) or _is_never_empty(node):
         return
     shape = known_input(node, 1)
-    length = (node.shape(1) or (None,))[0]
-    if shape is None and isinstance(length, int) and length > 1:
-        _expand_to_none(node, length, _ones_but_for_zeros(node))
-    elif shape is None:
+    if shape is None:
         _infer_zeros_at_run_time(node)
-        if length != 1:
+        if node.shape(1) != (1,):
             node.caution("a shape with two zeros, computed at run time, ends in an error below opset 14")
     elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, int64(node, np.where(shape == 0, -1, shape).tolist(), "shape"))
     elif 0 in shape:
-        _expand_to_none(node, len(shape), int64(node, (shape != 0).astype(int).tolist(), "ones"))
+        _expand_to_none(node, shape)
 
 
-def _expand_to_none(node: Node, length: int, ones: str) -> None:
-    """Let the data have `length` dimensions, all elements along the first, and none along those where `ones` is 0."""
-    column = node.before("Reshape", [node.input(0), int64(node, [-1] + [1] * (length - 1), "column")], what="column")
+def _expand_to_none(node: Node, shape: np.ndarray) -> None:
+    """Let the data, which has to be empty, have the 0 of `shape` where they are to be copied from."""
+    ones = int64(node, (shape != 0).astype(int).tolist(), "ones")
+    column = node.before("Reshape", [node.input(0), int64(node, [-1] + [1] * (len(shape) - 1), "column")], what="column")
     node.set_input(0, node.before("Expand", [column, ones], what="expanded"))
-
-
-def _ones_but_for_zeros(node: Node) -> str:
-    is_given = node.before("Cast", [node.input(1)], what="given", to=TensorProto.BOOL)
-    return node.before("Cast", [is_given], what="ones", to=TensorProto.INT64)
 
 
 @downgrade("Reshape", 5)

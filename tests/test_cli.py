@@ -221,7 +221,7 @@ def test_verbose_names_each_change_and_output(cli_in: Cli) -> None:
 def test_one_warning_for_what_is_true_of_many_nodes(cli_in: Cli) -> None:
     """allowzero=1 with a shape that the input decides: what opset 13 cannot do is an error there, not another result."""
     text = """
-    g (float[N, 4] x, int64[K] shape) => (float[A, B] y, float[C, D] z) {
+    g (float[N, 4] x, int64[2] shape) => (float[A, B] y, float[C, D] z) {
         y = Reshape <allowzero = 1> (x, shape)
         z = Reshape <allowzero = 1> (x, shape)
     }"""

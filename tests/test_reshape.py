@@ -29,7 +29,7 @@ def test_a_known_tensor_that_is_not_empty_needs_no_allowzero() -> None:
     assert run(result, {"x": np.ones((2, 3), np.float32), "s": np.array([3, 2])})[0].shape == (3, 2)
 
 
-@pytest.mark.parametrize(("rows", "shape"), [(0, (3, 0, 2)), (2, (3, 1, 2)), (0, (0, 5, 2)), (0, (0, 2, 0)), (0, (4, 0, 0)), (0, (0, 0, 0))])
+@pytest.mark.parametrize(("rows", "shape"), [(0, (3, 0, 2)), (2, (3, 1, 2)), (0, (0, 5, 2))])
 @pytest.mark.parametrize("target", [13, 7])
 def test_computed_shape_with_a_meant_zero(target: int, rows: int, shape: tuple[int, ...]) -> None:
     proto = model("g (float[N, 3] x, int64[3] s) => (float[A, B, C] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
@@ -47,8 +47,9 @@ def test_one_computed_dimension_with_a_meant_zero(inferred: bool) -> None:
     assert run(conversion.model, {"x": x, "s": np.array([-1 if inferred else 0])})[0].shape == (x.size,)
 
 
-def test_a_caution_where_nobody_knows_how_many_zeros_there_are() -> None:
-    proto = model("g (float[N, 3] x, int64[K] s) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+@pytest.mark.parametrize("length", ["K", "2"])
+def test_a_caution_where_nobody_knows_how_many_zeros_there_are(length: str) -> None:
+    proto = model(f"g (float[N, 3] x, int64[{length}] s) => (float[A, B] y) {{ y = Reshape <allowzero = 1> (x, s) }}", opset=14)
     (remark,) = convert_version(proto, 13).report.remarks
     assert "a shape with two zeros, computed at run time, ends in an error" in remark.message
 
