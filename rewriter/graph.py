@@ -717,9 +717,6 @@ class Scope:
 
     def _type_by_neighbours(self, name: str) -> str | None:
         """The type that the values tied to `name` by the operators that make and read them have: graph outputs declare theirs."""
-        scope = self.find(name)
-        if scope is not None and scope is not self:
-            return scope.type_string(name)
         group = self._tied.setdefault(name, [name])
         if id(group) not in self._types_of_tied:
             self._types_of_tied[id(group)] = next(filter(None, map(self._stated_type, group)), None)

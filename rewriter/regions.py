@@ -62,7 +62,6 @@ class Region:
         """Whether no node of the original makes what the region reads, so that each of its inputs may be any value."""
         return all(pair.old_maker(name) is None for pair, name in self.inputs.values())
 
-
     @property
     def cut_sequence(self) -> str:
         """A sequence that the region reads without the node that makes it, so that it may be none that the node makes; or ""."""
