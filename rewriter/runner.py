@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 import numpy as np
 import onnx
 
-from .unreliable import default_domain_nodes, known_defects, lax_operator, random_operator
+from .unreliable import default_domain_nodes, doubt, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
@@ -65,7 +65,8 @@ class Description(NamedTuple):
     """The interface of a model: serialized ValueInfoProtos of what must be fed and of what may be, names of outputs.
 
     `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model,
-    `lax` what onnxruntime lets pass in it though the specification forbids it.
+    `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
+    numbers for another graph that computes the same.
     """
 
     required: tuple[bytes, ...]
@@ -74,6 +75,7 @@ class Description(NamedTuple):
     random: str
     defects: dict[str, str]
     lax: str
+    doubt: str
 
 
 class DescribeRequest(NamedTuple):
@@ -137,6 +139,7 @@ def describe(path: str) -> Description:
         random=random_operator(model),
         defects=known_defects(model),
         lax=lax_operator(model),
+        doubt=doubt(model),
     )
 
 

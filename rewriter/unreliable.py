@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import onnx
+from onnx import numpy_helper
+
+from .folding import constant_value
 
 _RANDOM = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"})
 
@@ -156,6 +160,13 @@ def lax_operator(model: onnx.ModelProto) -> str:
     return ""
 
 
+def doubt(model: onnx.ModelProto) -> str:
+    """Why onnxruntime may give other numbers for another graph that computes the same; "" when there is no such reason."""
+    if onnx.TensorProto.FLOAT16 in _element_types(model):
+        return "rounds to float16 between some nodes and not between others"
+    return ""
+
+
 def random_operator(model: onnx.ModelProto) -> str:
     """The first node that draws random numbers, as "RandomNormal 'noise'"; "" when there is none.
 
@@ -175,19 +186,46 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             applies, text = by_operator[node.op_type]
             if applies(node, opset):
                 found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
-    for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if _has_strings(model) else ():
+    has_strings = onnx.TensorProto.STRING in _element_types(model)
+    for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if has_strings else ():
         nodes = (node for node, opset in default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
         if runtime not in found and (node := next(nodes, None)) is not None:
             found[runtime] = f"{text} ({_title(node)})"
+    if "onnxruntime" not in found and (title := _comparison_by_halves(model)):
+        found["onnxruntime"] = f"takes the lower halves of large int64 for signed numbers ({title})"
     return found
 
 
-def _has_strings(model: onnx.ModelProto) -> bool:
-    """Whether the model takes, or contains in its main graph, strings; where else they are from, nobody looks."""
+def _comparison_by_halves(model: onnx.ModelProto) -> str:
+    """The first Clip, Max or Min of an int64 constant of 2^31 and more, which is not one of the two ends of the range."""
+    nodes = [node for node, _ in default_domain_nodes(model) if node.op_type in ("Clip", "Max", "Min")]
+    large = {name for name, array in _constants(model) if _is_large(array)} if nodes else set()
+    return next((_title(node) for node in nodes if not large.isdisjoint(node.input)), "")
+
+
+def _is_large(array: np.ndarray) -> bool:
+    ends = np.iinfo(np.int64)
+    is_large = (array >= 2**31) | (array < -(2**31))
+    return bool((is_large & (array != ends.max) & (array != ends.min)).any())
+
+
+def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
+    """name, value of each int64 initializer of the main graph that is in the file, and of each int64 Constant anywhere."""
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.INT64 and tensor.data_location != onnx.TensorProto.EXTERNAL:
+            yield tensor.name, numpy_helper.to_array(tensor)
+    for node, _ in default_domain_nodes(model):
+        array = constant_value(node, numpy_helper.to_array) if node.op_type == "Constant" else None
+        if array is not None and array.dtype == np.int64:
+            yield node.output[0], array
+
+
+def _element_types(model: onnx.ModelProto) -> set[int]:
+    """Those that the model takes, gives, casts to or contains in its main graph; where else types are from, nobody looks."""
     graph = model.graph
     types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
     types |= {tensor.data_type for tensor in graph.initializer}
-    return onnx.TensorProto.STRING in types
+    return types | {_attribute(node, "to", 0) for node in graph.node if node.op_type == "Cast"}
 
 
 def default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from ..rewriter.graph import Node
 from ..rewriter.rule import Unconvertible, downgrade, upgrade
 from .axes import from_the_front
-from .indices import choose, count_up, double, int64, length, wrapped
+from .indices import choose, count_up, double, int64, length
 from .parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
 from .tables import arange
 
@@ -120,17 +120,15 @@ def _spell_out_axes(node: Node) -> None:
 
 
 def _spread_at_run_time(node: Node, rank: int) -> None:
-    axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
-    axes = wrapped(node, axes, TensorProto.INT64, int64(node, rank, "rank"))
-    column = node.add_constant(arange(rank).reshape(-1, 1), np.int64, "positions")
-    here = node.before("Cast", [node.before("Equal", [column, axes], what="here")], what="here", to=TensorProto.INT64)
-    shape = node.add_constant([2, 1, -1], np.int64, "halves_shape")
-    halves = node.before("Reshape", [node.input(_PADS), shape], what="halves")
-    products = node.before("Mul", [halves, here], what="products")
-    sums = node.before("ReduceSum", [products, int64(node, [2], "last")], what="sums", keepdims=0)
-    spread = node.before("Reshape", [sums, int64(node, [-1], "flat")], what="pads")
+    """Of an axis that is given twice, which the specification leaves open, the last pads count, as in runtimes."""
+    rows = int64(node, [2, -1], "halves")
+    pads = node.before("Reshape", [node.input(_PADS), rows], what="halves")
+    axes = node.before("Concat", [node.input(_AXES)] * 2, what="axes", axis=0)
+    axes = node.before("Reshape", [axes, rows], what="axes")
+    zeros = node.add_constant(np.zeros((2, rank), np.int64), np.int64, "zeros")
+    spread = node.before("ScatterElements", [zeros, axes, pads], what="spread", axis=1)
     node.drop_input(_AXES)
-    node.set_input(_PADS, spread)
+    node.set_input(_PADS, node.before("Reshape", [spread, int64(node, [-1], "flat")], what="pads"))
 
 
 # Axis by axis.

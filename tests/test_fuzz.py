@@ -50,10 +50,22 @@ def test_a_damaged_file_is_converted_right_or_refused(random: Random, target: st
     ids=["of-rounding", "of-more", "of-both"],
 )
 def test_only_what_the_model_makes_of_last_bits_is_no_finding(tmp_path: Path, constants: str, amplified: bool) -> None:
-    text = "g (float[2] x) => (float[2] y) <float[2] c = {%s}> {s = Sub(x, c)\n y = Reciprocal(s)}"
+    text = "g (float[2] x, float z) => (float[2] y, float w) <float[2] c = {%s}> {s = Sub(x, c)\n y = Reciprocal(s) w = Neg(z)}"
     paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
     for path, numbers in zip(paths, ("1, 1", constants), strict=True):
         onnx.save(helpers.model(text % numbers), path)
-    inputs = {"x": np.array([1, 3], np.float32)}
+    inputs = {"x": np.array([1, 3], np.float32), "z": np.array(1, np.float32)}
     with Worker() as worker:
         assert is_amplified(*paths, inputs, Tolerance(inexact=True), "onnxruntime", worker, Random(0)) is amplified
+
+
+def test_what_a_runtime_computes_roughly_is_no_finding(tmp_path: Path) -> None:
+    """onnxruntime transforms these to -1.9999975 and -2.000002."""
+    transform = "g (float[1, 3, 1] x) => (int64[1, 3, 2] y) {d = DFT<axis = 1>(x)\n y = Cast<to = 7>(d)}"
+    exact = "g (float[1, 3, 1] x) => (int64[1, 3, 2] y) {y = Constant<value = int64[1, 3, 2] {-1, 0, -2, 4, -2, -4}>()}"
+    paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    for path, text in zip(paths, (transform, exact), strict=True):
+        onnx.save(helpers.model(text, opset=17), path)
+    inputs = {"x": np.array([-1.75, -2.25, 2.75], np.float32).reshape(1, 3, 1)}
+    with Worker() as worker:
+        assert is_amplified(*paths, inputs, Tolerance(inexact=True), "onnxruntime", worker, Random(0))

@@ -71,6 +71,21 @@ def test_computed_pads_of_axes(axes: list[int], known: str, target: int) -> None
     assert_same(model(text, opset=21), target, feeds)
 
 
+@pytest.mark.parametrize(
+    ("axes", "pads"),
+    [
+        pytest.param([1, 1], [2, 0, 2, 1], id="the last counts of an axis given twice"),
+        pytest.param([0, -2], [2, 1, 2, 0], id="given twice from either end"),
+        pytest.param([], [], id="no axis at all"),
+    ],
+)
+@pytest.mark.parametrize("index", ["int64", "int32"])
+@pytest.mark.parametrize("target", [17, 9])
+def test_computed_axes(axes: list[int], pads: list[int], index: str, target: int) -> None:
+    text = f"g (float[3, 4] x, int64[{len(pads)}] p, {index}[{len(axes)}] a) => (float[A, B] y) {{ y = Pad (x, p, , a) }}"
+    assert_same(model(text, opset=21), target, {"x": X, "p": np.array(pads, np.int64), "a": np.array(axes, index)})
+
+
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
 @pytest.mark.parametrize("pads", [[1, 0, 0, 2], [2, 2, 2, 2], [0, 0, 0, 0]])
 @pytest.mark.parametrize("target", [10, 9])

@@ -22,7 +22,11 @@ from split_rewrite.rewriter.worker import Worker
 TRIES = 24
 _MOVES = {np.dtype(np.float16): 2.0**-9, np.dtype(np.float32): 2.0**-20, np.dtype(np.float64): 2.0**-49}
 """By how much of itself a number moves at most: 2 to 8 units in the last place, far less than is allowed to an inexact rule."""
-_WINDOWS = ("HannWindow", "HammingWindow", "BlackmanWindow")
+_APPROXIMATE = {
+    **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow"), _MOVES[np.dtype(np.float32)]),
+    **dict.fromkeys(("DFT", "STFT"), 2.0**-17),
+}
+"""By how much of itself a number moves that onnxruntime itself computes roughly, or of integers."""
 _TENSORS = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 
 
@@ -39,7 +43,7 @@ def is_amplified(
     for _ in range(TRIES):
         model = onnx.load(original)
         move_constants(model, lambda array: moved(array, source))
-        move_windows(model, source)
+        move_approximate(model, source)
         path = original.with_name("moved.onnx")
         onnx.save(model, path)
         values = _elements(worker.run(path, {name: moved(array, source) for name, array in inputs.items()}, runtime))
@@ -55,7 +59,7 @@ def moved(array: np.ndarray, source: np.random.Generator) -> np.ndarray:
     """Upward, so that what is rounded down to a size stays: a scale of 1.5 makes 3 of 2."""
     if array.dtype not in _MOVES:
         return array
-    return (array * (1 + source.random(array.shape) * _MOVES[array.dtype])).astype(array.dtype)
+    return np.asarray(array * (1 + source.random(array.shape) * _MOVES[array.dtype]), array.dtype)  # of a scalar, numpy makes a number
 
 
 def move_constants(model: onnx.ModelProto, move: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -64,14 +68,15 @@ def move_constants(model: onnx.ModelProto, move: Callable[[np.ndarray], np.ndarr
             tensor.CopyFrom(numpy_helper.from_array(move(numpy_helper.to_array(tensor)), tensor.name))
 
 
-def move_windows(model: onnx.ModelProto, source: np.random.Generator) -> None:
-    """Windows are computed from integers: what they give is moved."""
+def move_approximate(model: onnx.ModelProto, source: np.random.Generator) -> None:
+    """Move what the operators of `_APPROXIMATE` give, in either direction."""
     for graph in (model.graph, *model.functions):
-        for index in reversed([index for index, node in enumerate(graph.node) if node.op_type in _WINDOWS]):
+        for index in reversed([index for index, node in enumerate(graph.node) if node.op_type in _APPROXIMATE]):
             node = graph.node[index]
             name, exact, factor = node.output[0], f"{node.output[0]}_exact", f"{node.output[0]}_factor"
             node.output[0] = exact
-            random = {"low": 1.0, "high": 1 + _MOVES[np.dtype(np.float32)], "seed": float(source.integers(2**20))}
+            move = _APPROXIMATE[node.op_type]
+            random = {"low": 1 - move, "high": 1 + move, "seed": float(source.integers(2**20))}
             graph.node.insert(index + 1, helper.make_node("RandomUniformLike", [exact], [factor], **random))
             graph.node.insert(index + 2, helper.make_node("Mul", [exact, factor], [name]))
 
