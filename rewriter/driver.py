@@ -331,17 +331,19 @@ def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, tar
 def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:
     """Fix the shapes of graph inputs, name to dimensions; only unknown dimensions may change.
 
-    Raises SplitRewriteError where a name is no input, or its rank or a known dimension differs.
+    Raises SplitRewriteError where a name is no input, its rank or a known dimension differs, or one symbol gets two sizes.
     """
     inputs = {value.name: value for value in proto.graph.input}
+    symbols: dict[str, int] = {}
     for name, dims in shapes.items():
         if name not in inputs:
             known = ", ".join(map(str, inputs))  # a name that is not valid UTF-8 comes as bytes
             raise SplitRewriteError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {known}")
-        _overwrite(inputs[name], dims)
+        _overwrite(inputs[name], dims, symbols)
 
 
-def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int]) -> None:
+def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int], symbols: dict[str, int]) -> None:
+    """`symbols`, to which those of `value` are added: what each symbol stands for."""
     if value.type.WhichOneof("value") != "tensor_type":
         raise SplitRewriteError(f"--overwrite-input-shape: input '{value.name}' is no tensor")
     shape = value.type.tensor_type.shape
@@ -356,6 +358,11 @@ def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int]) -> None:
         if declared is not None and declared[index].HasField("dim_value") and declared[index].dim_value != size:
             raise SplitRewriteError(
                 f"--overwrite-input-shape: dimension {index} of input '{value.name}' is {declared[index].dim_value}, not {size}"
+            )
+        symbol = declared[index].dim_param if declared is not None else ""
+        if symbol and symbols.setdefault(symbol, size) != size:
+            raise SplitRewriteError(
+                f"--overwrite-input-shape: '{symbol}' is {symbols[symbol]} and {size} at once, dimension {index} of '{value.name}'"
             )
     del shape.dim[:]
     shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in dims)

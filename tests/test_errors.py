@@ -146,6 +146,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     # models
     "m.onnx": WHOLE,
     "two.onnx": bytes_of(TWO),
+    "square.onnx": bytes_of("g (float[N, N] x) => (float[N, N] y) {y = Relu(x)}"),
     "sequence.onnx": bytes_of("g (seq(float[N]) x) => (int64 y) {y = SequenceLength(x)}"),
     "lone.onnx": bytes_of(LONE),
     "young.onnx": edited(LONE, lambda proto: setattr(proto.opset_import[0], "version", 99)),
@@ -376,6 +377,9 @@ USAGE: dict[str, Row] = {
     ),
     "fixed-shape-known-size": Row("m.onnx o.onnx --overwrite-input-shape x:2,8", "--overwrite-input-shape: dimension 1 of input 'x' is 7, not 8"),
     "fixed-shape-negative": Row("m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: -1 is no dimension of input 'x'"),
+    "fixed-shape-two-sizes": Row(
+        "square.onnx o.onnx --overwrite-input-shape x:2,3", "--overwrite-input-shape: 'N' is 2 and 3 at once, dimension 1 of 'x'"
+    ),
     "fixed-shape-of-which-input": Row(
         "two.onnx o.onnx --overwrite-input-shape 2,7", "--overwrite-input-shape: put NAME: before the shape; the inputs are x, z."
     ),
