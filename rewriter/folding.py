@@ -233,10 +233,10 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
 }
 
 
-def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.ndarray]) -> np.ndarray | None:
+def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.ndarray | None]) -> np.ndarray | None:
     """The value of a Constant node in any of its attribute forms; `array` reads a tensor.
 
-    None for sparse or referenced ones, and for strings that are not UTF-8.
+    None for sparse or referenced ones, for strings that are not UTF-8, and where `array` has none.
 
     Follows https://onnx.ai/onnx/operators/onnx__Constant.html.
     """

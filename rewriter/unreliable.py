@@ -210,14 +210,19 @@ def _is_large(array: np.ndarray) -> bool:
 
 
 def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
-    """name, value of each int64 initializer of the main graph that is in the file, and of each int64 Constant anywhere."""
+    """name, value of each int64 initializer of the main graph, and of each int64 Constant anywhere, that is in the file itself."""
     for tensor in model.graph.initializer:
-        if tensor.data_type == onnx.TensorProto.INT64 and tensor.data_location != onnx.TensorProto.EXTERNAL:
-            yield tensor.name, numpy_helper.to_array(tensor)
+        if (array := _stored_int64(tensor)) is not None:
+            yield tensor.name, array
     for node, _ in default_domain_nodes(model):
-        array = constant_value(node, numpy_helper.to_array) if node.op_type == "Constant" else None
+        array = constant_value(node, _stored_int64) if node.op_type == "Constant" else None
         if array is not None and array.dtype == np.int64:
             yield node.output[0], array
+
+
+def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
+    is_here = tensor.data_type == onnx.TensorProto.INT64 and tensor.data_location != onnx.TensorProto.EXTERNAL
+    return numpy_helper.to_array(tensor) if is_here else None
 
 
 def _element_types(model: onnx.ModelProto) -> set[int]:

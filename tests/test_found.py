@@ -413,3 +413,34 @@ def test_onnxruntime_makes_up_a_shape_for_no_turn(collected: str, named: bool) -
     if named:
         with pytest.raises(AssertionError, match="at least one array"):
             helpers.run(proto, inputs, "onnx.reference")
+
+
+@pytest.mark.parametrize(
+    ("constant", "is_named"),
+    [
+        pytest.param("2147483648", True, id="the sign of the lower half"),
+        pytest.param("-4294967296", True, id="below"),
+        pytest.param("2147483647", False, id="an int32"),
+        pytest.param("9223372036854775807", False, id="no upper bound"),
+        pytest.param("-9223372036854775808", False, id="no lower bound"),
+    ],
+)
+@pytest.mark.parametrize("place", ["<int64 k = {%s}> {", "{k = Constant<value_int = %s>() "])
+def test_onnxruntime_compares_int64_by_halves(constant: str, is_named: bool, place: str) -> None:
+    proto = helpers.model(f"g (int64[2] x) => (int64[2] y) {place % constant} y = Max(x, k)}}", 13)
+    assert ("onnxruntime" in known_defects(proto)) is is_named
+
+
+def test_what_int64_compare_by_halves_gives() -> None:
+    proto = helpers.model("g (int64[2] x) => (int64[2] y) <int64 k = {2147483648}> {y = Max(x, k)}", 13)
+    assert helpers.run(proto, {"x": np.array([5, 5])})[0].tolist() == [5, 5]
+
+
+def test_payload_of_a_constant_is_left_where_it_is() -> None:
+    """The comparison's child works in another folder than the model is in."""
+    proto = helpers.model("g (int64[2] x) => (int64[2] y) {k = Constant<value = int64[2] {2147483648, 1}>() y = Max(x, k)}", 13)
+    tensor = proto.graph.node[0].attribute[0].t
+    tensor.ClearField("int64_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="elsewhere.bin")
+    assert known_defects(proto) == {}
