@@ -376,7 +376,9 @@ def _compare(conversion: _Conversion, options: Options, written: Path | None = N
     from . import verify  # a third of our own imports, and not needed where nothing is compared
 
     assert conversion.original is not None and options.compare != "off"
-    tolerance = replace(options.tolerance, inexact=bool(conversion.report.inexact))
+    inexact = conversion.report.inexact
+    sums = any(rule.sums and rule.name in inexact for rule in registry)
+    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
     settings = verify.Settings(options.compare, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
     files = verify.Files(as_read, written)

@@ -45,8 +45,8 @@ class Rule:
     """A registered rule.
 
     `name` is "module.function"; `version` the newer since_version of a transition, else the opset that new nodes are written
-    for; `exact` says that the result is the same to the last bit; a decomposition with `any_version` reads every version of
-    its operator, others get a node that walked down to its first one.
+    for; `exact` says that the result is the same to the last bit, `sums` that it is sums of many terms, where they are not; a
+    decomposition with `any_version` reads every version of its operator, others get a node that walked down to its first one.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Rule:
     exact: bool
     summary: str
     any_version: bool = False
+    sums: bool = False
     when: Precondition | None = None
     """A cheap look at a node that tells whether a simplification may apply; None where it always may."""
 
@@ -113,13 +114,14 @@ def _register(
     version: int,
     exact: bool,
     any_version: bool = False,
+    sums: bool = False,
     when: Precondition | None = None,
 ) -> Callable[[RuleFunction], RuleFunction]:
     def decorate(function: RuleFunction) -> RuleFunction:
         name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, when))
+            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when))
         return function
 
     return decorate
@@ -136,13 +138,13 @@ def downgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True
 
 
 def decompose(
-    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, any_version: bool = False
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, any_version: bool = False, sums: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
     """The rule replaces an operator that the target does not have by nodes written for `opset`.
 
     It gets the node in the form of the operator's first version, or with `any_version` in that of any.
     """
-    return _register("decompose", op_types, opset, exact, any_version)
+    return _register("decompose", op_types, opset, exact, any_version, sums)
 
 
 def simplify(

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 import numpy as np
 import onnx
 
-from .unreliable import default_domain_nodes, doubt, known_defects, lax_operator, random_operator
+from .unreliable import Doubt, default_domain_nodes, doubt, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
@@ -75,7 +75,7 @@ class Description(NamedTuple):
     random: str
     defects: dict[str, str]
     lax: str
-    doubt: str
+    doubt: Doubt | None
 
 
 class DescribeRequest(NamedTuple):

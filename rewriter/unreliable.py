@@ -7,6 +7,7 @@ runtime named; a row goes when the oldest supported release of that runtime no l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -160,11 +161,22 @@ def lax_operator(model: onnx.ModelProto) -> str:
     return ""
 
 
-def doubt(model: onnx.ModelProto) -> str:
-    """Why onnxruntime may give other numbers for another graph that computes the same; "" when there is no such reason."""
+class Doubt(NamedTuple):
+    """Why onnxruntime may give other numbers for another graph that computes the same.
+
+    `of_same_nodes`: even where the first difference is made by nodes that are the same, of equal inputs.
+    """
+
+    reason: str
+    of_same_nodes: bool
+
+
+def doubt(model: onnx.ModelProto) -> Doubt | None:
+    """None where onnxruntime has no reason to give other numbers."""
     if onnx.TensorProto.FLOAT16 in _element_types(model):
-        return "rounds to float16 between some nodes and not between others"
-    return ""
+        return Doubt("rounds to float16 between some nodes and not between others", True)
+    transform = next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in ("DFT", "STFT")), "")
+    return Doubt(f"transforms lengths that are no power of two to four digits ({transform})", False) if transform else None
 
 
 def random_operator(model: onnx.ModelProto) -> str:

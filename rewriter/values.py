@@ -18,7 +18,7 @@ class OutputComparison:
     (length,), a map "map" and (length,). `max_abs`, `max_rel`: the largest difference, absolute and relative to the
     original's element; infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal
     strings, shapes, types), or one differs from an original 0. `note` says where the first difference is; it is empty
-    when there is none. `rtol` and `atol` are what was allowed.
+    when there is none. `rtol` and `atol` are what was allowed, at most.
     """
 
     name: str
@@ -41,13 +41,16 @@ class _Difference(NamedTuple):
 _SAME = _Difference()
 
 
-def compare_values(name: str, expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0) -> OutputComparison:
+def compare_values(
+    name: str, expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_largest: float = 0.0
+) -> OutputComparison:
     """Compare what the original gave, `expected`, with what the result gave, `got`.
 
     Values are arrays, lists (sequences), dicts (maps) or None (an empty optional). Floats and complex numbers agree
     when |got - expected| <= atol + rtol * |expected|, or both are NaN, or both the same infinity; others when they
-    are equal.
+    are equal. `of_largest` times the largest finite |expected| is added to `atol`.
     """
+    atol += of_largest * _largest(expected) if of_largest else 0.0
     differences = list(_differences("", expected, got, rtol, atol))
     notes = [difference.note for difference in differences if difference.note]
     return OutputComparison(
@@ -61,6 +64,18 @@ def compare_values(name: str, expected: Any, got: Any, rtol: float = 0.0, atol: 
         rtol,
         atol,
     )
+
+
+def _largest(value: Any) -> float:
+    """The largest finite absolute value of a float or complex number in it; 0 where there is none."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list | tuple):
+        return max(map(_largest, parts), default=0.0)
+    array = np.asarray(parts)
+    if array.dtype.kind in "OUSbiu":
+        return 0.0
+    sizes = np.abs(_wide(array))
+    return float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
 def is_nan_throughout(value: Any) -> bool:

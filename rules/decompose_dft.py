@@ -19,7 +19,7 @@ MAX_LENGTH = 2048
 """The matrix has 4 * length² elements: 64 MB of float at this length."""
 
 
-@decompose("DFT", opset=13, exact=False)
+@decompose("DFT", opset=13, exact=False, sums=True)
 def multiply_by_roots_of_unity(node: Node) -> None:
     """Axis and complex parts become one axis of the rows that the matrix of the transform takes."""
     rank, kind = node.need_rank(), node.need_elem_type()

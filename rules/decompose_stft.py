@@ -17,7 +17,7 @@ from .tables import arange
 _SIGNAL, _STEP, _WINDOW, _LENGTH = range(4)
 
 
-@decompose("STFT", opset=17, exact=False)
+@decompose("STFT", opset=17, exact=False, sums=True)
 def transform_frames(node: Node) -> None:
     """Gather the frames, [batch, frame, sample, part], weight their samples by the window, and transform each."""
     if node.need_rank(_SIGNAL) != 3:

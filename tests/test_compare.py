@@ -851,21 +851,24 @@ def test_tolerance_of_an_output_that_there_is_not(save: Save, worker: Worker) ->
 
 # In units of eps (numpy.finfo, ml_dtypes.finfo), as docs/comparison.md states them.
 @pytest.mark.parametrize(
-    ("dtype", "eps", "rtol", "atol"),
+    ("dtype", "eps", "rtol", "atol", "of_largest"),
     [
-        ("float64", np.finfo(np.float64).eps, 4096, 512),
-        ("float32", np.finfo(np.float32).eps, 1024, 128),
-        ("seq(float32)", np.finfo(np.float32).eps, 1024, 128),
-        ("float16", np.finfo(np.float16).eps, 16, 4),
-        ("bfloat16", ml_dtypes.finfo(ml_dtypes.bfloat16).eps, 8, 2),
-        ("int64", 1.0, 0, 0),
-        ("string", 1.0, 0, 0),
+        ("float64", np.finfo(np.float64).eps, 4096, 512, 16),
+        ("float32", np.finfo(np.float32).eps, 1024, 128, 16),
+        ("seq(float32)", np.finfo(np.float32).eps, 1024, 128, 16),
+        ("float16", np.finfo(np.float16).eps, 16, 4, 4),
+        ("bfloat16", ml_dtypes.finfo(ml_dtypes.bfloat16).eps, 8, 2, 2),
+        ("int64", 1.0, 0, 0, 0),
+        ("string", 1.0, 0, 0, 0),
     ],
 )
-def test_default_tolerance_follows_the_type(dtype: str, eps: float, rtol: int, atol: int) -> None:
-    assert Tolerance(inexact=True).of("y", dtype) == (rtol * float(eps), atol * float(eps))
-    assert Tolerance().of("y", dtype) == (0, 0)
-    assert Tolerance(rtol=0.5, inexact=True).of("y", dtype) == (0.5, atol * float(eps))
+def test_default_tolerance_follows_the_type(dtype: str, eps: float, rtol: int, atol: int, of_largest: int) -> None:
+    assert Tolerance(inexact=True).of("y", dtype) == (rtol * float(eps), atol * float(eps), 0)
+    assert Tolerance(inexact=True, sums=True).of("y", dtype)[2] == of_largest * float(eps)
+    assert Tolerance(sums=True).of("y", dtype) == (0, 0, 0)
+    assert Tolerance(rtol=0.5, inexact=True).of("y", dtype) == (0.5, atol * float(eps), 0)
+    for stated in ({"atol": 0.5}, {"atol_of": {"y": 0.5}}):
+        assert Tolerance(**stated, inexact=True, sums=True).of("y", dtype)[1:] == (0.5, 0)
 
 
 def test_last_bits_are_called_so_and_are_different_all_the_same(save: Save, worker: Worker) -> None:

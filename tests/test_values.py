@@ -49,6 +49,23 @@ def test_tolerance_is_relative_to_the_original_and_never_hides_nan_or_infinity()
     assert not compare_values("y", np.array([5]), np.array([6]), rtol=1.0).equal  # integers are exact
 
 
+@pytest.mark.parametrize(
+    ("expected", "got", "equal"),
+    [
+        pytest.param(np.array([100.0, 0.0]), np.array([100.0, 0.9]), True, id="of the largest element"),
+        pytest.param(np.array([100.0, 0.0]), np.array([100.0, 1.1]), False, id="not of more"),
+        pytest.param(np.array([-100.0, 0.0]), np.array([-100.0, 0.9]), True, id="of its absolute value"),
+        pytest.param(np.array([INF, NAN, 1.0]), np.array([INF, NAN, 1.1]), False, id="not of infinity"),
+        pytest.param([np.array([100.0]), np.array([0.0])], [np.array([100.0]), np.array([0.9])], True, id="of the whole sequence"),
+        pytest.param(np.array([100, 0]), np.array([100, 1]), False, id="never of integers"),
+        pytest.param(np.zeros(0), np.zeros(0), True, id="of nothing"),
+    ],
+)
+def test_tolerance_of_sums(expected: Any, got: Any, equal: bool) -> None:
+    assert compare_values("y", expected, got, of_largest=0.01).equal is equal
+    assert compare_values("y", expected, got).equal is (equal and not np.size(expected))
+
+
 def test_relative_difference() -> None:
     found = compare_values("y", np.array([2.0, -4.0, 0.0]), np.array([3.0, -5.0, 0.0]))
     assert (found.max_abs, found.max_rel) == (1.0, 0.5)
