@@ -302,7 +302,7 @@ def _shorten_domains(model: onnx.ModelProto) -> None:
 def _strict_evaluator() -> Any:
     from onnx.reference import ReferenceEvaluator
 
-    operators = [*_strict_splits(), *_strict_divisions()]
+    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice()]
 
     class Evaluator(ReferenceEvaluator):
         """Bodies of functions are evaluators of the same class, to which `new_ops` are not passed on."""
@@ -400,6 +400,19 @@ def _strict_divisions() -> list[Any]:
 def _require_divisors(divisors: np.ndarray) -> None:
     if divisors.dtype.kind in "iu" and not divisors.all():
         raise ZeroDivisionError("integers are divided by zero")
+
+
+def _strict_slice() -> Any:
+    """Slice that refuses an axis given twice: of it, the last starts and ends would count, and no specification says so."""
+    from onnx.reference.ops.op_slice import SliceCommon
+
+    class Slice(SliceCommon):
+        def _run(self, data: np.ndarray, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+            if axes is not None and len({int(axis) % data.ndim for axis in axes}) < len(axes):
+                raise ValueError(f"Slice has an axis twice in {[int(axis) for axis in axes]}")
+            return super()._run(data, starts, ends, axes, steps)
+
+    return Slice
 
 
 def _even_sizes(dim: int, count: int) -> list[int]:

@@ -199,6 +199,20 @@ def test_reference_refuses_parts_that_are_not_there(
     assert found.status == status, found.reason
 
 
+@pytest.mark.parametrize(
+    ("nodes", "opset"),
+    [
+        pytest.param("y = Slice<starts = [0, 0], ends = [2, 1], axes = [0, 0]>(x)", 9, id="attributes"),
+        pytest.param("y = Slice(x, k, k, k)", 13, id="inputs"),
+        pytest.param("z = Neg(k) l = Concat<axis = 0>(z, o) y = Slice(x, l, l, l)", 13, id="from either end"),
+    ],
+)
+def test_reference_refuses_an_axis_twice(nodes: str, opset: int, save: Save, worker: Worker) -> None:
+    path = save(f"g (float[4] x) => (float[a] y) <int64[2] k = {{0, 0}}, int64[1] o = {{-1}}> {{ {nodes} }}", opset=opset)
+    with worker.open(path, "onnx.reference") as session:
+        assert "Slice has an axis twice in" in session.run({"x": np.ones(4, np.float32)}).message
+
+
 def test_reference_takes_the_long_name_of_the_domain(worker: Worker, tmp_path: Path) -> None:
     text = """<ir_version: 8, opset_import: ["ai.onnx" : 13]> g (bool c, float[2] x) => (float[2] y) { y = If(c) <
         then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = ai.onnx.Abs(x) }> }"""
