@@ -301,7 +301,7 @@ class Engine:
                     return
                 step = route.steps[0]
                 self._take(node, step)
-                made = made or node.changed
+                made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
                 step = None
         except Unconvertible as refusal:
             self._block(node, step, refusal, origin)
@@ -433,7 +433,7 @@ class Engine:
     def _route(self, op_type: str, opset: int, target: int, made: bool) -> _Route | None:
         """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
 
-        Nodes `made` or changed by rules may have types that the model did not have.
+        Nodes `made` by rules, or put between Casts, may have types that the model did not have.
         """
         key = (op_type, opset, target, made)
         if key not in self._routes:
