@@ -233,8 +233,12 @@ def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
-    is_here = tensor.data_type == onnx.TensorProto.INT64 and tensor.data_location != onnx.TensorProto.EXTERNAL
-    return numpy_helper.to_array(tensor) if is_here else None
+    if tensor.data_type != onnx.TensorProto.INT64 or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except ValueError:  # data that does not fit its shape: the runtimes say so
+        return None
 
 
 def _element_types(model: onnx.ModelProto) -> set[int]:
