@@ -26,6 +26,10 @@ def _ignored_keepdims(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 1 and node.input[1] != "" and _attribute(node, "keepdims", 1) == 0
 
 
+def _has_axes_input(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 1
+
+
 def _has_position(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 2 and node.input[2] != ""
 
@@ -145,6 +149,7 @@ _DEFECTS_OF_STRINGS = {
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LAX: dict[str, _Defect] = {
     **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
+    "Squeeze": (_has_axes_input, "drops an axis that is given twice"),
     "Compress": (_always, "takes a condition longer than the axis"),
     "GatherND": (_always, "takes one batch of data for many of indices"),
     "Loop": (_has_scan_outputs, "makes up a shape for what is collected in no turn"),

@@ -253,12 +253,13 @@ def test_reference_refuses_them_wherever_they_are(place: str, save: Save, worker
         pytest.param("Compress<axis = 0>(x, c)", "Gather<axis = 0>(x, wrong)", "different", id="wrong on what both take"),
         pytest.param("ReduceMax<keepdims = 0>(x, twice)", "Neg(x)", "not compared", id="an axis given twice"),
         pytest.param("Compress<axis = 1>(x, c)", "Gather<axis = 1>(x, i)", "not compared", id="forbidden throughout"),
+        pytest.param("Squeeze(x, last)", "Neg(x)", "not compared", id="an axis dropped twice"),
     ],
 )
 def test_inputs_that_onnxruntime_alone_takes_are_no_proof(
     before: str, after: str, status: str, save: Save, worker: Worker
 ) -> None:
-    text = """g (float[n, 1] x) => (float[a, b] y) <bool[3] c = {0, 0, 1}, int64[1] i = {2}, int64[1] wrong = {1}, int64[2] twice = {0, 0}> { y = %s }"""
+    text = """g (float[n, 1] x) => (float[a, b] y) <bool[3] c = {0, 0, 1}, int64[1] i = {2}, int64[1] wrong = {1}, int64[2] twice = {0, 0}, int64[2] last = {1, 1}> { y = %s }"""
     found = compare(save(text % before), save(text % after), worker=worker, thorough=True)
     assert found.status == status
     given = Samples(data=[{"x": np.ones((1, 1), np.float32)}])
