@@ -239,7 +239,8 @@ def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
     """Tell what onnxruntime lacks from what it finds wrong; `otherwise` is the kind of the latter."""
     if isinstance(error, RejectedError):
         return error.failure
-    text = str(error)
+    # onnxruntime puts names into its messages that may not be UTF-8.
+    text = error.object.decode(errors="replace") if isinstance(error, UnicodeDecodeError) else str(error)
     message = _one_line(re.sub(_NOISE, "", text))
     if isinstance(error, MemoryError) or re.search(_OUT_OF_MEMORY, text):
         return Failure("memory", message)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import GraphProto, helper, numpy_helper
+from onnx import GraphProto, TensorProto, helper
 
 from ..rewriter.graph import Node
 from ..rewriter.rule import decompose
@@ -18,6 +18,8 @@ from .indices import int64
 from .parameters import one_number
 
 _STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
+_HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+"""Of these, runtimes may round the totals, or only what is left in the end."""
 WRITTEN_OUT = 16
 """The longest axis whose steps are written out: that reaches opset 7, and a Scan only 9."""
 
@@ -34,6 +36,7 @@ def one_after_the_other(node: Node) -> None:
     if 0 in (node.shape() or ()):
         node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty
         return
+    node.approximate = node.need_elem_type() in _HALVES
     if isinstance(dimension, int) and 0 < dimension <= WRITTEN_OUT:
         _write_out(node, axis, dimension)
     else:
@@ -48,15 +51,14 @@ def _write_out(node: Node, axis: int, count: int) -> None:
     for part in order[1:]:
         totals.append(node.before(operator, [totals[-1], part], what="total"))
     if node.attr("exclusive", 0):
-        totals = [_filled(node, parts[0], neutral), *totals[:-1]]
+        totals = [_filled(node, neutral, node.before("Shape", [parts[0]], what="shape")), *totals[:-1]]
     node.become("Concat", totals[::-1] if node.attr("reverse", 0) else totals, axis=axis)
 
 
-def _filled(node: Node, like: str, value: int) -> str:
-    """`value` in the shape of `like`."""
+def _filled(node: Node, value: int, shape: str) -> str:
+    """`value` in that shape, in the type of the input, of which ConstantOfShape does not make all."""
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
-    shape = node.before("Shape", [like], what="shape")
-    return node.before("ConstantOfShape", [shape], what="start", value=numpy_helper.from_array(np.array([value], dtype)))
+    return node.before("Expand", [node.add_constant(np.array(value, dtype), dtype, "neutral"), shape], what="start")
 
 
 def _scan(node: Node, axis: int, rank: int) -> None:
@@ -66,8 +68,7 @@ def _scan(node: Node, axis: int, rank: int) -> None:
     others = [other for other in range(rank) if other != axis]
     shape = node.before("Shape", [node.input(0)], what="shape")
     inner = node.before("Gather", [shape, int64(node, others, "others")], what="inner", axis=0)
-    dtype = helper.tensor_dtype_to_np_dtype(elem_type)
-    start = node.before("ConstantOfShape", [inner], what="start", value=numpy_helper.from_array(np.array([neutral], dtype)))
+    start = _filled(node, neutral, inner)
     extra = node.before("Unsqueeze", [start, int64(node, [axis], "axis")], what="extra")
     data = node.before("Concat", [extra, node.input(0)] if direction else [node.input(0), extra], what="data", axis=axis)
     names = [node.fresh_name(what) for what in ("before", "element", "total", "given")]

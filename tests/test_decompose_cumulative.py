@@ -79,6 +79,26 @@ def test_products(exclusive, dims):
     np.testing.assert_array_equal(run(convert_version(model(text, 26), 18).model, {"x": x})[0], expected)
 
 
+@pytest.mark.skipif(not known(26), reason="onnx has no opset 26")
+@pytest.mark.parametrize("target", [18, 25])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("attributes", ["", "<exclusive=1>", "<reverse=1>"])
+@pytest.mark.parametrize("length", [6, 40])
+def test_products_of_halves(length, attributes, kind, target):
+    """Powers of two, which no rounding changes."""
+    text = f"g (float[2,{length}] x) => (float[2,{length}] y) <int64 a = {{1}}> {{ h = Cast<to={16 if kind == 'bfloat16' else 10}>(x) p = CumProd {attributes} (h, a) y = Cast<to=1>(p) }}"
+    x = np.where(np.arange(2 * length).reshape(2, length) % 3, -0.5, 4).astype(np.float32)
+    ordered = x[:, ::-1] if "reverse" in attributes else x
+    expected = np.cumprod(ordered, 1)
+    if "exclusive" in attributes:
+        expected = np.concatenate([np.ones((2, 1), np.float32), expected[:, :-1]], 1)
+    expected = expected[:, ::-1] if "reverse" in attributes else expected
+    result = convert_version(model(text, 26), target, compare="auto")
+    assert result.report.inexact == {"decompose_cumulative.one_after_the_other"}
+    if kind == "float16":
+        np.testing.assert_array_equal(run(result.model, {"x": x})[0], expected)
+
+
 @pytest.mark.parametrize("operator, opset", [("CumSum", 14), ("CumProd", 26)])
 @pytest.mark.parametrize("attributes", ["", "<exclusive=1>", "<reverse=1>"])
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])

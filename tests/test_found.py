@@ -16,6 +16,7 @@ from split_rewrite.rewriter.folding import evaluate
 from split_rewrite.rewriter.inference import infer_node
 from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.runner import Failure
+from split_rewrite.rewriter.runner import _onnxruntime_failure
 from split_rewrite.rewriter.unreliable import known_defects, lax_operator
 from split_rewrite.rewriter.worker import Worker
 
@@ -445,3 +446,10 @@ def test_payload_of_a_constant_is_left_where_it_is() -> None:
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="elsewhere.bin")
     assert known_defects(proto) == {}
+
+
+def test_a_message_of_onnxruntime_that_is_no_text_is_read_all_the_same() -> None:
+    """Names of nodes come into its messages as they are."""
+    message = b"[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : no kernel for node \xff"
+    failure = _onnxruntime_failure(UnicodeDecodeError("utf-8", message, 62, 63, "invalid start byte"), "invalid")
+    assert failure.kind == "unsupported" and "no kernel for node \ufffd" in failure.message
