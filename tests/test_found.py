@@ -15,8 +15,7 @@ from split_rewrite.rewriter.errors import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.folding import evaluate
 from split_rewrite.rewriter.inference import infer_node
 from split_rewrite.rewriter.isolate import run_isolated
-from split_rewrite.rewriter.runner import Failure
-from split_rewrite.rewriter.runner import _onnxruntime_failure
+from split_rewrite.rewriter.runner import Failure, _onnxruntime_failure
 from split_rewrite.rewriter.unreliable import known_defects, lax_operator
 from split_rewrite.rewriter.worker import Worker
 
