@@ -39,6 +39,8 @@ class _Difference(NamedTuple):
 
 
 _SAME = _Difference()
+_BLOCK = 1 << 18
+"""Elements that are looked at together: all at once would take more than eight times the memory of large outputs, and longer."""
 
 
 def compare_values(
@@ -74,8 +76,8 @@ def _largest(value: Any) -> float:
     array = np.asarray(parts)
     if array.dtype.kind in "OUSbiu":
         return 0.0
-    sizes = np.abs(_wide(array))
-    return float(sizes[np.isfinite(sizes)].max(initial=0.0))
+    sizes = (np.abs(_wide(block)) for (block,) in _blocks(array))
+    return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
 def is_nan_throughout(value: Any) -> bool:
@@ -87,7 +89,7 @@ def is_nan_throughout(value: Any) -> bool:
     array = np.asarray(value)
     if array.size == 0 or array.dtype.kind in "OUSbiu":
         return False
-    return bool(np.isnan(_wide(array)).all())
+    return all(np.isnan(_wide(block)).all() for (block,) in _blocks(array))
 
 
 def _differences(where: str, expected: Any, got: Any, rtol: float, atol: float) -> Iterator[_Difference]:
@@ -119,14 +121,36 @@ def _array_difference(where: str, expected: np.ndarray, got: np.ndarray, rtol: f
         return _unlike(prefix, f"shape {list(expected.shape)}", f"shape {list(got.shape)}")
     if expected.size == 0:
         return _SAME
+    blocks = [_block_difference(*pair, rtol, atol) for pair in _blocks(expected, got)]
+    note = _first(where, blocks, expected, got) if any(block.wrong for block in blocks) else ""
+    return _Difference(max(block.max_abs for block in blocks), max(block.max_rel for block in blocks), note)
+
+
+class _Block(NamedTuple):
+    """What a part of two arrays showed; `first` is where the first of the `wrong` elements is in it."""
+
+    max_abs: float
+    max_rel: float
+    wrong: int
+    first: int
+
+
+def _blocks(*arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """The same part of each array, as vectors."""
+    vectors = [array.reshape(-1) for array in arrays]
+    for start in range(0, arrays[0].size, _BLOCK):
+        yield [vector[start : start + _BLOCK] for vector in vectors]
+
+
+def _block_difference(expected: np.ndarray, got: np.ndarray, rtol: float, atol: float) -> _Block:
     if expected.dtype.kind in "OUS":
         wrong = np.asarray(expected != got)
-        return _Difference(math.inf, math.inf, _first(where, wrong, expected, got)) if np.any(wrong) else _SAME
+        most = math.inf if np.any(wrong) else 0.0
+        return _Block(most, most, int(np.count_nonzero(wrong)), int(np.argmax(wrong)))
     distance, size = _distance(expected, got), np.abs(_wide(expected))
     allowed = 0.0 if expected.dtype.kind in "biu" else atol + rtol * np.where(np.isfinite(size), size, 0.0)
     wrong = distance > allowed
-    note = _first(where, wrong, expected, got) if np.any(wrong) else ""
-    return _Difference(float(distance.max()), _relative(distance, size), note)
+    return _Block(float(distance.max()), _relative(distance, size), int(np.count_nonzero(wrong)), int(np.argmax(wrong)))
 
 
 def _distance(expected: np.ndarray, got: np.ndarray) -> np.ndarray:
@@ -154,11 +178,11 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def _first(where: str, wrong: np.ndarray, expected: np.ndarray, got: np.ndarray) -> str:
+def _first(where: str, blocks: list[_Block], expected: np.ndarray, got: np.ndarray) -> str:
     """The first of the wrong elements, and how many there are."""
-    place = tuple(int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-    count = int(np.count_nonzero(wrong))
-    more = f" ({count} of {wrong.size} elements differ)" if wrong.size > 1 else ""
+    first = next(number * _BLOCK + block.first for number, block in enumerate(blocks) if block.wrong)
+    place = tuple(int(index) for index in np.unravel_index(first, expected.shape))
+    more = f" ({sum(block.wrong for block in blocks)} of {expected.size} elements differ)" if expected.size > 1 else ""
     at = f" at {where}{list(place) if place else ''}" if where or place else ""
     return f"{_text(got[place])} instead of {_text(expected[place])}{at}{more}"
 

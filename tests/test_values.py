@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from split_rewrite.rewriter.values import compare_values
+from split_rewrite.rewriter.values import compare_values, is_nan_throughout
 
 NAN, INF = math.nan, math.inf
 VALUES = {
@@ -95,3 +95,23 @@ def test_distance_of_extreme_integers_warns_of_nothing(shape: tuple[int, ...]) -
     assert compare_values("y", low, high).max_abs == 8
     low, high = (np.full(shape, bound, np.int64) for bound in (np.iinfo(np.int64).min, np.iinfo(np.int64).max))
     assert compare_values("y", low, high).max_abs == 2.0**64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, object])
+def test_large_arrays_are_compared_to_the_end(dtype: Any) -> None:
+    """They are looked at in parts."""
+    expected = np.zeros((3, 200_000), np.int8).astype(dtype)
+    got = expected.copy()
+    assert compare_values("y", expected, got).equal
+    got[2, 7] = got[2, 199_999] = 1
+    note = compare_values("y", expected, got).note
+    assert note.endswith(" at [2, 7] (2 of 600000 elements differ)")
+    got[1, 0] = 1
+    assert compare_values("y", expected.T, got.T).note.endswith(" at [0, 1] (3 of 600000 elements differ)")
+
+
+def test_nan_is_looked_for_to_the_end() -> None:
+    values = np.full(600_000, NAN, np.float32)
+    assert is_nan_throughout(values)
+    values[-1] = 0
+    assert not is_nan_throughout(values)
