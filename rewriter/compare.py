@@ -20,7 +20,7 @@ from .errors import SplitRewriteError
 from .runner import Description, Failure, Outputs, RejectedError
 from .samples import InputSpace, SampleError, Samples, input_types
 from .tolerance import EXACT, Tolerance
-from .values import OutputComparison, compare_values, dtype_name, is_nan_throughout
+from .values import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
 from .worker import Session, Worker
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _ENGINES: dict[str, tuple[str, ...]] = {
 _SAMPLES = 2
 # A thorough comparison tries other integers and signs too: a position that is always 0 would not tell one from another.
 _THOROUGH_SAMPLES = 10
+# All outputs are held until the result has run too: of large ones, no more samples are run than have to be.
+_MANY_BYTES = 64 << 20
 _LAST_BITS = (
     "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
     "opset, or a rule is wrong … hint: --rtol and --atol say how much is acceptable"
@@ -339,7 +341,8 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
     without_numbers: list[_Run] = []
     failures: list[Failure] = []
     patience = sys.maxsize
-    wanted = _THOROUGH_SAMPLES if thorough else _SAMPLES if space.has_open_sizes else 1
+    needed = _SAMPLES if space.has_open_sizes else 1
+    wanted, held = _THOROUGH_SAMPLES if thorough else needed, 0
     for choice in space.choices():
         key = choice if thorough else (choice.size, choice.rank)
         if key in runs:
@@ -360,7 +363,8 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
             without_numbers.append(run)
             continue
         runs[key] = run
-        if len(runs) == wanted:
+        held += sum(map(byte_size, answer.values))
+        if len(runs) == wanted or (len(runs) >= needed and held > _MANY_BYTES):
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
     return list(runs.values()) or without_numbers[:1] or _why_original_failed(engine, space, failures)

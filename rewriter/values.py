@@ -68,6 +68,14 @@ def compare_values(
     )
 
 
+def byte_size(value: Any) -> int:
+    """Bytes of all arrays in a value; strings count as references."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list | tuple):
+        return sum(map(byte_size, parts))
+    return 0 if parts is None else np.asarray(parts).nbytes
+
+
 def _largest(value: Any) -> float:
     """The largest finite absolute value of a float or complex number in it; 0 where there is none."""
     parts = list(value.values()) if isinstance(value, dict) else value
@@ -121,7 +129,7 @@ def _array_difference(where: str, expected: np.ndarray, got: np.ndarray, rtol: f
         return _unlike(prefix, f"shape {list(expected.shape)}", f"shape {list(got.shape)}")
     if expected.size == 0:
         return _SAME
-    blocks = [_block_difference(*pair, rtol, atol) for pair in _blocks(expected, got)]
+    blocks = [_block_difference(*pair, rtol=rtol, atol=atol) for pair in _blocks(expected, got)]
     note = _first(where, blocks, expected, got) if any(block.wrong for block in blocks) else ""
     return _Difference(max(block.max_abs for block in blocks), max(block.max_rel for block in blocks), note)
 

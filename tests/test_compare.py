@@ -16,11 +16,12 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from split_rewrite.rewriter import compare as compare_module
 from split_rewrite.rewriter.compare import Comparison, Samples, compare
 from split_rewrite.rewriter.errors import SplitRewriteError
 from split_rewrite.rewriter.runner import Description, Failure, Outputs
 from split_rewrite.rewriter.tolerance import Tolerance
-from split_rewrite.rewriter.worker import Worker
+from split_rewrite.rewriter.worker import Session, Worker
 
 pytest.importorskip("onnxruntime")
 
@@ -827,6 +828,17 @@ def test_every_sample_is_run(save: Save, worker: Worker) -> None:
     found = compare(original, result, worker=worker, samples=Samples(data=[{"x": positive}, {"x": negative}]))
     assert found.status == "different"
     assert found.outputs[0].note == "1.0 instead of 0.0 at [0, 0] (8 of 8 elements differ)"
+
+
+def test_of_large_outputs_few_are_held(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, runs, run = save(RELU), [], Session.run
+    monkeypatch.setattr(Session, "run", lambda session, inputs: runs.append(inputs) or run(session, inputs))
+    assert compare(path, path, worker=worker, thorough=True).status == "equal"
+    assert len(runs) == 2 * 10
+    runs.clear()
+    monkeypatch.setattr(compare_module, "_MANY_BYTES", 31)  # one output has 4 elements of 4 bytes or more
+    assert compare(path, path, worker=worker, thorough=True).status == "equal"
+    assert len(runs) == 2 * 2
 
 
 def test_sample_that_cannot_be_run_leaves_all_undecided(save: Save, worker: Worker) -> None:
