@@ -69,16 +69,21 @@ def move_constants(model: onnx.ModelProto, move: Callable[[np.ndarray], np.ndarr
 
 
 def move_approximate(model: onnx.ModelProto, source: np.random.Generator) -> None:
-    """Move what the operators of `_APPROXIMATE` give, in either direction."""
+    """Multiply what the operators of `_APPROXIMATE` give by a number near 1; windows, whose elements may tie, by one for each."""
     for graph in (model.graph, *model.functions):
         for index in reversed([index for index, node in enumerate(graph.node) if node.op_type in _APPROXIMATE]):
             node = graph.node[index]
             name, exact, factor = node.output[0], f"{node.output[0]}_exact", f"{node.output[0]}_factor"
             node.output[0] = exact
             move = _APPROXIMATE[node.op_type]
-            random = {"low": 1 - move, "high": 1 + move, "seed": float(source.integers(2**20))}
-            graph.node.insert(index + 1, helper.make_node("RandomUniformLike", [exact], [factor], **random))
-            graph.node.insert(index + 2, helper.make_node("Mul", [exact, factor], [name]))
+            if node.op_type in ("DFT", "STFT"):  # RandomUniformLike of opset 22 has no kernel
+                number = helper.make_node("Constant", [], [f"{factor}_float"], value_float=source.uniform(1 - move, 1 + move))
+                made = [number, helper.make_node("CastLike", [f"{factor}_float", exact], [factor])]
+            else:
+                random = {"low": 1 - move, "high": 1 + move, "seed": float(source.integers(2**20))}
+                made = [helper.make_node("RandomUniformLike", [exact], [factor], **random)]
+            for new in reversed([*made, helper.make_node("Mul", [exact, factor], [name])]):
+                graph.node.insert(index + 1, new)
 
 
 def _stored(graphs: list[Any]) -> Iterator[TensorProto]:
