@@ -243,17 +243,20 @@ class _Judge:
         engine = "onnx.reference"
         if engine in before.defects or engine in after.defects:
             return None
-        with self._worker.open(self._original, engine) as session:
-            answers = [session.run(run.inputs) for run in runs]
+        answers = self._run_again(engine, runs)
         again = [_Run(run.inputs, answer) for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs)]
         found = self._run_and_judge(engine, spaces, again) if len(again) == len(runs) else None
         return found if isinstance(found, Comparison) else None
 
     def _allowed(self, runs: list[_Run]) -> list[_Run]:
         """Those whose inputs onnx.reference takes too."""
-        with self._worker.open(self._original, "onnx.reference") as session:
-            answers = [session.run(run.inputs) for run in runs]
+        answers = self._run_again("onnx.reference", runs)
         return [run for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs) or answer.kind != "runtime"]
+
+    def _run_again(self, engine: str, runs: list[_Run]) -> list[Outputs | Failure]:
+        """What the original, loaded anew, answers to the same inputs."""
+        with self._worker.open(self._original, engine) as session:
+            return [session.run(run.inputs) for run in runs]
 
     def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[_Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
@@ -296,9 +299,7 @@ class _Judge:
 
     def _repeats(self, engine: str, runs: list[_Run]) -> bool:
         """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""
-        with self._worker.open(self._original, engine) as session:
-            again = [session.run(run.inputs) for run in runs]
-        outputs = [answer for answer in again if isinstance(answer, Outputs)]
+        outputs = [answer for answer in self._run_again(engine, runs) if isinstance(answer, Outputs)]
         return len(outputs) == len(runs) and all(o.equal for o in _compare_outputs(runs, outputs, EXACT))
 
 

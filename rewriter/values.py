@@ -70,22 +70,24 @@ def compare_values(
 
 def byte_size(value: Any) -> int:
     """Bytes of all arrays in a value; strings count as references."""
-    parts = list(value.values()) if isinstance(value, dict) else value
-    if isinstance(parts, list | tuple):
-        return sum(map(byte_size, parts))
-    return 0 if parts is None else np.asarray(parts).nbytes
+    return sum(array.nbytes for array in _arrays(value))
 
 
 def _largest(value: Any) -> float:
     """The largest finite absolute value of a float or complex number in it; 0 where there is none."""
-    parts = list(value.values()) if isinstance(value, dict) else value
-    if isinstance(parts, list | tuple):
-        return max(map(_largest, parts), default=0.0)
-    array = np.asarray(parts)
-    if array.dtype.kind in "OUSbiu":
-        return 0.0
-    sizes = (np.abs(_wide(block)) for (block,) in _blocks(array))
+    numbers = (array for array in _arrays(value) if array.dtype.kind not in "OUSbiu")
+    sizes = (np.abs(_wide(block)) for array in numbers for (block,) in _blocks(array))
     return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    """Those of a tensor, a sequence, a map or an optional."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
+    if parts is not None:
+        for part in parts:
+            yield from _arrays(part)
+    elif value is not None:
+        yield np.asarray(value)
 
 
 def is_nan_throughout(value: Any) -> bool:
