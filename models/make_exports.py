@@ -92,8 +92,7 @@ class Attention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
         q, k, v = (
-            part.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-            for part in self.qkv(x).split(width, dim=2)
+            part.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for part in self.qkv(x).split(width, dim=2)
         )
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
@@ -181,9 +180,7 @@ class GPT2(nn.Module):
 Export = Callable[[str], None]
 
 
-def torchscript(
-    model: type[nn.Module], opset: int, shape: Sequence[int], dynamic: Sequence[int], script: bool = False
-) -> Export:
+def torchscript(model: type[nn.Module], opset: int, shape: Sequence[int], dynamic: Sequence[int], script: bool = False) -> Export:
     """Export by the older exporter, after tracing or, with `script`, scripting."""
 
     def export(name: str) -> None:

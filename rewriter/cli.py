@@ -77,9 +77,7 @@ class _Bound(click.ParamType):
 
     name = "tolerance"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str | None, float]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
         name, colon, bound = value.rpartition(":")
         try:
             number = float(bound)
@@ -95,9 +93,7 @@ class _Shape(click.ParamType):
 
     name = "shape"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str | None, tuple[int, ...]]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, tuple[int, ...]]:
         name, colon, dims = value.rpartition(":")
         if not (colon or dims) or (colon and not name):
             self.fail(f"expected NAME:1,3,224,224, not '{value}'", param, ctx)
@@ -124,9 +120,7 @@ class _Arrays(click.ParamType):
             self.fail(f"{file} cannot be read: {str(error).splitlines()[0]}", param, ctx)
 
 
-def _number(
-    value: Any, kind: click.ParamType, param: click.Parameter | None, ctx: click.Context | None, expected: str
-) -> int:
+def _number(value: Any, kind: click.ParamType, param: click.Parameter | None, ctx: click.Context | None, expected: str) -> int:
     try:
         return int(value)
     except ValueError:
@@ -198,9 +192,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.argument("source", metavar="INPUT")
 @click.argument("destination", metavar="[OUTPUT]", required=False)
 @click.option("-o", "--output", metavar="OUTPUT", help="The file to write, instead of a second argument.")
-@click.option(
-    "-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT."
-)
+@click.option("-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
 @click.option(
     "--ir-version",
     type=int,
@@ -226,9 +218,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     help="Also say what was done, or why not, as JSON (see docs/report.md) or as a page to look at; - is JSON on standard "
     "output. Repeatable.",
 )
-@click.option(
-    "--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one."
-)
+@click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
 @click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
 @click.option(
     "--external-data",
@@ -285,9 +275,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left and why.")
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions."
-)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions.")
 def command(source: str, destination: str | None, **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
         raise click.UsageError("-q and -v exclude each other.")
@@ -361,9 +349,7 @@ def _run_job(source: str, output: str | None, target: int | None, compare: Compa
     return convert_file(source, output, target, compare=compare, options=options)
 
 
-def _write_reports(
-    paths: Sequence[str], source: str, output: str | None, report: Report | None, failure: Exception | None
-) -> None:
+def _write_reports(paths: Sequence[str], source: str, output: str | None, report: Report | None, failure: Exception | None) -> None:
     if not paths:
         return
     from .document import dump, make_document, without_unprintable, write
@@ -455,9 +441,7 @@ def _named(bounds: dict[str | None, float]) -> dict[str, float]:
     return {name: bound for name, bound in bounds.items() if name is not None}
 
 
-def _by_name(
-    shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str
-) -> dict[str, tuple[int, ...]]:
+def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str) -> dict[str, tuple[int, ...]]:
     named: dict[str, tuple[int, ...]] = {}
     for name, dims in shapes:
         name = _only_input(source, option) if name is None else name

@@ -209,9 +209,7 @@ class _Judge:
             return Comparison("not compared", reason=f"{node} draws random numbers")
         return spaces, before, after
 
-    def _ask(
-        self, engine: str, spaces: list[InputSpace], before: Description, after: Description
-    ) -> Comparison | _Inconclusive:
+    def _ask(self, engine: str, spaces: list[InputSpace], before: Description, after: Description) -> Comparison | _Inconclusive:
         for which, description in (("original", before), ("result", after)):
             if defect := description.defects.get(engine):
                 return _Inconclusive(f"{engine} {defect} of the {which}")
@@ -265,9 +263,7 @@ class _Judge:
             return results
         return self._judge(engine, spaces, runs, results)
 
-    def _judge(
-        self, engine: str, spaces: list[InputSpace], runs: list[_Run], results: list[Outputs]
-    ) -> Comparison | _Inconclusive:
+    def _judge(self, engine: str, spaces: list[InputSpace], runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
         outputs = _compare_outputs(runs, results, self._tolerance)
         runtime = runs[0].outputs.runtime
         first = next((output for output in outputs if not output.equal), None)
@@ -323,9 +319,7 @@ def _interface_mismatch(before: Description, after: Description) -> str:
     return ""
 
 
-def _run_samples(
-    session: Session, engine: str, spaces: list[InputSpace], thorough: bool
-) -> list[_Run] | _Inconclusive:
+def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[_Run] | _Inconclusive:
     """Run the original on every sample; one that cannot be run leaves all undecided."""
     runs: list[_Run] = []
     for number, space in enumerate(spaces, 1):
@@ -428,14 +422,10 @@ def _compare_outputs(runs: list[_Run], results: list[Outputs], tolerance: Tolera
 
 def _compare_run(run: _Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
     triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
-    return tuple(
-        compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples
-    )
+    return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
 
 
-def _worst(
-    first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]
-) -> tuple[OutputComparison, ...]:
+def _worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
     return tuple(map(_worse, first, second))
 
 

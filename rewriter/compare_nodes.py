@@ -355,7 +355,6 @@ class _Judge:
             return Comparison("not compared", reason=reason)
         return found
 
-
     def _compare(self, old: Path, new: Path, tolerance: Tolerance) -> Comparison:
         samples = Samples(seed=self._settings.seed)
         runtime, worker = self._settings.runtime, self._settings.worker

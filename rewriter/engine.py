@@ -97,9 +97,7 @@ class _Step:
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
-    def __init__(
-        self, transition: Transition, registry: Registry, selection: Selection, types: frozenset[str] | None
-    ) -> None:
+    def __init__(self, transition: Transition, registry: Registry, selection: Selection, types: frozenset[str] | None) -> None:
         self.transition = transition
         self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
         self.delta = None if transition.older is None else transition.delta
@@ -441,9 +439,7 @@ class Engine:
         return self._routes[key]
 
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
-        simplifications = tuple(
-            rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name)
-        )
+        simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
         steps = tuple(_Step(transition, self._registry, self._selection, types) for transition in path)
         while steps and steps[0].is_free:

@@ -698,7 +698,7 @@ class Scope:
         return self.constant(name)
 
     def type_string(self, name: str) -> str | None:
-        """"tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
+        """ "tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
         known = self._type_strings.get(name)
         if known is None:
             known = self._find_type_string(self.resolve(name))

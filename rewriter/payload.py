@@ -319,9 +319,7 @@ def file_payload(tensor: TensorProto, file: SourceFile) -> Payload:
     offset = byte_number(tensor, entries, "offset", 0)
     _require_length(tensor, byte_number(tensor, entries, "length", needed))
     if offset + needed > file.size:
-        raise InvalidModelError(
-            f"{label(tensor)}: needs bytes {offset} to {offset + needed} of {file.name}, which has {file.size}"
-        )
+        raise InvalidModelError(f"{label(tensor)}: needs bytes {offset} to {offset + needed} of {file.name}, which has {file.size}")
     return Payload(file, offset, needed)
 
 

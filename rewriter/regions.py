@@ -374,10 +374,7 @@ class RegionFinder:
 
     def _outputs_of(self, members: Iterable[ChangedNode]) -> list[str]:
         return [
-            name
-            for changed in members
-            for name in filter(None, changed.node.output)
-            if changed.pair.in_new(self._resolve(name))
+            name for changed in members for name in filter(None, changed.node.output) if changed.pair.in_new(self._resolve(name))
         ]
 
     def _fill(self, region: Region, members: list[ChangedNode]) -> None:

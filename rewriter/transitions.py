@@ -141,9 +141,7 @@ class Delta:
     def __init__(self, source: OpSchema, target: OpSchema) -> None:
         self.source = source
         self.target = target
-        self.lost_attributes = {
-            name: attribute for name, attribute in source.attributes.items() if name not in target.attributes
-        }
+        self.lost_attributes = {name: attribute for name, attribute in source.attributes.items() if name not in target.attributes}
         self.changed_defaults = {
             name: source.attributes[name].default_value
             for name in source.attributes.keys() & target.attributes.keys()
@@ -190,9 +188,7 @@ class Delta:
         present = {attribute.name: attribute for attribute in node.attribute}
         gone = [present[name] for name in present if name in self.lost_attributes]
         for attribute in gone:
-            if attribute.name not in DROPPED_WITHOUT_LOSS and not _holds_default(
-                attribute, self.lost_attributes[attribute.name]
-            ):
+            if attribute.name not in DROPPED_WITHOUT_LOSS and not _holds_default(attribute, self.lost_attributes[attribute.name]):
                 raise Unconvertible(f"attribute {_shown(attribute)} does not exist in the form of opset {_span(self.target)}")
             node.attribute.remove(attribute)
         written = False

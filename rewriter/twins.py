@@ -82,9 +82,7 @@ class Twins:
         if not is_in_place or len(self._edits) >= MOST_FORMS:
             return
         edits_inputs, edits_attributes = proto.input != before.input, proto.attribute != before.attribute
-        after = NodeProto(
-            input=proto.input[1:] if edits_inputs else (), attribute=proto.attribute if edits_attributes else ()
-        )
+        after = NodeProto(input=proto.input[1:] if edits_inputs else (), attribute=proto.attribute if edits_attributes else ())
         facts = tuple(_distinct(node.facts or ()))
         self._edits[form] = Edit(facts, tuple(rules), node.changed, edits_inputs, edits_attributes, after)
 

@@ -51,9 +51,7 @@ class Files(NamedTuple):
     result: Path | None = None
 
 
-def verify(
-    original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files
-) -> Comparison:
+def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
     """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found to be others.
 
     Raises: SplitRewriteError where the settings exclude each other or do not fit the model.

@@ -65,9 +65,7 @@ def _needed_by_type(number: int) -> int:
         return 3
 
 
-def chosen_ir_version(
-    model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None
-) -> int:
+def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None) -> int:
     """`wanted`, else lowered on the way down to what the target's onnx release used; never less than the model needs.
 
     Nor below 4, if not `wanted`, where callers may override initializers: before it, runtimes take all of them for constants.

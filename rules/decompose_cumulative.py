@@ -97,4 +97,3 @@ def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exc
         helper.make_node("Identity", [before if exclusive else total], [given], name=given),
     ]
     return helper.make_graph(nodes, "step", [values[before], values[element]], [values[total], values[given]])
-

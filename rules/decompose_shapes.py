@@ -55,9 +55,7 @@ def count_then_scale(node: Node) -> None:
     elem_type = node.need_elem_type()
     work = elem_type if elem_type in FLOATING else TensorProto.INT64
     node.approximate = work != TensorProto.INT64
-    start, limit, delta = (
-        name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs
-    )
+    start, limit, delta = (name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs)
     span = node.before("Sub", [limit, start], what="span")
     span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
     steps = node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")

@@ -16,9 +16,7 @@ from .sequence_origin import why_unknown
 MAX_PARTS = 4096
 """Parts that a node may become where the model does not list their sizes: enough for a sequence unbound step by step, and
 an end to graphs that grow with their data."""
-KEEPDIMS_IGNORED = (
-    "keepdims=0 is ignored because split is given, as the specification says; onnxruntime removes the axis, or fails"
-)
+KEEPDIMS_IGNORED = "keepdims=0 is ignored because split is given, as the specification says; onnxruntime removes the axis, or fails"
 
 
 @simplify("SplitToSequence", opset=13)

@@ -131,7 +131,9 @@ def _lines_of(message: str, kind: type[SplitRewriteError]) -> list[str]:
     return [f"error: not converted, {count} in the way:", *blockers]
 
 
-def assert_same(proto: onnx.ModelProto, target: int, inputs: dict[str, Any], rtol: float = 0.0, atol: float = 0.0) -> onnx.ModelProto:
+def assert_same(
+    proto: onnx.ModelProto, target: int, inputs: dict[str, Any], rtol: float = 0.0, atol: float = 0.0
+) -> onnx.ModelProto:
     """Convert `proto` to `target`, run both, and compare the outputs; returns the result. Exact by default."""
     result = convert_version(proto, target).model
     for expected, got in zip(run(proto, inputs), run(result, inputs), strict=True):

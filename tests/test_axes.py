@@ -21,7 +21,9 @@ X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7
 )
 def test_an_unknown_rank_is_refused(node: str) -> None:
     kind = "int64" if node.startswith("Arg") else "float"
-    text = f"g (float[8] x, int64[N] s) => ({kind}[M] y) <int64[1] f = {{-1}}> {{ r = Reshape (x, s) t = {node} y = Reshape (t, f) }}"
+    text = (
+        f"g (float[8] x, int64[N] s) => ({kind}[M] y) <int64[1] f = {{-1}}> {{ r = Reshape (x, s) t = {node} y = Reshape (t, f) }}"
+    )
     assert "the rank of 'r' is unknown" in refusal(model(text, opset=11), 10)
 
 

@@ -95,9 +95,7 @@ def test_names_that_would_break_a_terminal_are_escaped(cli_in: Cli) -> None:
     assert len(err.splitlines()) == 3
 
 
-def test_a_wrong_rule_is_found_by_the_comparison(
-    cli_in: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_rule_is_found_by_the_comparison(cli_in: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_rules, "equal_sizes", lambda dimension, parts: [3, 1, 3])
     onnx.save(model(SPLIT.replace("float[N, 3] b, float[N, 1] c", "float[N, K] b, float[N, L] c")), "m.onnx")
     before = contents(tmp_path)

@@ -39,9 +39,7 @@ def test_computed_bounds_become_max_and_min(target: int) -> None:
 
 @pytest.mark.parametrize("target", [12, 10])
 def test_min_above_max_gives_max(target: int) -> None:
-    proto = model(
-        "g (float[2, 3] x) => (float[2, 3] y) <float low = {5}, float high = {3}> { y = Clip (x, low, high) }", opset=13
-    )
+    proto = model("g (float[2, 3] x) => (float[2, 3] y) <float low = {5}, float high = {3}> { y = Clip (x, low, high) }", opset=13)
     np.testing.assert_array_equal(run(convert_version(proto, target).model, {"x": X})[0], np.minimum(3, np.maximum(X, 5)))
 
 

@@ -188,9 +188,7 @@ def test_reference_alone_is_named_in_a_difference(save: Save, worker: Worker) ->
         pytest.param("2, 3, 4", "int64 k = {0}", "not compared", id="parts of nothing"),
     ],
 )
-def test_reference_refuses_parts_that_are_not_there(
-    shape: str, split: str, status: str, save: Save, worker: Worker
-) -> None:
+def test_reference_refuses_parts_that_are_not_there(shape: str, split: str, status: str, save: Save, worker: Worker) -> None:
     """It would cut what it can; a model that says the same in another way may fail there, and is not wrong."""
     before = f"""g (float[{shape}] x) => (float[a, b, c] y) <{split}, int64 last = {{-1}}>
         {{ s = SplitToSequence<axis = -1>(x, k) y = SequenceAt(s, last) }}"""
@@ -257,9 +255,7 @@ def test_reference_refuses_them_wherever_they_are(place: str, save: Save, worker
         pytest.param("Squeeze(x, last)", "Neg(x)", "not compared", id="an axis dropped twice"),
     ],
 )
-def test_inputs_that_onnxruntime_alone_takes_are_no_proof(
-    before: str, after: str, status: str, save: Save, worker: Worker
-) -> None:
+def test_inputs_that_onnxruntime_alone_takes_are_no_proof(before: str, after: str, status: str, save: Save, worker: Worker) -> None:
     text = """g (float[n, 1] x) => (float[a, b] y) <bool[3] c = {0, 0, 1}, int64[1] i = {2}, int64[1] wrong = {1}, int64[2] twice = {0, 0}, int64[2] last = {1, 1}> { y = %s }"""
     found = compare(save(text % before), save(text % after), worker=worker, thorough=True)
     assert found.status == status
@@ -389,8 +385,7 @@ NOT_COMPARED = {
         "the inputs are too big to invent: x float32[40000000000]",
     ),
     "out of memory": (
-        "g (int64[1] x) => (float[n] y) { k = Constant<value_ints = [1000000000000]>()\n"
-        "s = Add(k, x)\n y = ConstantOfShape(s) }",
+        "g (int64[1] x) => (float[n] y) { k = Constant<value_ints = [1000000000000]>()\ns = Add(k, x)\n y = ConstantOfShape(s) }",
         18,
         "onnxruntime on the original: out of memory, ",
     ),
@@ -777,8 +772,7 @@ def test_what_libraries_print_corrupts_nothing(save: Save, tmp_path: Path) -> No
     package = tmp_path / "onnxruntime"
     package.mkdir()
     (package / "__init__.py").write_text(
-        "import os, sys\nprint('hello')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stdin.read()\n"
-        "raise ImportError('broken')"
+        "import os, sys\nprint('hello')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stdin.read()\nraise ImportError('broken')"
     )
     path = save(RELU)
     found = _compare_in_a_new_process(path, tmp_path)
@@ -962,7 +956,9 @@ def test_first_difference_beside_external_data(save: Save, worker: Worker, tmp_p
     paths = []
     for operator in ("Relu(h)", "Abs(h)"):
         path = tmp_path / f"{operator[:3]}-external.onnx"
-        onnx.save(onnx.load(save(text % operator)), path, save_as_external_data=True, location=f"{path.stem}.data", size_threshold=0)
+        onnx.save(
+            onnx.load(save(text % operator)), path, save_as_external_data=True, location=f"{path.stem}.data", size_threshold=0
+        )
         paths.append(path)
     for runtime in ("onnxruntime", "reference"):
         found = compare(*paths, worker=worker, runtime=runtime)  # type: ignore[arg-type]

@@ -109,8 +109,7 @@ WRONG = {
     ),
     "the wrong position, which is known at run time": (
         "g (float[6] x, int64 i) => (float[k] y) <int64 s = {1}> { q = SplitToSequence(x, s) y = SequenceAt(q, i) }",
-        "g (float[6] x, int64 i) => (float[k] y) <int64[1] one = {1}>"
-        " { j = Mul(i, i) p = Reshape(j, s) y = Gather(x, p) }",
+        "g (float[6] x, int64 i) => (float[k] y) <int64[1] one = {1}> { j = Mul(i, i) p = Reshape(j, s) y = Gather(x, p) }",
         "SequenceAt 'y'",
     ),
     "the wrong element of a sequence": (
@@ -376,9 +375,7 @@ def test_long_chain_that_might_be_a_constant() -> None:
 def _big(path: Path, columns: int = 1 << 12) -> Path:
     """A model whose weights are cut from the file: a MatMul and a Split behind it."""
     weights = np.random.default_rng(0).standard_normal((columns, 1 << 12)).astype(np.float32)
-    text = (
-        f"g (float[n,{columns}] x) => (float[n,2048] a, float[n,2048] b) {{ h = MatMul(x, w) a, b = Split<axis=1>(h) }}"
-    )
+    text = f"g (float[n,{columns}] x) => (float[n,2048] a, float[n,2048] b) {{ h = MatMul(x, w) a, b = Split<axis=1>(h) }}"
     original = model(text, 11)
     original.graph.initializer.append(numpy_helper.from_array(weights, "w"))
     onnx.save(original, path)

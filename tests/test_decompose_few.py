@@ -10,10 +10,18 @@ from split_rewrite.rewriter import convert_version
     "text, opset, target, reason",
     [
         pytest.param(
-            "g (float[3] x, bool[C] c) => (float[N] y) { y = Compress (x, c) }", 9, 8, "the shape (C) of 'c' is not fully known", id="kept"
+            "g (float[3] x, bool[C] c) => (float[N] y) { y = Compress (x, c) }",
+            9,
+            8,
+            "the shape (C) of 'c' is not fully known",
+            id="kept",
         ),
         pytest.param(
-            "g (int64[3] i, int64 d, float[2] v) => (float[3,N] y) { y = OneHot (i, d, v) }", 9, 8, "the depth 'd' is computed", id="depth"
+            "g (int64[3] i, int64 d, float[2] v) => (float[3,N] y) { y = OneHot (i, d, v) }",
+            9,
+            8,
+            "the depth 'd' is computed",
+            id="depth",
         ),
     ],
 )
@@ -29,9 +37,7 @@ def test_cast_like(kind, dtype):
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 def test_one_hot(axis):
-    text = (
-        f"g (int64[2,3] i, float[2] v) => (float[A,B,C] y) <int64 d = {{4}}> {{ y = OneHot <axis={axis}> (i, d, v) }}"
-    )
+    text = f"g (int64[2,3] i, float[2] v) => (float[A,B,C] y) <int64 d = {{4}}> {{ y = OneHot <axis={axis}> (i, d, v) }}"
     given = {"i": np.array([[0, 1, 2], [3, 9, 1]]), "v": np.array([-0.5, np.inf], np.float32)}
     assert_same(model(text, 9), 7, given)
 
@@ -48,8 +54,7 @@ def test_compress(attribute):
 @pytest.mark.parametrize("dims", ["2,3,4,2", "B,H,S,D"])
 def test_tensor_scatter(mode, starts, dims):
     text = (
-        f"g (float[{dims}] p, float[2,3,2,2] u, int64[2] w) => (float[{dims}] y) "
-        f'{{ y = TensorScatter <mode="{mode}"> (p, u, w) }}'
+        f'g (float[{dims}] p, float[2,3,2,2] u, int64[2] w) => (float[{dims}] y) {{ y = TensorScatter <mode="{mode}"> (p, u, w) }}'
     )
     past, update = np.zeros((2, 3, 4, 2), np.float32), np.arange(1, 25, dtype=np.float32).reshape(2, 3, 2, 2)
     expected = past.copy()

@@ -24,7 +24,9 @@ def test_layer_normalization(axis, bias, target):
         f"g (float[2,4,6] x, float[{dims}] s{extra}) => (float[2,4,6] y, float[A,B,C] m, float[A,B,C] d) "
         f"{{ y, m, d = LayerNormalization <axis={axis}, epsilon=0.001> (x, s{operand}) }}"
     )
-    given = {"x": FAR, "s": RNG.random(FAR.shape[axis:], np.float32)} | ({"b": RNG.random(FAR.shape[axis:], np.float32)} if bias else {})
+    given = {"x": FAR, "s": RNG.random(FAR.shape[axis:], np.float32)} | (
+        {"b": RNG.random(FAR.shape[axis:], np.float32)} if bias else {}
+    )
     result = assert_same(model(text, 17), target, given, rtol=1e-3, atol=1e-3)
     x = FAR.astype(np.float64)
     axes = tuple(range(axis % 3, 3))

@@ -11,8 +11,16 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
 @pytest.mark.parametrize(
     "text, opset, target, reason",
     [
-        pytest.param("g (float[N] x, int64[K] s) => (float y) { y = Expand (x, s) }", 8, 7, "the length of the shape 's' is unknown", id="rank"),
-        pytest.param("g (float[N,3] x) => (float[N,3] y) { y = EyeLike (x) }", 9, 8, "is not fully known", id="eye of unknown size"),
+        pytest.param(
+            "g (float[N] x, int64[K] s) => (float y) { y = Expand (x, s) }",
+            8,
+            7,
+            "the length of the shape 's' is unknown",
+            id="rank",
+        ),
+        pytest.param(
+            "g (float[N,3] x) => (float[N,3] y) { y = EyeLike (x) }", 9, 8, "is not fully known", id="eye of unknown size"
+        ),
     ],
 )
 def test_refused(text, opset, target, reason):
@@ -75,7 +83,9 @@ def test_range_of_floats_counts_alike(start, limit, delta):
 
 @pytest.mark.parametrize("k", [-2, 0, 1])
 def test_eye(k):
-    assert_same(model(f"g (int32[3,4] x) => (float[3,4] y) {{ y = EyeLike <k={k}, dtype=1> (x) }}", 9), 8, {"x": np.zeros((3, 4), np.int32)})
+    assert_same(
+        model(f"g (int32[3,4] x) => (float[3,4] y) {{ y = EyeLike <k={k}, dtype=1> (x) }}", 9), 8, {"x": np.zeros((3, 4), np.int32)}
+    )
 
 
 @pytest.mark.parametrize("upper", [0, 1])

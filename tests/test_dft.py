@@ -85,7 +85,10 @@ def test_quarters_of_a_turn_are_exact(inverse: int) -> None:
     [
         pytest.param("y = DFT<axis = 1>(x)", id="DFT"),
         pytest.param("y = STFT<onesided = 0>(x, step, w, size)", id="STFT"),
-        pytest.param("f = STFT<onesided = 0>(x, step, w, size) q = Mul(f, f) z = ReduceSum(q, last) o = Add(z, eps) y = Log(o)", id="spectrum"),
+        pytest.param(
+            "f = STFT<onesided = 0>(x, step, w, size) q = Mul(f, f) z = ReduceSum(q, last) o = Add(z, eps) y = Log(o)",
+            id="spectrum",
+        ),
     ],
 )
 def test_the_default_comparison_of_a_long_transform(size: int, nodes: str) -> None:
@@ -93,7 +96,9 @@ def test_the_default_comparison_of_a_long_transform(size: int, nodes: str) -> No
     text = f"g (float[2, {size}, 1] x) => (y) <int64 step = {{8}}, int64 size = {{{size}}}, int64[1] last = {{-1}}, float eps = {{1e-3}}>"
     rank = 3 if nodes.startswith("y = DFT") else 4
     text = text.replace("(y)", f"(float[{', '.join('abcd'[:rank])}] y)")
-    comparison = convert_version(model(f"{text} {{ w = HannWindow(size) {nodes} }}", opset=17), 16, compare="auto").report.comparison
+    comparison = convert_version(
+        model(f"{text} {{ w = HannWindow(size) {nodes} }}", opset=17), 16, compare="auto"
+    ).report.comparison
     assert comparison is not None and comparison.status == "equal"
 
 

@@ -323,25 +323,34 @@ USAGE: dict[str, Row] = {
     "opset-no-number": Row("m.onnx o.onnx --opset abc", "expected a number or 'latest', not 'abc'"),
     "assumed-opset-0": Row("m.onnx o.onnx --assume-opset 0", "0 is not in the range x>=1."),
     "ir-version-too-low": Row("m.onnx o.onnx --ir-version 2", "--ir-version 2: this model needs at least IR version 3"),
-    "ir-version-too-new": Row("m.onnx o.onnx --ir-version 99", f"--ir-version 99: the installed onnx knows IR versions up to {onnx.IR_VERSION}"),
+    "ir-version-too-new": Row(
+        "m.onnx o.onnx --ir-version 99", f"--ir-version 99: the installed onnx knows IR versions up to {onnx.IR_VERSION}"
+    ),
     "only-no-such-rule": Row("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch': --list-rules shows all"),
     "skip-no-such-rule": Row("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch': --list-rules shows all"),
-    "compare-no-such-way": Row("m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'model', 'nodes', 'required', 'off'."),
+    "compare-no-such-way": Row(
+        "m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'model', 'nodes', 'required', 'off'."
+    ),
     "compare-nodes-with-data": Row(
         "m.onnx o.onnx --compare nodes --input-data x:good.npy",
         "--compare nodes: given inputs, and tolerances of named outputs, need the whole model",
     ),
     "compare-nodes-with-a-bound": Row(
-        "m.onnx o.onnx --compare nodes --atol a:1", "--compare nodes: given inputs, and tolerances of named outputs, need the whole model"
+        "m.onnx o.onnx --compare nodes --atol a:1",
+        "--compare nodes: given inputs, and tolerances of named outputs, need the whole model",
     ),
-    "runtime-no-such": Row("m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of 'auto', 'onnxruntime', 'reference', 'both'."),
+    "runtime-no-such": Row(
+        "m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of 'auto', 'onnxruntime', 'reference', 'both'."
+    ),
     "runtime-not-installed": Row(
         "m.onnx o.onnx -t 13 --runtime onnxruntime",
         "--runtime onnxruntime: onnxruntime is not installed; pip install onnxruntime",
         without_onnxruntime,
     ),
     "one-of-both-not-installed": Row(
-        "m.onnx o.onnx -t 13 --runtime both", "--runtime both: onnxruntime is not installed; pip install onnxruntime", without_onnxruntime
+        "m.onnx o.onnx -t 13 --runtime both",
+        "--runtime both: onnxruntime is not installed; pip install onnxruntime",
+        without_onnxruntime,
     ),
     "rtol-negative": Row("m.onnx o.onnx --rtol -1", "expected a number from 0 on, or OUTPUT:NUMBER, not '-1'"),
     "rtol-nan": Row("m.onnx o.onnx --rtol nan", "expected a number from 0 on, or OUTPUT:NUMBER, not 'nan'"),
@@ -354,7 +363,8 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --external-data away", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'away'"
     ),
     "external-data-size": Row(
-        "m.onnx o.onnx --external-data split:1k", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'"
+        "m.onnx o.onnx --external-data split:1k",
+        "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
     ),
     "report-no-such-format": Row("m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html."),
     "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
@@ -362,21 +372,39 @@ USAGE: dict[str, Row] = {
     "shape-no-number": Row("m.onnx o.onnx --test-input-shape x:2,q", "expected whole numbers as in 1,3,224,224, not 'q'"),
     "shape-empty": Row("m.onnx o.onnx --test-input-shape=", "expected NAME:1,3,224,224, not ''"),
     "shape-no-name": Row("m.onnx o.onnx --test-input-shape :2,7", "expected NAME:1,3,224,224, not ':2,7'"),
-    "shape-no-such-input": Row("m.onnx o.onnx -t 13 --test-input-shape y:2,7", "--test-input-shape y: no such input; the inputs are x float32[N,7]"),
-    "shape-wrong-rank": Row("m.onnx o.onnx -t 13 --test-input-shape 7", "--test-input-shape x: shape [7] does not fit the declared float32[N,7]"),
-    "shape-wrong-size": Row("m.onnx o.onnx -t 13 --test-input-shape x:2,8", "--test-input-shape x: shape [2,8] does not fit the declared float32[N,7]"),
-    "shape-negative": Row("m.onnx o.onnx -t 13 --test-input-shape x:-1,7", "--test-input-shape x: shape [-1,7] does not fit the declared float32[N,7]"),
-    "shape-twice": Row("m.onnx o.onnx --test-input-shape x:2,7 --test-input-shape 3,7", "--test-input-shape: input 'x' is given twice."),
+    "shape-no-such-input": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape y:2,7", "--test-input-shape y: no such input; the inputs are x float32[N,7]"
+    ),
+    "shape-wrong-rank": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape 7", "--test-input-shape x: shape [7] does not fit the declared float32[N,7]"
+    ),
+    "shape-wrong-size": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape x:2,8", "--test-input-shape x: shape [2,8] does not fit the declared float32[N,7]"
+    ),
+    "shape-negative": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape x:-1,7", "--test-input-shape x: shape [-1,7] does not fit the declared float32[N,7]"
+    ),
+    "shape-twice": Row(
+        "m.onnx o.onnx --test-input-shape x:2,7 --test-input-shape 3,7", "--test-input-shape: input 'x' is given twice."
+    ),
     "shape-of-which-input": Row(
         "two.onnx o.onnx --test-input-shape 2,7", "--test-input-shape: put NAME: before the shape; the inputs are x, z."
     ),
-    "fixed-shape-no-such-input": Row("m.onnx o.onnx --overwrite-input-shape y:2,7", "--overwrite-input-shape: there is no input 'y'; inputs are x"),
-    "fixed-shape-no-tensor": Row("sequence.onnx o.onnx --overwrite-input-shape x:2", "--overwrite-input-shape: input 'x' is no tensor"),
+    "fixed-shape-no-such-input": Row(
+        "m.onnx o.onnx --overwrite-input-shape y:2,7", "--overwrite-input-shape: there is no input 'y'; inputs are x"
+    ),
+    "fixed-shape-no-tensor": Row(
+        "sequence.onnx o.onnx --overwrite-input-shape x:2", "--overwrite-input-shape: input 'x' is no tensor"
+    ),
     "fixed-shape-wrong-rank": Row(
         "m.onnx o.onnx --overwrite-input-shape x:7", "--overwrite-input-shape: input 'x' has rank 2, and 1 dimensions were given"
     ),
-    "fixed-shape-known-size": Row("m.onnx o.onnx --overwrite-input-shape x:2,8", "--overwrite-input-shape: dimension 1 of input 'x' is 7, not 8"),
-    "fixed-shape-negative": Row("m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: -1 is no dimension of input 'x'"),
+    "fixed-shape-known-size": Row(
+        "m.onnx o.onnx --overwrite-input-shape x:2,8", "--overwrite-input-shape: dimension 1 of input 'x' is 7, not 8"
+    ),
+    "fixed-shape-negative": Row(
+        "m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: -1 is no dimension of input 'x'"
+    ),
     "fixed-shape-two-sizes": Row(
         "square.onnx o.onnx --overwrite-input-shape x:2,3", "--overwrite-input-shape: 'N' is 2 and 3 at once, dimension 1 of 'x'"
     ),
@@ -398,9 +426,15 @@ USAGE: dict[str, Row] = {
     "data-twice": Row(
         "m.onnx o.onnx --input-data x:good.npy --input-data x:good.npy", "--input-data: input 'x' is given twice in one sample."
     ),
-    "data-no-such-input": Row("m.onnx o.onnx -t 13 --input-data y:good.npy", "--input-data y: no such input; the inputs are x float32[N,7]"),
-    "data-wrong-type": Row("m.onnx o.onnx -t 13 --input-data x:double.npy", "--input-data x: float64 does not fit the declared float32[N,7]"),
-    "data-wrong-shape": Row("m.onnx o.onnx -t 13 --input-data x:flat.npy", "--input-data x: shape [14] does not fit the declared float32[N,7]"),
+    "data-no-such-input": Row(
+        "m.onnx o.onnx -t 13 --input-data y:good.npy", "--input-data y: no such input; the inputs are x float32[N,7]"
+    ),
+    "data-wrong-type": Row(
+        "m.onnx o.onnx -t 13 --input-data x:double.npy", "--input-data x: float64 does not fit the declared float32[N,7]"
+    ),
+    "data-wrong-shape": Row(
+        "m.onnx o.onnx -t 13 --input-data x:flat.npy", "--input-data x: shape [14] does not fit the declared float32[N,7]"
+    ),
     "data-of-a-sequence": Row(
         "sequence.onnx o.onnx --input-data x:flat.npy", "--input-data x: an array does not fit the declared seq(float32[N])"
     ),
@@ -414,17 +448,30 @@ UNREADABLE: dict[str, Row] = {
     "not-allowed": Row("m.onnx o.onnx", "m.onnx: cannot be opened: Permission denied", nobody_may_open),
     "broken-disk": Row("m.onnx o.onnx", "m.onnx: cannot be read: Input/output error", the_disk_is_broken),
     "empty": Row("empty.onnx o.onnx", "empty.onnx: is empty"),
-    "half": Row("half.onnx o.onnx", "half.onnx: is damaged or no ONNX model: the field at byte … reaches beyond the end of its message at byte …"),
-    "cut-inside-a-header": Row("header.onnx o.onnx", "header.onnx: is damaged or no ONNX model: the file ends inside the field at byte …"),
-    "ends-while-it-is-read": Row("m.onnx o.onnx", "m.onnx: is damaged or no ONNX model: the file ends at byte 0, … bytes early", the_file_ends_early),
-    "emptied-while-it-is-read": Row("m.onnx o.onnx", "m.onnx: changed on disk while it was being converted; try again", the_file_is_gone),
-    "wire-type": Row("group.onnx o.onnx", "group.onnx: is damaged or no ONNX model: wire type 3 at byte … does not occur in ONNX", scanned),
+    "half": Row(
+        "half.onnx o.onnx",
+        "half.onnx: is damaged or no ONNX model: the field at byte … reaches beyond the end of its message at byte …",
+    ),
+    "cut-inside-a-header": Row(
+        "header.onnx o.onnx", "header.onnx: is damaged or no ONNX model: the file ends inside the field at byte …"
+    ),
+    "ends-while-it-is-read": Row(
+        "m.onnx o.onnx", "m.onnx: is damaged or no ONNX model: the file ends at byte 0, … bytes early", the_file_ends_early
+    ),
+    "emptied-while-it-is-read": Row(
+        "m.onnx o.onnx", "m.onnx: changed on disk while it was being converted; try again", the_file_is_gone
+    ),
+    "wire-type": Row(
+        "group.onnx o.onnx", "group.onnx: is damaged or no ONNX model: wire type 3 at byte … does not occur in ONNX", scanned
+    ),
     "field-0": Row("zero.onnx o.onnx", "zero.onnx: is damaged or no ONNX model: there is no field number 0, at byte 0"),
     "endless-number": Row("varint.onnx o.onnx", "varint.onnx: is damaged or no ONNX model: a number has more than ten bytes"),
     "nested": Row("nested.onnx o.onnx", "nested.onnx: is damaged or no ONNX model: messages are nested more than 100 deep"),
     "another-protobuf": Row("other.onnx o.onnx", "other.onnx: has no graph; is it an ONNX model?"),
     "text": Row("text.onnx o.onnx", "text.onnx: is damaged or no ONNX model: …"),
-    "git-lfs": Row("pointer.onnx o.onnx", "pointer.onnx: is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'"),
+    "git-lfs": Row(
+        "pointer.onnx o.onnx", "pointer.onnx: is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'"
+    ),
     "zip": Row("archive.onnx o.onnx", "archive.onnx: is a zip archive (a PyTorch checkpoint or a packed model), not an ONNX model"),
     "changed-meanwhile": Row(
         "weights.onnx o.onnx", "weights.onnx: changed on disk while it was being converted; try again", another_writes_the_input
@@ -441,18 +488,28 @@ UNREADABLE: dict[str, Row] = {
     "data-of-another-length": Row("misfit.onnx o.onnx", "tensor 'w': has 8 bytes of data, but its type and shape [4] take 16"),
     "data-of-no-type": Row("typeless.onnx o.onnx", "tensor 'w': element type 0 cannot be stored as bytes"),
     "too-few-bytes": Row("short.onnx o.onnx", "tensor 's': has 12 bytes of data, but its type and shape [2] take 16"),
-    "too-many-bytes-to-split-off": Row("long.onnx o.onnx --external-data split:0", "tensor 'w': its data does not fit its type and shape [4]"),
+    "too-many-bytes-to-split-off": Row(
+        "long.onnx o.onnx --external-data split:0", "tensor 'w': its data does not fit its type and shape [4]"
+    ),
     "shape-that-no-array-has": Row("shape.onnx o.onnx -t 2", "tensor 's': its shape [0, 4611686018427387904, 4]: …"),
-    "too-many-packed-integers": Row("packed.onnx o.onnx", "tensor 'w': has 8001 packed integers, its type and shape take 2000", scanned),
+    "too-many-packed-integers": Row(
+        "packed.onnx o.onnx", "tensor 'w': has 8001 packed integers, its type and shape take 2000", scanned
+    ),
     "endless-packed-integer": Row("endless.onnx o.onnx", "tensor 'w': has a packed integer of more than ten bytes", scanned),
-    "data-in-another-field": Row("field.onnx o.onnx", "tensor 'w': has its data in a field that is not for its element type", scanned),
+    "data-in-another-field": Row(
+        "field.onnx o.onnx", "tensor 'w': has its data in a field that is not for its element type", scanned
+    ),
     "two-payloads": Row("two_payloads.onnx o.onnx", "tensor 'w': has two payloads", scanned),
     "three-strings-of-two": Row("three_strings.onnx o.onnx -t 10", "tensor 'v': has 3 strings for shape [2]"),
     "string-of-no-text": Row("no_text.onnx o.onnx -t 10", "tensor 'v': string b'\\xff' is not UTF-8"),
     "segment": Row("segment.onnx o.onnx", "tensor 's': is one segment of a tensor, which is not supported"),
-    "reserved-location": Row("reserved.onnx o.onnx", f"reserved.onnx: has external data at the location {MARK!r}, which is reserved"),
+    "reserved-location": Row(
+        "reserved.onnx o.onnx", f"reserved.onnx: has external data at the location {MARK!r}, which is reserved"
+    ),
     "skeleton-too-big": Row("m.onnx o.onnx", "m.onnx: has more than 2 GiB apart from its tensors", a_skeleton_is_too_big),
-    "old-ml_dtypes": Row("bfloat16.onnx o.onnx -t 2", "tensor 's': element type bfloat16 needs a newer ml_dtypes", an_old_ml_dtypes),
+    "old-ml_dtypes": Row(
+        "bfloat16.onnx o.onnx -t 2", "tensor 's': element type bfloat16 needs a newer ml_dtypes", an_old_ml_dtypes
+    ),
     "out-of-memory": Row("m.onnx o.onnx", "out of memory", conversion_ends_with(MemoryError())),
     "nested-too-deeply": Row("m.onnx o.onnx", "the model is nested too deeply", conversion_ends_with(RecursionError())),
 }
@@ -464,7 +521,8 @@ UNWRITABLE: dict[str, Row] = {
     "name-too-long": Row(f"m.onnx {'o' * 260}", f"{'o' * 260}: cannot be written: File name too long"),
     "disk-full": Row("m.onnx o.onnx", "o.onnx: cannot be written: No space left on device", the_disk_is_full),
     "data-of-the-input": Row(
-        "claims.onnx claimed.onnx --external-data copy", "claimed.onnx.data: belongs to the input; write the result under another name"
+        "claims.onnx claimed.onnx --external-data copy",
+        "claimed.onnx.data: belongs to the input; write the result under another name",
     ),
     "name-is-not-unicode": Row("m.onnx o\udcff.onnx", "o\\udcff.onnx.data: the name is not valid Unicode, which a data file needs"),
     "kept-in-another-folder": Row(
@@ -530,10 +588,12 @@ CUT = "Split 'cut' (main graph) is invalid: "
 INVALID: dict[str, tuple[bytes, str]] = {
     "checker": (bytes_of(LONE.replace("Relu", "Rellu")), "the input is not a valid model: …Rellu…"),
     "attribute-of-another-type": (
-        bytes_of(SPLIT.replace("axis = 1", 'axis = "x"')), "the input is not a valid model: Mismatched attribute type…"
+        bytes_of(SPLIT.replace("axis = 1", 'axis = "x"')),
+        "the input is not a valid model: Mismatched attribute type…",
     ),
     "operator-of-no-text": (
-        WHOLE.replace(b"Split", b"Spl\xeft"), "the input is not a valid model: the operator b'Spl\\xeft' is not valid UTF-8"
+        WHOLE.replace(b"Split", b"Spl\xeft"),
+        "the input is not a valid model: the operator b'Spl\\xeft' is not valid UTF-8",
     ),
     "form-of-another-opset": (
         split(12, "Split(x, s)"),
@@ -548,7 +608,8 @@ INVALID: dict[str, tuple[bytes, str]] = {
     "function-twice": (function_twice(), "there are 2 functions 'f0'"),
     "recursion": (functions({"f0": ["Relu", "f0"]}), "function 'f0' calls itself, at once or through others"),
     "calls-too-deep": (
-        functions({f"f{i}": [f"f{i + 1}"] for i in range(300)} | {"f300": ["Relu"]}), "its functions call each other more than 200 deep"
+        functions({f"f{i}": [f"f{i + 1}"] for i in range(300)} | {"f300": ["Relu"]}),
+        "its functions call each other more than 200 deep",
     ),
     "calls-too-many": (
         functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(40)} | {"f40": ["Relu"]}),
@@ -556,24 +617,30 @@ INVALID: dict[str, tuple[bytes, str]] = {
     ),
     "both": (split(18, "Split<num_outputs = 2>(x, s)"), f"{CUT}it has both split and num_outputs"),
     "neither": (split(18, "Split(x)"), f"{CUT}it has neither split nor num_outputs"),
-    "attribute-and-input": (split(1, "Split<axis = 0, split = [1, 3]>(x, real)"), f"{CUT}it has both the attribute and the input split"),
+    "attribute-and-input": (
+        split(1, "Split<axis = 0, split = [1, 3]>(x, real)"),
+        f"{CUT}it has both the attribute and the input split",
+    ),
     "no-part": (split(18, "Split<num_outputs = 0>(x)"), f"{CUT}num_outputs is 0"),
     "a-billion-parts": (
-        split(18, "Split<num_outputs = 1000000000>(x)"), f"{CUT}num_outputs is 1000000000, and only 2 of the parts are outputs"
+        split(18, "Split<num_outputs = 1000000000>(x)"),
+        f"{CUT}num_outputs is 1000000000, and only 2 of the parts are outputs",
     ),
     "more-outputs-than-parts": (split(18, "Split<num_outputs = 1>(x)"), f"{CUT}it has 2 outputs and num_outputs is 1"),
     "nothing-for-the-last": (
-        split(18, "Split<num_outputs = 5>(odd)"), f"{CUT}a dimension of 3 cannot make 5 parts: parts of 1 leave nothing for the last"
+        split(18, "Split<num_outputs = 5>(odd)"),
+        f"{CUT}a dimension of 3 cannot make 5 parts: parts of 1 leave nothing for the last",
     ),
     "more-sizes-than-outputs": (split(13, "Split(x, three)"), f"{CUT}split has 3 sizes and the node 2 outputs"),
     "negative-size": (split(13, "Split(x, negative)"), f"{CUT}split has negative sizes: [-1, 5]"),
     "sizes-of-rank-2": (split(13, "Split(x, square)"), f"{CUT}split must be 1-D and has rank 2"),
     "sizes-of-int32": (split(13, "Split(x, j)"), f"{CUT}split must be int64 and is int32"),
     "uneven-at-1": (split(1, "Split<axis = 0>(odd)"), f"{CUT}a dimension of 3 does not divide into 2 equal parts"),
-    "wrong-sum-at-1": (
-        split(1, "Split<axis = 0, split = [1, 1]>(f)"), f"{CUT}the sizes [1, 1] do not add up to the dimension 4"
+    "wrong-sum-at-1": (split(1, "Split<axis = 0, split = [1, 1]>(f)"), f"{CUT}the sizes [1, 1] do not add up to the dimension 4"),
+    "sequence-of-sizes-0": (
+        to_sequence(" s = {0}"),
+        f"{CUT.replace('Split', 'SplitToSequence')}a scalar split must be positive and is 0",
     ),
-    "sequence-of-sizes-0": (to_sequence(" s = {0}"), f"{CUT.replace('Split', 'SplitToSequence')}a scalar split must be positive and is 0"),
     "sequence-of-nothing": (to_sequence("[0] s = {}"), f"{CUT.replace('Split', 'SplitToSequence')}split is empty"),
     "position-beyond-the-end": (
         bytes_of("g (float[2] x) => (float[M] y) <int64 i = {7}> {s = SequenceConstruct(x, x) [at] y = SequenceAt(s, i)}"),
@@ -589,19 +656,24 @@ class TooBig:
 
 def in_memory(location: str) -> ModelProto:
     """A Split whose sizes are external data."""
-    return ModelProto.FromString(sizes(data_location=1, external_data=[onnx.StringStringEntryProto(key="location", value=location)]))
+    return ModelProto.FromString(
+        sizes(data_location=1, external_data=[onnx.StringStringEntryProto(key="location", value=location)])
+    )
 
 
 LIBRARY: dict[str, tuple[Callable[[], object], str]] = {
     "external-data-without-a-folder": (
-        lambda: convert_version(in_memory("data.bin"), 12), "tensor 's': has external data, but the folder of the model is not known"
+        lambda: convert_version(in_memory("data.bin"), 12),
+        "tensor 's': has external data, but the folder of the model is not known",
     ),
     "reserved-location": (lambda: convert_version(in_memory(MARK), 12), "tensor 's': has no data in this model"),
     "result-too-big": (
-        lambda: convert_version("weights.onnx", None), "the model has over 2 GiB, too much for one protobuf in memory; write it to a file"
+        lambda: convert_version("weights.onnx", None),
+        "the model has over 2 GiB, too much for one protobuf in memory; write it to a file",
     ),
     "model-too-big": (
-        lambda: Skeleton.of(TooBig()).with_references(), "the model cannot be serialized: it has over 2 GiB"  # type: ignore[arg-type]
+        lambda: Skeleton.of(TooBig()).with_references(),
+        "the model cannot be serialized: it has over 2 GiB",  # type: ignore[arg-type]
     ),
 }
 """What the command line does not meet: it reads files, and writes files."""
@@ -641,7 +713,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return tmp_path
 
 
-@pytest.mark.parametrize("row", [*USAGE.values(), *UNREADABLE.values(), *UNWRITABLE.values()], ids=[*USAGE, *UNREADABLE, *UNWRITABLE])
+@pytest.mark.parametrize(
+    "row", [*USAGE.values(), *UNREADABLE.values(), *UNWRITABLE.values()], ids=[*USAGE, *UNREADABLE, *UNWRITABLE]
+)
 def test_unusable(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> None:
     prepare(folder, row.arguments)
     row.circumstance(monkeypatch)
@@ -673,7 +747,8 @@ def test_of_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch, call: Cal
 
 SECTIONS = {
     "Wrong usage (status 2)": [row.message for row in USAGE.values()],
-    "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()] + [message for _, message in LIBRARY.values()],
+    "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()]
+    + [message for _, message in LIBRARY.values()],
     "The input is no valid model (status 2)": [message for _, message in INVALID.values()],
     "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()],
     "The result is not right (status 3)": [row.message for row in WRONG.values()],

@@ -13,7 +13,9 @@ RNG = np.random.default_rng(3)
 @pytest.mark.parametrize(
     "text, opset, target, reason",
     [
-        pytest.param("g (string[N] x, string[N] y) => (string[N] z) { z = StringConcat (x, y) }", 20, 19, "is new in opset 20", id="no body"),
+        pytest.param(
+            "g (string[N] x, string[N] y) => (string[N] z) { z = StringConcat (x, y) }", 20, 19, "is new in opset 20", id="no body"
+        ),
     ],
 )
 def test_refused(text, opset, target, reason):
@@ -30,7 +32,12 @@ def test_refused(text, opset, target, reason):
         pytest.param("g (float[2,6] x) => (float[2,6] y) { y = Gelu (x) }", 20, 9, id="Gelu"),
         pytest.param('g (float[2,6] x) => (float[2,6] y) { y = Gelu <approximate="tanh"> (x) }', 20, 7, id="Gelu by tanh"),
         pytest.param("g (float[2,6] x) => (float[2,6] y) { y = ThresholdedRelu <alpha=0.2> (x) }", 10, 7, id="ThresholdedRelu"),
-        pytest.param("g (float[2,6] x) => (float[2,6] y) { y = Shrink <lambd=0.3, bias=0.1> (x) }", 9, 7, id="Shrink: a body of a later opset"),
+        pytest.param(
+            "g (float[2,6] x) => (float[2,6] y) { y = Shrink <lambd=0.3, bias=0.1> (x) }",
+            9,
+            7,
+            id="Shrink: a body of a later opset",
+        ),
     ],
 )
 def test_activations(text, opset, target):
@@ -70,7 +77,9 @@ def test_absent_outputs_and_what_only_they_need_stay_out():
 @pytest.mark.parametrize("target", [18, 13, 11, 9, 7])
 def test_attention(target):
     """Causal, grouped heads; expected from numpy."""
-    text = "g (float[2,4,3,8] q, float[2,2,5,8] k, float[2,2,5,6] v) => (float[2,4,3,6] y) { y = Attention <is_causal=1> (q, k, v) }"
+    text = (
+        "g (float[2,4,3,8] q, float[2,2,5,8] k, float[2,2,5,6] v) => (float[2,4,3,6] y) { y = Attention <is_causal=1> (q, k, v) }"
+    )
     q, k, v = (RNG.normal(size=shape).astype(np.float32) for shape in ((2, 4, 3, 8), (2, 2, 5, 8), (2, 2, 5, 6)))
     scores = q @ np.repeat(k, 2, 1).swapaxes(-1, -2) / np.sqrt(8)
     scores = np.where(np.arange(5) <= np.arange(3)[:, None], scores, -np.inf)

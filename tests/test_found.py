@@ -28,12 +28,12 @@ REFUSED = {
         "onnx cannot check a function with a Cast before opset 6",
     ),
     "scatter-that-adds-booleans": (
-        "g (bool[4] x, bool[2] u) => (bool[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = \"add\">(x, i, u)}",
+        'g (bool[4] x, bool[2] u) => (bool[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = "add">(x, i, u)}',
         15,
         "which Add does not take",
     ),
     "scatter-that-adds-complex-numbers": (
-        "g (complex64[4] x, complex64[2] u) => (complex64[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = \"add\">(x, i, u)}",
+        'g (complex64[4] x, complex64[2] u) => (complex64[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = "add">(x, i, u)}',
         15,
         "reduction=add of complex64, which Add does not take",
     ),
@@ -74,12 +74,20 @@ REFUSED = {
         "the indices 'i' are out of range",
     ),
     "reduction-that-there-is-not": (
-        "g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = \"sum\">(x, i, u)}",
+        'g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = "sum">(x, i, u)}',
         15,
         "reduction=sum has no meaning",
     ),
-    "triangle-of-strings": ("g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}", 13, "nobody says what Trilu puts in the place of strings"),
-    "tile-of-integers-below-6": ("g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}", 4, "floating-point numbers only"),
+    "triangle-of-strings": (
+        "g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}",
+        13,
+        "nobody says what Trilu puts in the place of strings",
+    ),
+    "tile-of-integers-below-6": (
+        "g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}",
+        4,
+        "floating-point numbers only",
+    ),
 }
 CONVERTED = {
     "boolean-constant-folded-in-a-branch": (
@@ -90,7 +98,11 @@ CONVERTED = {
     ),
     "cast-that-something-reads-below-6": ("g (float[3] x) => (int64[3] y) {c = Cast<to = 7>(x)\n y = Identity(c)}", 9, 3),
     "squeeze-of-axes-out-of-order": ("g (float[1,N,1] x) => (float[N] y) <int64[2] a = {2, 0}> {y = Squeeze(x, a)}", 13, 4),
-    "squeeze-of-axes-out-of-order-in-an-attribute": ("g (float[1,N,1,1] x) => (float[N] y) {y = Squeeze<axes = [-4, -1, -2]>(x)}", 12, 5),
+    "squeeze-of-axes-out-of-order-in-an-attribute": (
+        "g (float[1,N,1,1] x) => (float[N] y) {y = Squeeze<axes = [-4, -1, -2]>(x)}",
+        12,
+        5,
+    ),
     "squeeze-of-axes-from-both-ends": ("g (float[1,N,1] x) => (float[N] y) <int64[2] a = {-1, 0}> {y = Squeeze(x, a)}", 13, 12),
     "split-of-a-constant-that-is-empty-in-front": (
         "g () => (float[0,2] a, float[0,3] b) <float[0,5] c = {}> {a, b = Split<axis = 1, split = [2, 3]>(c)}",
@@ -274,7 +286,10 @@ DEFECTS = {
         [[[1, 2, 3, 3]]],
     ),
     "padding-at-one-end": (
-        "g (float[1,1,3] x) => (float[1,1,3] y) {y = MaxPool<kernel_shape = [2], pads = [0, 1]>(x)}", 18, {"x": [[[1, 2, 3]]]}, [[[2, 3, 3]]]
+        "g (float[1,1,3] x) => (float[1,1,3] y) {y = MaxPool<kernel_shape = [2], pads = [0, 1]>(x)}",
+        18,
+        {"x": [[[1, 2, 3]]]},
+        [[[2, 3, 3]]],
     ),
     "neighbours-beyond-the-border": (
         "g (float[1,1,1,4] x, float[1,1,1,2] p) => (float[1,1,1,1] y) "
@@ -283,7 +298,12 @@ DEFECTS = {
         {"x": [[[[0, 1, 4, 9]]]], "p": [[[[1.25, 0]]]]},  # weights of -225/2048 and 2273/2048 for 4 and 9
         [[[[9 + 5 * 225 / 2048]]]],
     ),
-    "row-that-is-no-image": ("g (float[1,2,3] x) => (float[1,2,1] y) {y = GlobalMaxPool(x)}", 18, {"x": [[[1, 2, 3], [4, 5, 6]]]}, [[[3], [6]]]),
+    "row-that-is-no-image": (
+        "g (float[1,2,3] x) => (float[1,2,1] y) {y = GlobalMaxPool(x)}",
+        18,
+        {"x": [[[1, 2, 3], [4, 5, 6]]]},
+        [[[3], [6]]],
+    ),
     "pixel-that-is-not-single": (
         "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
         '{y = Resize<coordinate_transformation_mode = "pytorch_half_pixel", mode = "linear">(x, , s)}',
@@ -299,7 +319,10 @@ DEFECTS = {
         [[[0, 2, 5, 9]]],
     ),
     "sum-without-broadcast": (
-        "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}", 6, {"x": [[2]], "c": [[1]]}, [[4.5]]
+        "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}",
+        6,
+        {"x": [[2]], "c": [[1]]},
+        [[4.5]],
     ),
     "scan-outputs-of-no-dimension": (
         "g (float[1] x) => (float[1] y, float[2] z) <int64 n = {2}, float one = {1}, bool t = {1}> {"
@@ -321,7 +344,9 @@ DEFECTS = {
 
 
 @pytest.mark.parametrize(("text", "opset", "inputs", "expected"), DEFECTS.values(), ids=DEFECTS)
-def test_a_runtime_that_is_wrong_is_not_believed(text: str, opset: int, inputs: dict[str, list[float]], expected: list[float]) -> None:
+def test_a_runtime_that_is_wrong_is_not_believed(
+    text: str, opset: int, inputs: dict[str, list[float]], expected: list[float]
+) -> None:
     proto = helpers.model(text, opset, ir_version=7)
     values = helpers.run(proto, {name: np.array(value, np.float32) for name, value in inputs.items()}, "onnx.reference")
     assert not np.array_equal(values[-1], expected)
@@ -355,7 +380,10 @@ def test_onnxruntime_rejects_its_own_work_before_opset_7(tmp_path: Path) -> None
 
 DEFAULTS = {
     "sizes-of-an-image": (
-        'y = Resize<coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor">(x, , , s)', 19, 9, [1, 1, 2, 8],
+        'y = Resize<coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor">(x, , , s)',
+        19,
+        9,
+        [1, 1, 2, 8],
     ),
     "a-shape-and-the-parts-of-it": ("v = Reshape(x, s) y, z = Split<axis = 3, num_outputs = 2>(v)", 18, 13, [1, 1, 2, 8]),
     "a-shape-and-what-is-normalized": ("v = Reshape(x, s) y = Softmax<axis = 1>(v)", 13, 11, [1, 4, 2, 2]),
@@ -367,7 +395,9 @@ DEFAULTS = {
 @pytest.mark.parametrize(("nodes", "opset", "target", "given"), DEFAULTS.values(), ids=DEFAULTS)
 def test_what_a_caller_may_override_decides_nothing(nodes: str, opset: int, target: int, given: list[int]) -> None:
     """Shape inference takes the default of an input for its value."""
-    text = f"g (float[1, 1, 4, 4] x, int64[4] s) => (float[a, b, c, d] y) <int64[4] s = {{1, 1, 4, 4}}, int64 two = {{2}}> {{{nodes}}}"
+    text = (
+        f"g (float[1, 1, 4, 4] x, int64[4] s) => (float[a, b, c, d] y) <int64[4] s = {{1, 1, 4, 4}}, int64 two = {{2}}> {{{nodes}}}"
+    )
     source = helpers.model(text, opset)
     inputs = {"x": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), "s": np.array(given)}
     try:
@@ -406,8 +436,11 @@ def test_the_reference_pads_strings_with_a_number() -> None:
 @pytest.mark.parametrize(("collected", "named"), [(", float[2] u", True), ("", False)])
 def test_onnxruntime_makes_up_a_shape_for_no_turn(collected: str, named: bool) -> None:
     """Of what a Loop collects, but in no turn, it tells the dimensions that it happens to know; the reference says nothing."""
-    proto = helpers.model(f"""g (float[2] x, bool c) => (float[2] z) <int64 n = {{3}}> {{z{", y" if collected else ""} = Loop(n, c, x) <body =
-        b (int64 i, bool k, float[2] v) => (bool d, float[2] w{collected}) {{d = Identity(k) w = Neg(v) u = Abs(v)}}>}}""", 18)
+    proto = helpers.model(
+        f"""g (float[2] x, bool c) => (float[2] z) <int64 n = {{3}}> {{z{", y" if collected else ""} = Loop(n, c, x) <body =
+        b (int64 i, bool k, float[2] v) => (bool d, float[2] w{collected}) {{d = Identity(k) w = Neg(v) u = Abs(v)}}>}}""",
+        18,
+    )
     assert (lax_operator(proto) != "") is named
     inputs = {"x": np.ones(2, np.float32), "c": np.array(False)}
     if named:

@@ -23,9 +23,7 @@ from split_rewrite.rewriter.worker import Worker
 from trials import FINDINGS, judge_case, judge_file
 
 RANDOM = st.randoms(use_true_random=False)
-SETTINGS = hypothesis.settings(
-    deadline=None, derandomize=True, database=None, suppress_health_check=list(hypothesis.HealthCheck)
-)
+SETTINGS = hypothesis.settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(hypothesis.HealthCheck))
 
 
 @hypothesis.given(RANDOM)

@@ -51,16 +51,12 @@ def test_the_names_change_and_nothing_else(old, new):
 PADDINGS, ALIGNED = ["zeros", "border", "reflection"], [0, 1]
 
 
-@pytest.mark.parametrize(
-    "mode, padding, aligned", list(itertools.product(["bilinear", "nearest", "bicubic"], PADDINGS, ALIGNED))
-)
+@pytest.mark.parametrize("mode, padding, aligned", list(itertools.product(["bilinear", "nearest", "bicubic"], PADDINGS, ALIGNED)))
 @pytest.mark.parametrize("target", [15, 9])
 def test_images_by_gather(mode, padding, aligned, target):
     older = proto(f'mode="{mode}", padding_mode="{padding}", align_corners={aligned}', 16)
     inputs = feeds((2, 3, 4, 5), (2, 3, 2, 2))
-    np.testing.assert_allclose(
-        run(convert_version(older, target).model, inputs)[0], run(older, inputs)[0], rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(run(convert_version(older, target).model, inputs)[0], run(older, inputs)[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode, padding, aligned", list(itertools.product(["linear", "nearest"], PADDINGS, ALIGNED)))

@@ -161,7 +161,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "a-function-twice": (lambda: functions({"f0": ["Relu"]}) + field(25, functions_proto()), "f0"),
     "function-that-calls-itself": (lambda: functions({"f0": ["Relu", "f0"]}), "function 'f0' calls itself"),
     "functions-that-call-each-other": (lambda: functions({"f0": ["f1"], "f1": ["f2"], "f2": ["f0"]}), "calls itself"),
-    "functions-10000-deep": (lambda: functions({f"f{i}": [f"f{i + 1}"] for i in range(9_999)} | {"f9999": ["Relu"]}), "more than 200 deep"),
+    "functions-10000-deep": (
+        lambda: functions({f"f{i}": [f"f{i + 1}"] for i in range(9_999)} | {"f9999": ["Relu"]}),
+        "more than 200 deep",
+    ),
     "functions-that-stand-for-2-to-the-60-nodes": (
         lambda: functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(60)} | {"f60": ["Relu"]}),
         "stands for more than 1,000,000 calls",
@@ -177,22 +180,36 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "opset-of-2-to-the-62": (changed(RELU, lambda m: setattr(m.opset_import[0], "version", 2**62)), "is unknown"),
     "opset-negative": (changed(RELU, lambda m: setattr(m.opset_import[0], "version", -18)), "is unknown"),
     "two-opsets": (changed(RELU, lambda m: m.opset_import.append(helper.make_opsetid("", 17))), "twice, as opset 17 and 18"),
-    "num-outputs-of-a-billion": (graph(SPLIT.replace("= 2", f"= {BIG}").replace("[4] x", "[N] x")), "num_outputs is 1000000000, and only 2 of the parts"),
+    "num-outputs-of-a-billion": (
+        graph(SPLIT.replace("= 2", f"= {BIG}").replace("[4] x", "[N] x")),
+        "num_outputs is 1000000000, and only 2 of the parts",
+    ),
     "num-outputs-of-2-to-the-63": (graph(SPLIT.replace("= 2", f"= {2**63 - 1}").replace("[4] x", "[N] x")), "num_outputs is"),
     "num-outputs-of-a-billion-and-no-more-outputs": (graph(SPLIT.replace("= 2", f"= {BIG}")), "and only 2 of the parts"),
     "dims-that-overflow": (with_initializer(TensorProto(name="w", dims=[2**32, 2**32], data_type=1, raw_data=b"1234")), "w"),
     "dims-that-overflow-to-nothing": (with_initializer(TensorProto(name="w", dims=[2**32, 2**32], data_type=1, raw_data=b"")), "w"),
     "dims-that-are-negative": (with_initializer(TensorProto(name="w", dims=[-1], data_type=1, raw_data=b"1234")), "w"),
     "a-billion-elements-without-data": (with_initializer(TensorProto(name="w", dims=[BIG], data_type=1, raw_data=b"1234")), "w"),
-    "an-input-of-an-undefined-type": (changed(RELU, lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", 0)), "'x' is of an unknown element type, 0"),
-    "a-tensor-of-an-unknown-type": (with_initializer(TensorProto(name="w", dims=[1], data_type=999, raw_data=b"1234")), "unknown element type, 999"),
+    "an-input-of-an-undefined-type": (
+        changed(RELU, lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", 0)),
+        "'x' is of an unknown element type, 0",
+    ),
+    "a-tensor-of-an-unknown-type": (
+        with_initializer(TensorProto(name="w", dims=[1], data_type=999, raw_data=b"1234")),
+        "unknown element type, 999",
+    ),
     "a-tensor-without-a-type": (with_initializer(TensorProto(name="w", dims=[1], raw_data=b"1234")), "data_type"),
     "sizes-that-overflow": (
-        changed(SIZES, lambda m: m.graph.initializer[0].CopyFrom(TensorProto(name="s", dims=[2**62, 4], data_type=7, raw_data=bytes(16)))),
+        changed(
+            SIZES,
+            lambda m: m.graph.initializer[0].CopyFrom(TensorProto(name="s", dims=[2**62, 4], data_type=7, raw_data=bytes(16))),
+        ),
         "s",
     ),
     "sizes-of-a-billion-elements": (
-        changed(SIZES, lambda m: m.graph.initializer[0].CopyFrom(TensorProto(name="s", dims=[BIG], data_type=7, raw_data=bytes(16)))),
+        changed(
+            SIZES, lambda m: m.graph.initializer[0].CopyFrom(TensorProto(name="s", dims=[BIG], data_type=7, raw_data=bytes(16)))
+        ),
         "s",
     ),
     "data-outside-of-the-folder": (with_initializer(external("../secret")), "leaves the model's folder"),
@@ -215,17 +232,28 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "attribute-of-an-unknown-type": (unknown_attribute_type, "'type' of 'attr'"),
     "attribute-of-no-type": (changed(SPLIT, typed(AttributeProto.UNDEFINED)), "num_outputs"),
     "attribute-of-another-type": (changed(SPLIT, typed(AttributeProto.TENSOR)), "num_outputs"),
-    "name-that-is-not-utf-8": (replaced(SPLIT.replace("(x)", "(xxxx)").replace("[4] x", "[N] xxxx"), b"xxxx", b"\xff\xfe\xfd\xfc"), "UTF-8"),
-    "dimension-that-is-not-utf-8": (replaced("g (float[dddd] x) => (float[A] y) {y = Relu(x)}", b"dddd", b"\xff\xfe\xfd\xfc"), "UTF-8"),
+    "name-that-is-not-utf-8": (
+        replaced(SPLIT.replace("(x)", "(xxxx)").replace("[4] x", "[N] xxxx"), b"xxxx", b"\xff\xfe\xfd\xfc"),
+        "UTF-8",
+    ),
+    "dimension-that-is-not-utf-8": (
+        replaced("g (float[dddd] x) => (float[A] y) {y = Relu(x)}", b"dddd", b"\xff\xfe\xfd\xfc"),
+        "UTF-8",
+    ),
     "name-between-that-is-not-utf-8": (
-        replaced("g (float[N] x) => (float[A] a, float[B] b) {tttt = Relu(x)\n a, b = Split<num_outputs = 2>(tttt)}", b"tttt", b"\xff\xfe\xfd\xfc"),
+        replaced(
+            "g (float[N] x) => (float[A] a, float[B] b) {tttt = Relu(x)\n a, b = Split<num_outputs = 2>(tttt)}",
+            b"tttt",
+            b"\xff\xfe\xfd\xfc",
+        ),
         "UTF-8",
     ),
     "function-output-that-is-not-utf-8": (
         replaced(
             '<ir_version: 8, opset_import: ["" : 18, "f" : 1]> g (float[N] x) => (float[A] y) {u, y = f.f(x)}\n'
             '<domain: "f", opset_import: ["" : 18]> f (x) => (oooo, y) {y, z = Split<num_outputs = 2>(x)}',
-            b"oooo", b"\xff\xfe\xfd\xfc",
+            b"oooo",
+            b"\xff\xfe\xfd\xfc",
         ),
         "UTF-8",
     ),
@@ -313,7 +341,11 @@ ANSWERED: dict[str, tuple[Callable[[], bytes], int, str]] = {
     ),
     "sizes-that-come-a-long-way": (chain("Identity", 3000), 0, ""),
     "sizes-through-a-long-computation": (chain("Abs", 3000), 0, ""),
-    "sizes-of-a-tensor-of-10-to-the-10-elements": (graph(BOMB + "{c = ConstantOfShape(n)\n s = Cast<to = 7>(c)\n a, b = Split(x, s)}"), 0, "not be compared"),
+    "sizes-of-a-tensor-of-10-to-the-10-elements": (
+        graph(BOMB + "{c = ConstantOfShape(n)\n s = Cast<to = 7>(c)\n a, b = Split(x, s)}"),
+        0,
+        "not be compared",
+    ),
     "sizes-of-a-range-of-10-to-the-12": (graph(BOMB + "{s = Range(zero, end, step)\n a, b = Split(x, s)}"), 0, "not compared"),
     "sizes-tiled-10-to-the-12-times": (graph(BOMB + "{s = Tile(one, far)\n a, b = Split(x, s)}"), 0, "not compared"),
     "sizes-expanded-to-10-to-the-12": (graph(BOMB + "{s = Expand(one, far)\n a, b = Split(x, s)}"), 0, "not compared"),
@@ -328,7 +360,10 @@ ANSWERED: dict[str, tuple[Callable[[], bytes], int, str]] = {
         "not finished within 3 s",
     ),
     "attributes-that-are-not-numbers": (
-        changed("g (float[4] x) => (float[4] y) {y = Elu<alpha = 1.0>(x)}", lambda m: setattr(m.graph.node[0].attribute[0], "f", float("nan"))),
+        changed(
+            "g (float[4] x) => (float[4] y) {y = Elu<alpha = 1.0>(x)}",
+            lambda m: setattr(m.graph.node[0].attribute[0], "f", float("nan")),
+        ),
         0,
         "",
     ),
@@ -348,7 +383,11 @@ ANSWERED: dict[str, tuple[Callable[[], bytes], int, str]] = {
         0,
         "",
     ),
-    "metadata-without-end": (changed(SPLIT, lambda m: [m.metadata_props.add(key=f"k{i}", value="v") for i in range(100_000)]), 0, ""),
+    "metadata-without-end": (
+        changed(SPLIT, lambda m: [m.metadata_props.add(key=f"k{i}", value="v") for i in range(100_000)]),
+        0,
+        "",
+    ),
 }
 
 

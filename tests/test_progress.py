@@ -49,9 +49,7 @@ def test_what_takes_long_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_bar_without_a_terminal_or_with_q(options: list[str], tmp_path: Path) -> None:
     source = tmp_path / "in.onnx"
     onnx.save(helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 13), source)
-    program = (
-        "import sys; from split_rewrite.rewriter import bar, cli; bar.PATIENCE = -1.0; sys.exit(cli.run(sys.argv[1:]))"
-    )
+    program = "import sys; from split_rewrite.rewriter import bar, cli; bar.PATIENCE = -1.0; sys.exit(cli.run(sys.argv[1:]))"
     arguments = [str(source), str(tmp_path / "out.onnx"), "-t", "18", "--compare", "off", *options]
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
     assert "converting" not in done.stderr

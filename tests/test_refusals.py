@@ -569,7 +569,9 @@ def test_refused(monkeypatch: pytest.MonkeyPatch, row: Refusal) -> None:
     row.change(proto)
     row.circumstance(monkeypatch)
     blockers = refusal(proto, row.target)
-    assert re.search(rf" \d+→\d+: (?:it becomes \w+, and )?{re.escape(row.reason)}(?: … hint: .+)?$", blockers, re.MULTILINE), blockers
+    assert re.search(rf" \d+→\d+: (?:it becomes \w+, and )?{re.escape(row.reason)}(?: … hint: .+)?$", blockers, re.MULTILINE), (
+        blockers
+    )
 
 
 def test_no_reason_is_missing() -> None:

@@ -38,9 +38,7 @@ def splits(draw: st.DrawFn):
     symbolic = draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))
     declared = [f"D{i}" if hide else size for i, (size, hide) in enumerate(zip(shape, symbolic, strict=True))]
     names = [f"y{i}" for i in range(len(sizes))]
-    outputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT32, [f"{name}_{i}" for i in range(len(shape))]) for name in names
-    ]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.INT32, [f"{name}_{i}" for i in range(len(shape))]) for name in names]
     graph = helper.make_graph(
         [helper.make_node("Split", inputs, names, **attributes)],
         "g",

@@ -20,7 +20,9 @@ def slices(opset, indices="[3,1]", updates="[3,4]", reduction="add"):
 
 REFUSED = [
     pytest.param(elements(18, "[2,N]", 'axis=1, reduction="max"'), 17, "dimension 'N' of 'i' is unknown", id="any number"),
-    pytest.param(elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, "reduction=add of 65 updates would take", id="many elements"),
+    pytest.param(
+        elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, "reduction=add of 65 updates would take", id="many elements"
+    ),
     pytest.param(slices(18, "[N,1]", "[N,4]", "min"), 17, "of 'i' is not fully known", id="any number of slices"),
     pytest.param(slices(18, "[70,1]", "[70,4]", "max"), 17, "reduction=max of 70 updates would take", id="many slices"),
 ]

@@ -20,7 +20,10 @@ INPUTS = {
     "w": np.arange(12, dtype=np.float32).reshape(2, 6) * 3,
     "v": np.arange(6, dtype=np.float32) + 100,
 }
-DECLARED = {"static": "float[4, 6] x, float[4, 6] z, float[2, 6] w, float[6] v", "dynamic": "float[A, B] x, float[A, B] z, float[C, B] w, float[B] v"}
+DECLARED = {
+    "static": "float[4, 6] x, float[4, 6] z, float[2, 6] w, float[6] v",
+    "dynamic": "float[A, B] x, float[A, B] z, float[C, B] w, float[B] v",
+}
 
 
 @dataclass

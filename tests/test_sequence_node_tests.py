@@ -60,7 +60,8 @@ def cases() -> dict[str, Case]:
 def _stored_case(folder: Path) -> Case:
     model, data = onnx.load(folder / "model.onnx"), folder / "test_data_set_0"
     inputs, outputs = (
-        [numpy_helper.to_array(onnx.load_tensor(path)) for path in sorted(data.glob(f"{kind}_*.pb"))] for kind in ("input", "output")
+        [numpy_helper.to_array(onnx.load_tensor(path)) for path in sorted(data.glob(f"{kind}_*.pb"))]
+        for kind in ("input", "output")
     )
     names = [value.name for value in model.graph.input]  # the last of them have a default, and no data
     return Case(model, dict(zip(names, inputs, strict=False)), outputs)

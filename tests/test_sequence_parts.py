@@ -84,7 +84,7 @@ def test_constant_size_of_an_unknown_dimension(position: int, size: int) -> None
 @pytest.mark.parametrize("shape", ["", "[1]"], ids=["scalar", "vector"])
 def test_run_time_position(split: str, shape: str) -> None:
     is_input = "=" not in split
-    text = f"""g (float[N] x{', ' + split if is_input else ''}, int64{shape} i) => (float[a] y) <{'' if is_input else split}>
+    text = f"""g (float[N] x{", " + split if is_input else ""}, int64{shape} i) => (float[a] y) <{"" if is_input else split}>
     {{s = SplitToSequence(x, c) y = SequenceAt(s, i)}}""".replace("<>", "")
     result = simplify(helpers.model(text, 13)).model
     assert sequence_operators(result) == set()
@@ -103,7 +103,7 @@ def test_run_time_position(split: str, shape: str) -> None:
 @pytest.mark.parametrize("position", [0, 2, -1, "run-time"])
 def test_parts_of_1(position: int | str, keepdims: int) -> None:
     stored = "int64 zero = {0}" if position == "run-time" else f"int64 i = {{{position}}}"
-    text = f"""g (float[2, N] x{', int64 i' if position == 'run-time' else ''}) => (float[{'a, b' if keepdims else 'a'}] y, int64 n) <{stored}>
+    text = f"""g (float[2, N] x{", int64 i" if position == "run-time" else ""}) => (float[{"a, b" if keepdims else "a"}] y, int64 n) <{stored}>
     {{s = SplitToSequence<axis = -1, keepdims = {keepdims}>(x) y = SequenceAt(s, i) n = SequenceLength(s)}}"""
     result = simplify(helpers.model(text, 13)).model
     assert sequence_operators(result) == set()
@@ -171,6 +171,8 @@ def test_more_parts_than_are_written_out_are_sliced() -> None:
 
 
 def test_a_caution_where_runtimes_disagree_on_keepdims() -> None:
-    text = f"g (float[N] x, int64 c) => (float[a] y) <{POSITIONS}> {{s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}}"
+    text = (
+        f"g (float[N] x, int64 c) => (float[a] y) <{POSITIONS}> {{s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}}"
+    )
     (remark,) = simplify(helpers.model(text, 13)).report.remarks
     assert remark.kind == "caution" and "keepdims=0 is ignored because split is given" in remark.message

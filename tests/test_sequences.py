@@ -181,7 +181,7 @@ def test_run_time_position(elements: str, position: int, shape: str, kind: str) 
         "alike": ("a = Neg(v) b = Abs(v) s = SequenceConstruct(a, v, b)", [-V, V, abs(V)], 2),
     }
     made, parts, rank = makers[elements]
-    text = f"""g (float[N, 6] x, float[3, 2] v, {kind}{shape} i) => (float[{', '.join('ab'[:rank])}] y)
+    text = f"""g (float[N, 6] x, float[3, 2] v, {kind}{shape} i) => (float[{", ".join("ab"[:rank])}] y)
     <int64 two = {{2}}, int64[3] sizes = {{1, 0, 5}}> {{{made} y = SequenceAt(s, i)}}"""
     result = simplify(helpers.model(text, 13)).model
     assert sequence_operators(result) == set()
@@ -193,7 +193,9 @@ X6 = np.arange(12, dtype=np.float32).reshape(2, 6)
 V = np.arange(6, dtype=np.float32).reshape(3, 2) - 2
 
 
-@pytest.mark.parametrize("elements", ["SplitToSequence<axis = 0>(v)", "SplitToSequence<axis = 0>(v, sizes)", "SequenceConstruct(v, v)"])
+@pytest.mark.parametrize(
+    "elements", ["SplitToSequence<axis = 0>(v)", "SplitToSequence<axis = 0>(v, sizes)", "SequenceConstruct(v, v)"]
+)
 def test_a_run_time_position_out_of_range_still_fails(elements: str) -> None:
     text = f"""g (float[3, 2] v, int64 i) => (float[a, b] y) <int64[3] sizes = {{2, 1, 0}}>
     {{s = {elements} y = SequenceAt(s, i)}}"""
@@ -270,7 +272,9 @@ def test_inside_a_function() -> None:
 
 
 def test_through_identity() -> None:
-    text = f"g (float[2, 3] x) => (float[a, b] y) <{POSITIONS}> {{s = SequenceConstruct(x) r = Identity(s) y = SequenceAt(r, zero)}}"
+    text = (
+        f"g (float[2, 3] x) => (float[a, b] y) <{POSITIONS}> {{s = SequenceConstruct(x) r = Identity(s) y = SequenceAt(r, zero)}}"
+    )
     assert operators(simplify(helpers.model(text, 14)).model) == ["Identity"]
 
 

@@ -284,8 +284,7 @@ def test_checkable_passes_without_any_weights(tmp_path):
 
 def test_checkable_of_a_sparse_initializer(tmp_path):
     model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 18, "local" : 1]>'
-        "g (float[100, 100] x) => (float[100, 100] y) { y = local.Add(x, s) }"
+        '<ir_version: 8, opset_import: ["" : 18, "local" : 1]>g (float[100, 100] x) => (float[100, 100] y) { y = local.Add(x, s) }'
     )
     model.graph.sparse_initializer.append(everywhere().graph.sparse_initializer[0])
     model.graph.sparse_initializer[0].values.name = "s"
@@ -304,9 +303,7 @@ WRONG = {
 
 @pytest.mark.parametrize("tensor", WRONG.values(), ids=WRONG.keys())
 def test_checkable_still_shows_what_is_wrong(tmp_path, tensor):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 18]> g (float[1000] x) => (float[1000] y) { y = Add(x, w) }'
-    )
+    model = parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> g (float[1000] x) => (float[1000] y) { y = Add(x, w) }')
     model.graph.initializer.append(tensor)
     onnx.save(model, tmp_path / "model.onnx")
     skeleton = read(tmp_path / "model.onnx")

@@ -88,7 +88,9 @@ def test_the_last_axis_needs_no_rank():
     assert_same(proto, 12, {"x": sample(2, 3, 4), "s": np.array([4, 6])})
 
 
-@pytest.mark.parametrize(("kind", "op", "inexact"), [("float16", "Softmax", True), ("float16", "Hardmax", False), ("float", "Softmax", False)])
+@pytest.mark.parametrize(
+    ("kind", "op", "inexact"), [("float16", "Softmax", True), ("float16", "Hardmax", False), ("float", "Softmax", False)]
+)
 @pytest.mark.parametrize(("opset", "target"), [(11, 20), (20, 11)])
 def test_only_narrow_types_may_run_by_another_kernel(kind: str, op: str, inexact: bool, opset: int, target: int) -> None:
     """onnxruntime 1.31 gives one of these 80 elements another last bit at opset 20 than at 11."""

@@ -170,7 +170,9 @@ def test_invalid_input(version: int, body: str, reason: str, target: int) -> Non
 
 
 def test_num_outputs_of_a_known_dimension_is_spelled_out() -> None:
-    source = helpers.model("g (float[7] x) => (float[A0] a, float[B0] b, float[C0] c, float[D0] d) {a, b, c, d = Split<num_outputs = 4>(x)}")
+    source = helpers.model(
+        "g (float[7] x) => (float[A0] a, float[B0] b, float[C0] c, float[D0] d) {a, b, c, d = Split<num_outputs = 4>(x)}"
+    )
     result = convert_version(source, 13).model
     assert numpy_helper.to_array(result.graph.initializer[0]).tolist() == [2, 2, 2, 1]
     assert attribute(convert_version(source, 12).model, "split") == [2, 2, 2, 1]
@@ -201,7 +203,9 @@ def test_empty_dimension_is_written_as_sizes() -> None:
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize("target", [17, 13, 12, 10])
 def test_sizes_at_run_time_for_every_dimension(target: int, size: int) -> None:
-    source = helpers.model("g (float[N, 2] x) => (float[A0, 2] a, float[B0, 2] b, float[C0, 2] c) {a, b, c = Split<num_outputs = 3>(x)}")
+    source = helpers.model(
+        "g (float[N, 2] x) => (float[A0, 2] a, float[B0, 2] b, float[C0, 2] c) {a, b, c = Split<num_outputs = 3>(x)}"
+    )
     result = convert_version(source, target).model
     x = np.arange(size * 2, dtype=np.float32).reshape(size, 2)
     each = -(-size // 3)
@@ -210,7 +214,7 @@ def test_sizes_at_run_time_for_every_dimension(target: int, size: int) -> None:
 
 
 def test_empty_outputs_get_names() -> None:
-    source = helpers.model('g (float[4] x) => (float[B0] b) <int64[2] s = {1, 3}> {ABSENT, b = Split(x, s)}', 13)
+    source = helpers.model("g (float[4] x) => (float[B0] b) <int64[2] s = {1, 3}> {ABSENT, b = Split(x, s)}", 13)
     result = convert_version(source, 11).model
     assert all(result.graph.node[0].output)
     assert helpers.run(result, {"x": np.arange(4, dtype=np.float32)})[0].tolist() == [1, 2, 3]

@@ -116,7 +116,7 @@ def split_text(shape: str, axis: int, attributes: str, initializer: str, count: 
     """The parts of a SplitToSequence, each picked at its position, the later half from the end."""
     positions = [index if index < count / 2 else index - count for index in range(count)]
     constants = [*([initializer] if initializer else []), *(f"int64 i{i} = {{{at}}}" for i, at in enumerate(positions))]
-    outputs = [f"float[{', '.join('abcd'[: 2])}] y{i}" for i in range(count)]
+    outputs = [f"float[{', '.join('abcd'[:2])}] y{i}" for i in range(count)]
     if "keepdims = 0" in attributes and not initializer:
         outputs = [f"float[a] y{i}" for i in range(count)]
     if shape == "":

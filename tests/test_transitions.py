@@ -12,9 +12,7 @@ NEWEST_REVIEWED = 28
 CODES = {"up": {"R", "A", "H", "H*", "C"}, "down": {"R", "T", "G", "A", "N", "V", "H", "H*", "-"}}
 NEEDS_A_RULE = {"H", "V", "N", "C"}
 
-REVIEWED = [
-    Transition(op_type, newer, None, up) for op_type, newer in sorted(transitions._reviewed()) for up in (True, False)
-]
+REVIEWED = [Transition(op_type, newer, None, up) for op_type, newer in sorted(transitions._reviewed()) for up in (True, False)]
 INSTALLED = [step for step in REVIEWED if step.newer <= newest_opset() and schema_at(step.op_type, step.newer) is not None]
 
 
@@ -92,7 +90,9 @@ def test_the_chain_of_an_operator_has_each_of_its_versions():
     assert transitions.path("Split", 13, 17) == ()
 
 
-@pytest.mark.parametrize(("literal", "kind"), [("int = 1", "int64"), ("ints = [1]", "int64"), ("float = 1.0", "float"), ("floats = [1.0]", "float")])
+@pytest.mark.parametrize(
+    ("literal", "kind"), [("int = 1", "int64"), ("ints = [1]", "int64"), ("float = 1.0", "float"), ("floats = [1.0]", "float")]
+)
 def test_a_literal_brings_its_type_into_a_model(literal: str, kind: str) -> None:
     survey = Survey(model(f"g () => (bool y) {{c = Constant<value_{literal}>() y = IsNaN(c)}}", 13))
     assert f"tensor({kind})" in (possible_types(survey.graphs, survey.operators, set()) or ())

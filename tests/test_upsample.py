@@ -32,7 +32,9 @@ def test_refused(text: str, opset: int, target: int, message: str) -> None:
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @pytest.mark.parametrize("target", [9, 10, 11, 13, 18])
 def test_upward(mode: str, target: int) -> None:
-    text = f'g (float[1, 1, 3, 4] x) => (float[1, 1, 6, 12] y) {{ y = Upsample <mode = "{mode}", scales = [1.0, 1.0, 2.0, 3.0]> (x) }}'
+    text = (
+        f'g (float[1, 1, 3, 4] x) => (float[1, 1, 6, 12] y) {{ y = Upsample <mode = "{mode}", scales = [1.0, 1.0, 2.0, 3.0]> (x) }}'
+    )
     result = assert_same(model(text, opset=7), target, {"x": X}, rtol=1e-6)
     assert [node.op_type for node in result.graph.node] == ["Upsample" if target == 9 else "Resize"]
 

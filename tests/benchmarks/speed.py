@@ -59,9 +59,7 @@ class Cost:
     failed: bool = False
 
 
-def measure(
-    commands: dict[str, list[str]], runs: int, slow: Container[str] = (), outputs: Sequence[Path] = ()
-) -> dict[str, Cost]:
+def measure(commands: dict[str, list[str]], runs: int, slow: Container[str] = (), outputs: Sequence[Path] = ()) -> dict[str, Cost]:
     """The commands in turn, `runs` times after one warm-up, the `slow` ones once; the `outputs` of one are gone before the next.
 
     With `outputs` they are copies: the fastest run counts, else the median. A virtual machine may give freed memory back to its host

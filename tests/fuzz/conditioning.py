@@ -59,7 +59,9 @@ def moved(array: np.ndarray, source: np.random.Generator) -> np.ndarray:
     """Upward, so that what is rounded down to a size stays: a scale of 1.5 makes 3 of 2."""
     if array.dtype not in _MOVES:
         return array
-    return np.asarray(array * (1 + source.random(array.shape) * _MOVES[array.dtype]), array.dtype)  # of a scalar, numpy makes a number
+    return np.asarray(
+        array * (1 + source.random(array.shape) * _MOVES[array.dtype]), array.dtype
+    )  # of a scalar, numpy makes a number
 
 
 def move_constants(model: onnx.ModelProto, move: Callable[[np.ndarray], np.ndarray]) -> None:

@@ -30,7 +30,19 @@ from split_rewrite.rewriter.samples import Samples
 from split_rewrite.rewriter.tolerance import Tolerance
 from split_rewrite.rewriter.worker import Worker
 
-FINDINGS = ("WRONG", "LAST BITS", "INVALID", "CALLED INVALID", "DRY RUN", "TRACEBACK", "UNCLEAR", "SIGNAL", "STRAY FILE", "HANG", "FALSE ALARM")
+FINDINGS = (
+    "WRONG",
+    "LAST BITS",
+    "INVALID",
+    "CALLED INVALID",
+    "DRY RUN",
+    "TRACEBACK",
+    "UNCLEAR",
+    "SIGNAL",
+    "STRAY FILE",
+    "HANG",
+    "FALSE ALARM",
+)
 DRY_RUNS = 0.2
 """The share of the models that convert which get a dry run too; of those that are refused, all do. It takes as long as the rest."""
 ALARMS = 0.1
@@ -39,7 +51,12 @@ STOPPED = ("stopped by the check", "stopped by the comparison")
 """What may come of a damaged file that onnx takes for a model: nothing was written, and a person should see why."""
 OPTIONS = (
     *(("-q",), ("-v",), ("--strict",), ("--external-data", "split:2000"), ("--compare", "nodes"), ("--runtime", "both")),
-    *(("--dry-run",), ("--report", "r.json"), ("--report", "r.html", "--assume-opset", "13"), ("--overwrite-input-shape", "x1:2,3")),
+    *(
+        ("--dry-run",),
+        ("--report", "r.json"),
+        ("--report", "r.html", "--assume-opset", "13"),
+        ("--overwrite-input-shape", "x1:2,3"),
+    ),
 )
 """What a damaged file is converted with."""
 REPORTS = {"r.json", "r.html"}
