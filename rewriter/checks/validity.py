@@ -10,12 +10,12 @@ from google.protobuf.message import DecodeError
 from onnx import AttributeProto, NodeProto, TensorProto
 
 from ..child_call import Crashed, run_isolated
-from ..engine.repeats import agree
+from ..engine.repeats import Form, OncePerForm, form_of
 from ..errors import CheckError, InvalidModelError
 from ..graph.bodies import has_body
 from ..graph.model import Model
-from ..graph.node import Fact, Node
-from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, Form, GraphLike, default_opset
+from ..graph.node import Node
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_opset
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import inference
@@ -71,7 +71,7 @@ def _failure_of_input(model: Model, target: int) -> str:
     for index, label in enumerate(model.main.labels):
         if label in hidden:
             node = protos[index]
-            samples.setdefault(model.main.form(index, node), node)
+            samples.setdefault(form_of(node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
     return _isolated(_check_nodes, nodes, opset, model.ir_version) if nodes else ""
 
@@ -188,16 +188,10 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
 def _check_scope(scope: Scope) -> None:
     if not scope.opset:
         return
-    sound: dict[Form, Sequence[Fact]] = {}
+    check_once = OncePerForm(_check_node)
     for index, label in enumerate(scope.labels):
         if label in _CHECKS:
-            proto = scope.graph.node[index]
-            facts = sound.get(form := scope.form(index, proto))
-            if facts is not None and (not facts or agree(facts, Node(proto, scope, scope.opset, index))):
-                continue
-            _check_node(node := Node(proto, scope, scope.opset, index))
-            if node.facts is not None:
-                sound[form] = node.facts
+            check_once(scope.graph.node[index], scope, scope.opset, index)
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
                 _check_scope(child)
@@ -207,7 +201,7 @@ def _check_node(node: Node) -> None:
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
-        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.within.where}) is invalid: {problem}")
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
 
 
 def _split_problems(node: Node) -> Iterator[str]:
@@ -228,7 +222,7 @@ def _split_problems(node: Node) -> Iterator[str]:
     sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
         yield from _size_problems(sizes, node)
-    if sizes is not None and (node.opset < 2 or _is_captured(node, 1)):
+    if sizes is not None and (node.opset < 2 or node.is_captured(1)):  # inference takes what is captured for unknown
         yield from _sum_problems(node, sizes)
     if node.opset < 2 and sizes is None and not node.has_input(1):
         yield from _uneven_problems(node)
@@ -251,7 +245,7 @@ def _count_problems(node: Node) -> Iterator[str]:
         yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
         return
     dimension = node.dimension(node.attr("axis", 0))
-    if not isinstance(dimension, int) or node.within is not node.within.model.main:
+    if not isinstance(dimension, int) or not node.is_in_main_graph:
         return  # a branch may never run
     if dimension < -(-dimension // count) * (count - 1):
         size = -(-dimension // count)
@@ -263,11 +257,6 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
         yield f"split has negative sizes: {_shown(sizes)}"
     if len(sizes) != len(node.outputs):
         yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
-
-
-def _is_captured(node: Node, index: int) -> bool:
-    """Whether an outer graph defines input `index`: shape inference takes it for unknown inside."""
-    return node.has_input(index) and node.within.find(node.input(index)) is not node.within
 
 
 def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
@@ -290,7 +279,7 @@ def _split_dimension(node: Node) -> int | None:
 
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
-    declared = node.within.declared_type(node.input(1)) if node.has_input(1) else None
+    declared = node.declared_type(1)
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
     number = declared.tensor_type.elem_type

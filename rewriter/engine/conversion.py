@@ -23,7 +23,7 @@ from ..opsets import transitions
 from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
-from .repeats import Twins
+from .repeats import RecordedNode, Repeats, form_of
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
@@ -217,7 +217,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, _Route] = {}
-        twins = Twins()
+        repeats = Repeats()
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -234,8 +234,8 @@ class Engine:
                 continue
             if route.turns_down(proto, scope):
                 continue
-            node = Node(proto, scope, transitions.form_opset(label, scope.opset), index if original else None)
-            nodes = self._work_or_repeat(node, route, target, twins)
+            opset = transitions.form_opset(label, scope.opset)
+            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -244,27 +244,31 @@ class Engine:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
-        for scope in node.within.children(node.proto, node.source_index, node.body_opset):
+        for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
     # -- nodes
 
-    def _work_or_repeat(self, node: Node, route: _Route, target: int, twins: Twins) -> list[NodeProto]:
-        """As `_work`, but what became of a twin is not worked out again."""
-        proto = node.proto
-        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
-            return self._work(node, target)
-        form = node.within.form(node.source_index, proto)
-        edit = twins.find(form, node)
+    def _work_or_repeat(
+        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
+    ) -> tuple[Node, list[NodeProto]]:
+        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
+        proto, scope, *_ = place
+        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+            plain = Node(*place)
+            return plain, self._work(plain, target)
+        node, form = RecordedNode(*place), form_of(proto)
+        edit = repeats.find(form, node)
         if edit is not None:
             edit.repeat(node)
             for rule in edit.rules:
                 self._change(rule, node)
-            return [proto]
-        before, known = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes)
+            return node, [proto]
+        before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
         nodes = self._work(node, target)
-        twins.remember(form, before, node, [change.rule for change in self.outcome.changes[known:]])
-        return nodes
+        if len(self._blocked) == blocked:
+            repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
+        return node, nodes
 
     def _work(self, first: Node, target: int) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
@@ -318,14 +322,13 @@ class Engine:
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
-            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.within)):
+            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.scope)):
                 continue
             tried.add(rule.name)
-            node.facts = None
             try:
                 if self._apply(rule, node):
                     if not node.removed:
-                        node.within.register(node.proto, node.opset)
+                        node.scope.register(node.proto, node.opset)
                     return True
             except (NotSimplified, Unconvertible) as reason:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
@@ -357,7 +360,6 @@ class Engine:
             return
         wrong = delta.wrong_types(node.proto, node.type_string)
         if wrong:
-            node.facts = None
             node.begin_rule(transition.opset_after)
             name = f"widening.{node.op_type}"
             self._require(name)
@@ -409,20 +411,19 @@ class Engine:
 
     def _block(self, node: Node, step: _Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
         """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
-        node.facts = None
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
         reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
         why, hint = node.why
         if why:
             reason = f"{why}: {reason}"
-        self._blocked.append((node.proto, Blocker(*origin, node.within.where, transition, reason, hint or refusal.hint)))
+        self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
-        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.within.where))
+        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
     def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> Remark:
-        remark = Remark(kind, op_type or node.op_type, node.name, node.within.where, message)
+        remark = Remark(kind, op_type or node.op_type, node.name, node.scope.where, message)
         self.outcome.remarks.append(remark)
         return remark
 

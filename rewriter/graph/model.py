@@ -50,8 +50,6 @@ class Model:
         self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.main.labels = self.survey.main_labels
-        if like is not None:
-            self.main.share_forms(like.main)
         self.functions = [
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
             for body in self.proto.functions
