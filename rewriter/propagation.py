@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from . import folding, inference, transitions
+from . import folding, inference, isolate, transitions
 from .inference import Shape
-from .isolate import Crashed, run_isolated
 
 MOST_KINDS = 500
 """Of nodes that differ in more than names. A model with more repeats itself too little."""
@@ -127,14 +126,15 @@ class _Propagation:
 
     def _infer(self, node: NodeProto) -> list[int]:
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
-        types = {name: kind.type for name, kind in read.items()}
-        data = {name: kind.constant for name, kind in read.items() if kind.constant is not None}
+        types = {name: kind.type.SerializeToString() for name, kind in read.items()}
+        data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}
+        serialized = node.SerializeToString()
         try:
-            found = run_isolated(inference.infer_node, node, self._opset, types, data, self._ir_version)
-        except Crashed:
+            found = isolate.infer_node(node.op_type, self._opset, serialized, types, data, self._ir_version)
+        except (isolate.Crashed, isolate.Refused):
             raise _Unknown from None
         constant = _constant_of(node) if node.op_type == "Constant" else None
-        return [self._number(found.get(name, TypeProto()), constant) for name in node.output]
+        return [self._number(TypeProto.FromString(found.get(name, b"")), constant) for name in node.output]
 
     def _number(self, kind: TypeProto, value: TensorProto | None = None) -> int:
         """Of a value of this type, that is `value`. Raises _Unknown where the type is not fully known."""

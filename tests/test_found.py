@@ -8,13 +8,13 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, helper
 from split_rewrite.rewriter import convert_version, isolate
 from split_rewrite.rewriter.compare import compare
 from split_rewrite.rewriter.errors import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.folding import evaluate
 from split_rewrite.rewriter.inference import infer_node
-from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.runner import Failure, _onnxruntime_failure
 from split_rewrite.rewriter.unreliable import known_defects, lax_operator
 from split_rewrite.rewriter.worker import Worker

@@ -14,11 +14,11 @@ import numpy as np
 import onnx
 import pytest
 from conditioning import is_amplified
+from helpers import run_isolated
 from hypothesis import strategies as st
 from mutations import mutated
 from random_models import random_case
 from split_rewrite.rewriter import Tolerance
-from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.worker import Worker
 from trials import FINDINGS, judge_case, judge_file
 

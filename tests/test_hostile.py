@@ -12,10 +12,10 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import Ended, model
+from helpers import Ended, model, run_isolated
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
-from split_rewrite.rewriter import compare, compare_nodes
-from split_rewrite.rewriter.isolate import run_isolated
+from split_rewrite.rewriter import compare_nodes, worker
+from split_rewrite.rewriter.worker import Worker
 from storage_models import field
 
 MEMORY = 2 << 30
@@ -25,7 +25,7 @@ COMPARISON_SECONDS = 3.0
 
 
 def command_line(folder: Path, *arguments: str) -> Ended:
-    """`split-rewrite` in a child that may use MEMORY and SECONDS. Fails the test by Crashed where that does not do."""
+    """`split-rewrite` in a child that may use MEMORY and SECONDS. Fails the test by ForkDied where that does not do."""
     return run_isolated(_run, folder, arguments, cpu_seconds=SECONDS)
 
 
@@ -33,10 +33,9 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> Ended:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.alarm(SECONDS)
     os.chdir(folder)
-    compare._shared_worker().time_limit = compare_nodes._PIECE_SECONDS = COMPARISON_SECONDS
-    ended = helpers.command_line(*arguments)
-    compare._shared_worker().close()
-    return ended
+    worker._idle[:] = [Worker(COMPARISON_SECONDS)]
+    compare_nodes._PIECE_SECONDS = COMPARISON_SECONDS
+    return helpers.command_line(*arguments)
 
 
 # -- what the files below are made of

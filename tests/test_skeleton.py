@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, helper, numpy_helper, parser
 from split_rewrite.rewriter import InvalidModelError, reading
-from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.payload import is_cut, is_external
 from split_rewrite.rewriter.skeleton import Skeleton
 from split_rewrite.rewriter.storage import read

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, numpy_helper
 from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, layout, reading
-from split_rewrite.rewriter.isolate import run_isolated
 from split_rewrite.rewriter.skeleton import Skeleton
 from split_rewrite.rewriter.storage import read, stage
 from storage_models import everywhere, expected, inputs, noise, runnable, tensors_of, to_external

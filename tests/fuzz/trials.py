@@ -22,8 +22,9 @@ from conditioning import is_amplified
 from mutations import mutated
 from random_models import Case, random_case
 from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
+from split_rewrite.rewriter import worker as worker_module
 from split_rewrite.rewriter.check import checker_failure
-from split_rewrite.rewriter.compare import Comparison, _shared_worker, compare
+from split_rewrite.rewriter.compare import Comparison, compare
 from split_rewrite.rewriter.driver import convert_file
 from split_rewrite.rewriter.errors import CheckError, CompareError, InvalidModelError
 from split_rewrite.rewriter.samples import Samples
@@ -205,8 +206,8 @@ def _inside(folder: Path) -> Iterator[None]:
 @functools.cache
 def runner() -> Worker:
     """What runs models, those of the command line too: there, a loop that does not end may take 5 minutes."""
-    worker = _shared_worker()
-    worker.time_limit = RUN_SECONDS
+    worker = Worker(RUN_SECONDS)
+    worker_module._idle[:] = [worker]
     return worker
 
 
