@@ -42,6 +42,10 @@ class Crashed(Exception):
         self.is_timeout = is_timeout
 
 
+class NotReady(SplitRewriteError):
+    """The child was started, and ended before it could be asked anything."""
+
+
 class Refused(Exception):
     """What onnx says against a model, on one line."""
 
@@ -75,15 +79,17 @@ def _call(operation: str, *arguments: Any) -> Any:
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
     seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
     request = (operation, arguments, seconds)
+    is_kept = size <= _KEPT_AFTER
     child = _take()
     was_used = child.has_answered
     try:
-        succeeded, value = _ask(child, request, seconds, is_kept=size <= _KEPT_AFTER)
-    except Crashed as crash:
-        if crash.is_timeout or not was_used:
+        succeeded, value = _ask(child, request, seconds, is_kept)
+    except (Crashed, NotReady) as death:
+        is_to_blame = isinstance(death, Crashed) and (death.is_timeout or not was_used)
+        if is_to_blame:
             raise
-        # What it was asked before may have broken it.
-        succeeded, value = _ask(_start(), request, seconds, is_kept=size <= _KEPT_AFTER)
+        # What it was asked before may have broken it; and what ends a child before it is asked is not the model.
+        succeeded, value = _ask(_start(), request, seconds, is_kept)
     if not succeeded:
         raise Refused(value)
     return value
@@ -159,13 +165,13 @@ class Child:
             try:
                 self._process, self._requests, self._answers = _open(command)
             except Exception as error:  # an audit hook may raise anything
-                raise _cannot_start(str(error) or type(error).__name__) from error
+                raise SplitRewriteError(_CANNOT_START.format(reason=str(error) or type(error).__name__)) from error
             _children.add(self)
 
     def ask(self, request: object, seconds: float) -> Any:
         """The answer to `request`, for which the child takes at most `seconds`: it sees to that itself.
 
-        Raises: Crashed; SplitRewriteError where the child never came up. It is to be closed then.
+        Raises: Crashed; NotReady. The child is to be closed then.
         """
         self._await_ready()
         start = time.monotonic()
@@ -205,7 +211,7 @@ class Child:
             part = self._answers.read(4096)
             if not part:
                 last_line = said.decode(errors="replace").strip().rpartition("\n")[2]
-                raise _cannot_start(last_line or f"it ended with status {self._process.wait()}")
+                raise NotReady(_CANNOT_START.format(reason=last_line or f"it ended with status {self._process.wait()}"))
             said += part
             self._is_ready = said.endswith(READY)
 
@@ -252,10 +258,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_fork_lock.acquire, after_in_parent=_fork_lock.release, after_in_child=_abandon_children)
 
 
-def _cannot_start(reason: str) -> SplitRewriteError:
-    return SplitRewriteError(
-        f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
-    )
+_CANNOT_START = "no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
 
 
 def _executable() -> str:
