@@ -1,7 +1,7 @@
 """onnx's checker and shape inference, in a child process: they can abort, overflow the stack or loop on odd models.
 
 Of onnx, only the C++ part is imported, which takes 5 ms: all of onnx, with numpy and protobuf, takes 200. So models, nodes and
-types come and go as serialized protobuf messages. `isolate` starts this, and says what is `onnx` here.
+types come and go as serialized protobuf messages. `child_call` starts this, and says what is `onnx` here.
 """
 
 from __future__ import annotations
