@@ -42,7 +42,7 @@ class Crashed(Exception):
         self.is_timeout = is_timeout
 
 
-class NotReady(SplitRewriteError):
+class NotReady(Exception):
     """The child was started, and ended before it could be asked anything."""
 
 
@@ -89,7 +89,10 @@ def _call(operation: str, *arguments: Any) -> Any:
         if is_to_blame:
             raise
         # What it was asked before may have broken it; and what ends a child before it is asked is not the model.
-        succeeded, value = _ask(_start(), request, seconds, is_kept)
+        try:
+            succeeded, value = _ask(_start(), request, seconds, is_kept)
+        except NotReady as end:
+            raise _cannot_start(str(end)) from None
     if not succeeded:
         raise Refused(value)
     return value
@@ -165,7 +168,7 @@ class Child:
             try:
                 self._process, self._requests, self._answers = _open(command)
             except Exception as error:  # an audit hook may raise anything
-                raise SplitRewriteError(_CANNOT_START.format(reason=str(error) or type(error).__name__)) from error
+                raise _cannot_start(str(error) or type(error).__name__) from error
             _children.add(self)
 
     def ask(self, request: object, seconds: float) -> Any:
@@ -211,7 +214,7 @@ class Child:
             part = self._answers.read(4096)
             if not part:
                 last_line = said.decode(errors="replace").strip().rpartition("\n")[2]
-                raise NotReady(_CANNOT_START.format(reason=last_line or f"it ended with status {self._process.wait()}"))
+                raise NotReady(last_line or f"it ended with status {self._process.wait()}")
             said += part
             self._is_ready = said.endswith(READY)
 
@@ -258,7 +261,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_fork_lock.acquire, after_in_parent=_fork_lock.release, after_in_child=_abandon_children)
 
 
-_CANNOT_START = "no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
+def _cannot_start(reason: str) -> SplitRewriteError:
+    return SplitRewriteError(
+        f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
+    )
 
 
 def _executable() -> str:

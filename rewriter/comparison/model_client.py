@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from ..child_call import Child, Crashed
+from ..child_call import Child, Crashed, NotReady
 from .model_server import DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
@@ -73,6 +73,9 @@ class Worker:
             except Crashed as crash:
                 self._stop()
                 return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
+            except NotReady as end:
+                self._stop()
+                return Failure("crashed", str(end))
             except BaseException:
                 self._stop()  # half a message is on its way
                 raise
