@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
@@ -321,6 +321,9 @@ def _only_destination(destination: str | None, output: str | None, dry_run: bool
 
 def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
+    from . import child_call
+
+    child_call.prepare()  # it gets ready while this process imports onnx
     with _lean_imports():
         from .driver import Options, latest_opset
 
@@ -540,6 +543,7 @@ def _discard_stdout() -> None:
 
 def main() -> NoReturn:
     """The entry point of the `split-rewrite` command."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
@@ -548,13 +552,25 @@ def main() -> NoReturn:
     _leave(run(sys.argv[1:]))
 
 
+def _open_closed_streams() -> None:
+    """Where a shell closed standard input, output or error (`2>&-`), the next file that is opened would take its place.
+
+    What is opened here instead fails as a closed one does, but for errors: of those, nobody wants to hear more errors.
+    """
+    for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # takes the lowest number, which is this one
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
 def _leave(status: int) -> NoReturn:
-    """End at once where nothing is open: the interpreter takes a tenth of a start to take its modules apart."""
-    if f"{__package__}.worker" in sys.modules:
-        sys.exit(status)  # a child that ran models is to be closed
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        sys.exit(status)
+    """End at once: the interpreter takes a tenth of a start to take its modules apart."""
+    if child_call := sys.modules.get(f"{__package__}.child_call"):
+        child_call.close_children()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever wrote has heard of it
+            stream.flush()
     os._exit(status)

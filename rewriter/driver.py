@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -79,9 +78,9 @@ def convert_version(
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError.
     """
     options = _with(options, target_opset=target_opset, compare=compare)
-    with _checks_in_one_child():
-        skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
-        conversion = _convert(skeleton, options)
+    child_call.prepare()
+    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
+    conversion = _convert(skeleton, options)
     result = skeleton.materialize()
     if options.compare != "off":
         conversion.report.comparison = _compare(conversion, options)
@@ -109,9 +108,9 @@ def convert_file(
     """
     options = _with(options, target_opset=target_opset, compare=compare)
     check_destination(destination)
-    with _checks_in_one_child():
-        skeleton = read(source)
-        conversion = _convert(skeleton, options)
+    child_call.prepare()
+    skeleton = read(source)
+    conversion = _convert(skeleton, options)
     with stage(skeleton, Path(destination), external_data=options.external_data) as staged:
         if options.compare != "off":
             conversion.report.comparison = _compare(conversion, options, staged.path)
@@ -148,13 +147,8 @@ def check_convertible(
     The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
     Raises: InvalidModelError where the input is not valid.
     """
-    with _checks_in_one_child():
-        return _dry_run(model, _with(options, target_opset=target_opset))
-
-
-def _checks_in_one_child() -> AbstractContextManager[None]:
-    onnx.defs.has("Split")  # onnx builds its schemas on first use, 10 ms: here once, not in the child too
-    return child_call.session()
+    child_call.prepare()
+    return _dry_run(model, _with(options, target_opset=target_opset))
 
 
 def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], options: Options) -> Report:

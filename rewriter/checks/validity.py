@@ -9,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from ..child_call import Crashed, run_isolated
+from .. import child_call
 from ..engine.repeats import Form, OncePerForm, form_of
 from ..errors import CheckError, InvalidModelError
 from ..graph.bodies import has_body
@@ -73,7 +73,7 @@ def _failure_of_input(model: Model, target: int) -> str:
             node = protos[index]
             samples.setdefault(form_of(node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
-    return _isolated(_check_nodes, nodes, opset, model.ir_version) if nodes else ""
+    return _failure(child_call.check_nodes, nodes, opset, model.ir_version) if nodes else ""
 
 
 def check_result(serialized: bytes, original: bytes) -> None:
@@ -90,21 +90,22 @@ def check_result(serialized: bytes, original: bytes) -> None:
 
 def checker_failure(serialized: bytes, *, full: bool) -> str:
     """What onnx.checker says against the model, on one line; "" where it passes."""
-    failure = _isolated(_check, serialized, full)
+    serialized = _with_short_domains(serialized)
+    failure = _failure(child_call.check_model, serialized, full)
     if not (failure and full):
         return failure
     # Shape inference looks into ONNX's own function bodies, and there takes an absent attribute for one without a default.
     spelled_out = _spell_out_defaults(serialized)
-    return failure if spelled_out == serialized else _isolated(_check, spelled_out, full)
+    return failure if spelled_out == serialized else _failure(child_call.check_model, spelled_out, full)
 
 
-def _isolated(check: Callable[..., None], *arguments: object) -> str:
+def _failure(check: Callable[..., None], *arguments: object) -> str:
     try:
-        run_isolated(check, *arguments)
-    except Crashed as crash:
+        check(*arguments)
+    except child_call.Crashed as crash:
         return f"onnx's checker died on it ({crash})"
-    except Exception as error:
-        return " ".join(str(error).split()) or type(error).__name__
+    except child_call.Refused as refusal:
+        return str(refusal)
     return ""
 
 
@@ -125,21 +126,18 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
     return model.SerializeToString()
 
 
-def _check(serialized: bytes, full: bool) -> None:
-    if b"ai.onnx" in serialized:  # the other name of the default domain, which old releases of onnx do not know
+def _with_short_domains(serialized: bytes) -> bytes:
+    """The same model, with the other name of the default domain replaced, which old releases of onnx do not know."""
+    if b"ai.onnx" not in serialized:
+        return serialized
+    try:
         model = onnx.ModelProto.FromString(serialized)
-        for owner in (model, *model.functions):
-            for entry in owner.opset_import:
-                entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
-        serialized = model.SerializeToString()
-    onnx.checker.check_model(serialized, full_check=full)
-
-
-def _check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
-    context = onnx.checker.C.CheckerContext()
-    context.ir_version, context.opset_imports = ir_version, {"": opset}
-    for node in nodes:
-        onnx.checker.check_node(NodeProto.FromString(node), context)
+    except DecodeError:
+        return serialized
+    for owner in (model, *model.functions):
+        for entry in owner.opset_import:
+            entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
+    return model.SerializeToString()
 
 
 def _check_values(graphs: list[GraphLike]) -> None:

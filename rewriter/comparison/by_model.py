@@ -7,18 +7,18 @@ compared" and why.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import importlib.util
 import sys
 from collections.abc import Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import SplitRewriteError
 from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
-from .model_client import Session, Worker
+from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
 from .samples import InputSpace, SampleError, Samples, input_types
 from .tolerance import EXACT, Tolerance
@@ -132,16 +132,10 @@ def compare(
     """
     samples = samples or Samples()
     engines = _installed(runtime)
-    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker(), thorough)
-    found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
+    with nullcontext(worker) if worker else lent_worker() as chosen:
+        judge = _Judge(original, result, samples, tolerance, chosen, thorough)
+        found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
-
-
-@functools.cache
-def _shared_worker() -> Worker:
-    worker = Worker()
-    atexit.register(worker.close)
-    return worker
 
 
 def _installed(runtime: Runtime) -> list[str]:

@@ -1,22 +1,23 @@
 """The child side of a comparison: load one model at a time, run it, answer with its outputs or with a failure.
 
-The process speaks pickle on the pipes it was started with. Whatever native code prints goes nowhere, and whatever it
-does to this process happens to nobody else.
+Whatever native code prints goes nowhere, and whatever it does to this process happens to nobody else.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import pickle
 import re
-import sys
+import threading
 from collections.abc import Callable, Iterable
-from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
+from io import FileIO
+from queue import SimpleQueue
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import onnx
 
+from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
 from .runtime_defects import Doubt, default_domain_nodes, doubt, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
@@ -469,34 +470,33 @@ class _Server:
 
 
 def serve(memory_bytes: int) -> None:
-    """Answer requests from standard input on standard output until the input ends."""
-    _limit(memory_bytes)
-    requests, answers = _private_pipes()
+    """Answer requests, each with the seconds that it may take, until nobody can ask any more."""
+    _limit_memory(memory_bytes)
+    requests, answers = open_pipes()
+    inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
+    threading.Thread(target=_feed, args=(requests, inbox), daemon=True).start()
     server = _Server()
     while True:
-        try:
-            request = pickle.load(requests)
-        except EOFError:
-            return
-        pickle.dump(server.answer(request), answers, protocol=5)
-        answers.flush()
+        request, seconds = inbox.get()
+        limit_time(seconds)
+        answer = server.answer(request)
+        lift_time_limit()
+        send(answers, answer)
 
 
-def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Take the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt them."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
-    return requests, answers
+def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
+    """Read requests while a model runs, so that this process ends with its parent then, too."""
+    try:
+        while True:
+            inbox.put(receive(requests))
+    except (OSError, EOFError):
+        leave()
 
 
-def _limit(memory_bytes: int) -> None:
-    """No core files, and an allocation error before the machine starts to swap."""
+def _limit_memory(memory_bytes: int) -> None:
+    """An allocation error comes before the machine starts to swap."""
     try:
         import resource  # POSIX only
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))

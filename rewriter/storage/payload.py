@@ -76,6 +76,8 @@ _TYPES = {
     28: (6, "float6_e3m2fn"),
 }
 _WINDOW = 1 << 20  # bytes
+# Windows translates line ends without O_BINARY; elsewhere, a file may become a FIFO that nobody writes to.
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def label(tensor: TensorProto) -> str:
@@ -131,7 +133,7 @@ class SourceFile:
     def opened(self) -> Iterator[int]:
         """A descriptor for reading, open for the time of a `with`. Raises: InvalidModelError if the file changed."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(self.path, _READ)
         except OSError as error:
             raise InvalidModelError(f"{self.name}: cannot be opened: {error.strerror}") from error
         try:

@@ -22,6 +22,7 @@ from .skeleton import Skeleton
 _BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
 _KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in calls of 256 MiB 4 GB took 1.5 times as long
 _SHOWN = 1 << 28  # bytes whose copying may take a while
+_SYNC = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows syncs only what is open for writing
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 
 
@@ -256,10 +257,10 @@ def _write(path: Path, source: wire.Source, pieces: Sequence[bytes | wire.Piece]
     """Write `pieces` to a new file, with the permissions of `like` if that exists; the positions of the DataNames."""
     names: list[int] = []
     position = 0
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     with open(descriptor, "wb", buffering=_BUFFER) as out:
         with suppress(FileNotFoundError):
-            os.fchmod(descriptor, stat.S_IMODE(os.stat(like).st_mode))
+            os.chmod(path, stat.S_IMODE(os.stat(like).st_mode))
         for piece in _joined(pieces):
             if isinstance(piece, DataName):
                 names.append(position)
@@ -319,7 +320,7 @@ def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
 
 
 def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:
-    return os.write(out, os.pread(source, min(length, _BUFFER), offset))
+    return os.write(out, wire.read_at(source, min(length, _BUFFER), offset))
 
 
 def _duplicate(source: Path, copy: Path) -> None:
@@ -336,7 +337,12 @@ def _link(source: Path, link: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, _SYNC)
+    except PermissionError:
+        if path.is_dir():  # Windows opens no folders
+            return
+        raise
     try:
         os.fsync(descriptor)
     finally:

@@ -80,6 +80,14 @@ class MemorySource:
         return self.data[start:stop]
 
 
+def read_at(descriptor: int, length: int, position: int) -> bytes:
+    """Up to `length` bytes of a file, by a descriptor that nobody else reads from meanwhile."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, length, position)
+    os.lseek(descriptor, position, os.SEEK_SET)  # Windows
+    return os.read(descriptor, length)
+
+
 class FileSource:
     """A serialized message in a file, of which one small window is in memory at a time."""
 
@@ -88,12 +96,12 @@ class FileSource:
         self.size = size
 
     def window(self, position: int) -> tuple[bytes, int]:
-        return os.pread(self.descriptor, _WINDOW, position), position
+        return read_at(self.descriptor, _WINDOW, position), position
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
         while start < stop:
-            part = os.pread(self.descriptor, stop - start, start)
+            part = read_at(self.descriptor, stop - start, start)
             if not part:
                 raise MalformedError(f"the file ends at byte {start}, {stop - start} bytes early")
             parts.append(part)

@@ -24,7 +24,8 @@ from random_models import Case, random_case
 
 from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
 from split_rewrite.rewriter.checks.validity import checker_failure
-from split_rewrite.rewriter.comparison.by_model import Comparison, _shared_worker, compare
+from split_rewrite.rewriter.comparison import model_client
+from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.samples import Samples
 from split_rewrite.rewriter.comparison.tolerance import Tolerance
@@ -206,8 +207,8 @@ def _inside(folder: Path) -> Iterator[None]:
 @functools.cache
 def runner() -> Worker:
     """What runs models, those of the command line too: there, a loop that does not end may take 5 minutes."""
-    worker = _shared_worker()
-    worker.time_limit = RUN_SECONDS
+    worker = Worker(RUN_SECONDS)
+    model_client._idle[:] = [worker]
     return worker
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import re
+import resource
 import tempfile
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +42,43 @@ def model(text: str, opset: int = 18, ir_version: int = 8) -> onnx.ModelProto:
             for index, value in enumerate(values):
                 values[index] = "" if value == ABSENT else value
     return proto
+
+
+def run_isolated(function: Callable[..., Any], *args: Any, cpu_seconds: int = 60) -> Any:
+    """`function(*args)` in a fork of this process, whose limits, user and crashes are its own.
+
+    Raises: whatever `function` raises; ForkDied where there is no answer.
+    """
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of numpy that do nothing
+        process = context.Process(target=_answer, args=(theirs, function, args, cpu_seconds))
+        process.start()
+    theirs.close()
+    try:
+        succeeded, value = ours.recv()
+    except EOFError:
+        process.join()
+        raise ForkDied(f"exit status {process.exitcode}") from None
+    finally:
+        ours.close()
+    process.join()
+    if succeeded:
+        return value
+    raise value
+
+
+class ForkDied(Exception):
+    """The process that `run_isolated` made ended without an answer."""
+
+
+def _answer(pipe: Connection, function: Callable[..., Any], args: tuple[Any, ...], cpu_seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    try:
+        pipe.send((True, function(*args)))
+    except Exception as error:
+        pipe.send((False, error))
 
 
 ABSENT = "ABSENT"

@@ -8,10 +8,10 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, helper
 
 from split_rewrite.rewriter import child_call, convert_version
-from split_rewrite.rewriter.child_call import run_isolated
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Failure, _onnxruntime_failure

@@ -12,12 +12,12 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import Ended, model
+from helpers import Ended, model, run_isolated
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
-from split_rewrite.rewriter.child_call import run_isolated
-from split_rewrite.rewriter.comparison import by_model, by_node
+from split_rewrite.rewriter.comparison import by_node, model_client
+from split_rewrite.rewriter.comparison.model_client import Worker
 
 MEMORY = 2 << 30
 SECONDS = 60
@@ -26,7 +26,7 @@ COMPARISON_SECONDS = 3.0
 
 
 def command_line(folder: Path, *arguments: str) -> Ended:
-    """`split-rewrite` in a child that may use MEMORY and SECONDS. Fails the test by Crashed where that does not do."""
+    """`split-rewrite` in a child that may use MEMORY and SECONDS. Fails the test by ForkDied where that does not do."""
     return run_isolated(_run, folder, arguments, cpu_seconds=SECONDS)
 
 
@@ -34,10 +34,9 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> Ended:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.alarm(SECONDS)
     os.chdir(folder)
-    by_model._shared_worker().time_limit = by_node._PIECE_SECONDS = COMPARISON_SECONDS
-    ended = helpers.command_line(*arguments)
-    by_model._shared_worker().close()
-    return ended
+    model_client._idle[:] = [Worker(COMPARISON_SECONDS)]
+    by_node._PIECE_SECONDS = COMPARISON_SECONDS
+    return helpers.command_line(*arguments)
 
 
 # -- what the files below are made of

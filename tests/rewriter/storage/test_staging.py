@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, numpy_helper
 from storage_models import everywhere, expected, inputs, noise, runnable, tensors_of, to_external
 
 from split_rewrite.rewriter import InvalidModelError, SplitRewriteError
-from split_rewrite.rewriter.child_call import run_isolated
 from split_rewrite.rewriter.storage import layout, read, reading, stage
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
