@@ -2,7 +2,7 @@
 
 from split_rewrite.rewriter import convert_version
 
-result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
+result = convert_version(model, 13)        # a ModelProto or a path; compares as the command line does, and raises where it fails
 onnx.save(result.model, "model13.onnx")
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
-    from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+    from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report import Report
     from .samples import Samples
     from .tolerance import Tolerance
@@ -28,13 +28,22 @@ _MODULES = {
         "round_trip",
         "simplify",
     ),
-    "errors": ("Blocker", "CheckError", "CompareError", "InvalidModelError", "SplitRewriteError", "UnconvertibleError"),
+    "errors": (
+        "ArgumentError",
+        "Blocker",
+        "CheckError",
+        "CompareError",
+        "InvalidModelError",
+        "SplitRewriteError",
+        "UnconvertibleError",
+    ),
     "report": ("Report",),
     "samples": ("Samples",),
     "tolerance": ("Tolerance",),
 }
 
 __all__ = [
+    "ArgumentError",
     "Blocker",
     "CheckError",
     "CompareError",

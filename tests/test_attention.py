@@ -3,8 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import model, run
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 from split_rewrite.rewriter.transitions import newest_opset
 
 pytestmark = pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx has no Attention-25")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 from split_rewrite.rewriter.graph import all_graphs
 
 

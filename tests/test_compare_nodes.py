@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import known, model
+from helpers import convert_version, known, model
 from onnx import helper, numpy_helper
-from split_rewrite.rewriter import Tolerance, convert_version
+from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.compare import Comparison
 from split_rewrite.rewriter.compare_nodes import compare_nodes
 from split_rewrite.rewriter.errors import CompareError, SplitRewriteError

@@ -1,8 +1,8 @@
 """Conv and ConvTranspose: cautions about automatic padding across opset 11."""
 
 import pytest
-from helpers import model
-from split_rewrite.rewriter import UnconvertibleError, convert_version
+from helpers import convert_version, model
+from split_rewrite.rewriter import UnconvertibleError
 from split_rewrite.rewriter.driver import Options
 
 

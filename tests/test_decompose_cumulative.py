@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, known, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, known, model, refusal, run
 
 BEYOND = np.array([3e38, 3e38, -3e38, -3e38, 1], np.float32)
 

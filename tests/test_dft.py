@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 from split_rewrite.rewriter.compare import compare
 from split_rewrite.rewriter.tolerance import Tolerance
 from split_rewrite.rewriter.worker import Worker

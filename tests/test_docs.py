@@ -17,6 +17,7 @@ from split_rewrite.rewriter import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 ERRORS = {
+    "ArgumentError",
     "InvalidModelError",
     "SplitRewriteError",
     "CheckError",

@@ -8,16 +8,9 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version, round_trip
 from onnx import TensorProto, helper, numpy_helper
-from split_rewrite.rewriter import (
-    CheckError,
-    Options,
-    SplitRewriteError,
-    UnconvertibleError,
-    check,
-    convert_version,
-    round_trip,
-)
+from split_rewrite.rewriter import CheckError, Options, SplitRewriteError, UnconvertibleError, check
 
 
 def annotated_model() -> onnx.ModelProto:

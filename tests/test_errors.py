@@ -18,9 +18,9 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from helpers import command_line, model
+from helpers import command_line, convert_version, model
 from onnx import ModelProto, TensorProto, helper
-from split_rewrite.rewriter import InvalidModelError, check, convert_version, driver, layout, reading, skeleton
+from split_rewrite.rewriter import InvalidModelError, check, driver, layout, reading, skeleton
 from split_rewrite.rewriter.payload import MARK
 from split_rewrite.rewriter.skeleton import Skeleton
 from split_rewrite.rules import split as split_rules

@@ -3,8 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, known, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, known, model, refusal, run
 from split_rewrite.rewriter.graph import all_graphs
 
 RNG = np.random.default_rng(3)

@@ -8,8 +8,9 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version
 from onnx import TensorProto, helper
-from split_rewrite.rewriter import convert_version, isolate
+from split_rewrite.rewriter import isolate
 from split_rewrite.rewriter.compare import compare
 from split_rewrite.rewriter.errors import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.folding import evaluate

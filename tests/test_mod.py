@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import model, run
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 from split_rewrite.rewriter.transitions import newest_opset
 
 pytestmark = pytest.mark.skipif(newest_opset() < 28, reason="the installed onnx has no opset 28")

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import model, run
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 
 
 def proto(opset, axis="", kind="int64", constants=""):

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pages
 import pytest
+from helpers import convert_version
 from onnx import numpy_helper
-from split_rewrite.rewriter import cli, convert_version
+from split_rewrite.rewriter import cli
 from split_rewrite.rewriter.distinct import distinct_rewrites
 from split_rewrite.rewriter.drawing import MAX_NODES, visible
 from split_rewrite.rewriter.layered import GAP, Size, place

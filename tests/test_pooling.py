@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal, run
-from split_rewrite.rewriter import UnconvertibleError, check_convertible, convert_version
+from helpers import assert_same, convert_version, model, refusal, run
+from split_rewrite.rewriter import UnconvertibleError, check_convertible
 
 
 def pool(op, attributes, opset, shape="[1,2,7,6]"):

@@ -12,7 +12,8 @@ from pathlib import Path
 import helpers
 import onnx
 import pytest
-from split_rewrite.rewriter import bar, convert_version, engine, progress
+from helpers import convert_version
+from split_rewrite.rewriter import bar, engine, progress
 
 
 def test_a_conversion_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

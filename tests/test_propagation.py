@@ -6,11 +6,11 @@ from random import Random
 
 import onnx
 import pytest
-from helpers import model
+from helpers import convert_version, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_models import random_case
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version, graph
+from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, graph
 from split_rewrite.rewriter.graph import Survey, may_hold_graphs
 from split_rewrite.rewriter.inference import infer_model, shape_of, type_string
 from split_rewrite.rewriter.propagation import MOST_KINDS, Propagated, propagate

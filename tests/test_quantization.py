@@ -3,8 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 from split_rewrite.rewriter.transitions import newest_opset
 
 SINCE_23 = pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no opset 23")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import helpers
 import onnx
 import pytest
-from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible, convert_version
+from helpers import convert_version
+from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible
 
 MODELS = {
     "runs-everywhere": ("g (float[4] x) => (float[P] a, float[Q] b) {a, b = Split<num_outputs = 2>(x)}", 18),

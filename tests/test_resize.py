@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 X = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
 COORDINATES = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]

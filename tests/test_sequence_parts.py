@@ -6,7 +6,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from split_rewrite.rewriter import convert_version, simplify
+from helpers import convert_version, simplify
 from split_rewrite.rewriter.graph import all_graphs
 
 POSITIONS = "int64 zero = {0}, int64 one = {1}, int64 last = {-1}, int64 before_last = {-2}, int64 two = {2}, int64 most = {9223372036854775807}"

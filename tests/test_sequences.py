@@ -8,7 +8,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from split_rewrite.rewriter import convert_version, simplify
+from helpers import convert_version, simplify
 from split_rewrite.rewriter.graph import all_graphs
 from split_rewrite.rules import sequences
 

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal
 from split_rewrite.rewriter.rule import Unconvertible
 from split_rewrite.rules.slice import positions
 

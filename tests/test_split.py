@@ -8,8 +8,9 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version
 from onnx import numpy_helper
-from split_rewrite.rewriter import convert_version, inference
+from split_rewrite.rewriter import inference
 
 VERSIONS = (1, 2, 11, 13, 18)
 TARGETS = (1, 2, 9, 10, 11, 12, 13, 17, 18, 21)

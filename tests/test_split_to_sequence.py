@@ -6,7 +6,8 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from split_rewrite.rewriter import Options, UnconvertibleError, convert_version, simplify
+from helpers import convert_version, simplify
+from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.graph import all_graphs
 
 OPSETS = helpers.known(11, 13, 18, 24)

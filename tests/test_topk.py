@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, known, model, refusal, run
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, known, model, refusal, run
 
 X = np.array([[3, -1, 3, 0, -0.0], [2, -2, 5, np.inf, -np.inf], [1, 1, 1, 1, 0]], np.float32)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import onnx
 import pytest
-from helpers import model
+from helpers import convert_version, model
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.engine import Engine
 from split_rewrite.rewriter.graph import form_of
 from split_rewrite.rewriter.twins import Twins

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, known, model, refusal, run
+from helpers import assert_same, convert_version, known, model, refusal, run
 from onnx import TensorProto, defs
-from split_rewrite.rewriter import convert_version, widening
+from split_rewrite.rewriter import widening
 from split_rewrite.rewriter.widening import CLASSES, Class, holds
 
 
