@@ -103,7 +103,7 @@ def _isolated(check: Callable[..., None], *arguments: object) -> str:
     try:
         run_isolated(check, *arguments)
     except Crashed as crash:
-        return f"onnx's checker died on it ({crash})"
+        return f"onnx.checker crashed on it ({crash})"
     except Exception as error:
         return " ".join(str(error).split()) or type(error).__name__
     return ""

@@ -201,7 +201,7 @@ def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], target: int | None
         if opset not in outcomes:
             copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
             outcome = outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
-            if outcome.cautions and not outcome.blockers:
+            if outcome.warnings and not outcome.blockers:
                 if job.source is not None and opset is not None:
                     _stamp(copy.proto, all_graphs(copy.proto), job.source, opset)
                 outcome.blockers = job.check_result(copy, outcome)
@@ -291,7 +291,7 @@ class _Job:
             raise ArgumentError(str(error)) from None
 
     def check_result(self, skeleton: Skeleton, outcome: Outcome) -> list[Blocker]:
-        """Raises as `check.check_result`, except where there were cautions: returns them then.
+        """Raises as `check.check_result`, except where there were warnings: returns them then.
 
         They say that the target means something else, as a smaller output; then the model declares what was meant before.
         """
@@ -301,9 +301,10 @@ class _Job:
         try:
             check.check_result(result, self.model.original)
         except CheckError:
-            if not outcome.cautions:
+            if not outcome.warnings:
                 raise
-            return [remark.as_blocker("shapes that the model declares contradict it: correct them") for remark in outcome.cautions]
+            hint = "correct the shapes that the model declares: they contradict it"
+            return [remark.as_blocker(hint) for remark in outcome.warnings]
         return []
 
     def report(self, outcome: Outcome) -> Report:
@@ -355,9 +356,9 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
 
 
 def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
-    """What is in the way: with `strict`, cautions are."""
-    cautions = outcome.cautions if strict else []
-    return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in cautions]
+    """What stops the conversion; with `strict`, warnings do."""
+    warnings = outcome.warnings if strict else []
+    return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in warnings]
 
 
 def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
@@ -385,7 +386,7 @@ def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence
 def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int], symbols: dict[str, int]) -> None:
     """`symbols`, to which those of `value` are added: what each symbol stands for."""
     if value.type.WhichOneof("value") != "tensor_type":
-        raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' is no tensor")
+        raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' is not a tensor")
     shape = value.type.tensor_type.shape
     declared = list(shape.dim) if value.type.tensor_type.HasField("shape") else None
     if declared is not None and len(declared) != len(dims):
@@ -394,7 +395,7 @@ def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int], symbols: dict[st
         )
     for index, size in enumerate(dims):
         if size < 0:
-            raise ArgumentError(f"--overwrite-input-shape: {size} is no dimension of input '{value.name}'")
+            raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' cannot have a dimension of {size}")
         if declared is not None and declared[index].HasField("dim_value") and declared[index].dim_value != size:
             raise ArgumentError(
                 f"--overwrite-input-shape: dimension {index} of input '{value.name}' is {declared[index].dim_value}, not {size}"

@@ -134,8 +134,8 @@ def _lines_of(message: str, kind: type[SplitRewriteError]) -> list[str]:
     if kind is not UnconvertibleError:
         return [f"error: {message}"]
     blockers = [f"  {line}" for line in message.splitlines()]
-    count = "1 node is" if len(blockers) == 1 else f"{len(blockers):,} nodes are"
-    return [f"error: not converted, {count} in the way:", *blockers]
+    count = "1 node" if len(blockers) == 1 else f"{len(blockers):,} nodes"
+    return [f"error: {count} cannot be converted:", *blockers]
 
 
 def assert_same(

@@ -54,7 +54,7 @@ def test_without_either_it_stays():
 
 
 def cautions(proto, target):
-    return [remark.message for remark in convert_version(proto, target).report.remarks if remark.kind == "caution"]
+    return [remark.message for remark in convert_version(proto, target).report.remarks if remark.kind == "warning"]
 
 
 PAST = ", float[1,2,5,4] pk, float[1,2,5,4] pv"

@@ -1,4 +1,4 @@
-"""The command line: how it says what is in the way; then what it prints, writes and leaves alone. Its errors are in test_errors."""
+"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in test_errors."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_node_in_the_way_gets_a_line(cli_in: Cli, tmp_path: Path) -> None:
     status, out, err = cli_in("young.onnx", "o.onnx", "--target-opset", "18")
     assert (status, out) == (1, "")
     first, *others = err.splitlines()
-    assert first == "error: not converted, 2 nodes are in the way:"
+    assert first == "error: 2 nodes cannot be converted:"
     assert [line.partition(")")[0] for line in others] == [
         "  RegexFullMatch 'vowel' (main graph",
         "  RegexFullMatch 'digit' (main graph",
@@ -101,7 +101,7 @@ def test_a_wrong_rule_is_found_by_the_comparison(cli_in: Cli, tmp_path: Path, mo
     before = contents(tmp_path)
     status, out, err = cli_in("m.onnx", "o.onnx", "-t", "17")
     assert (status, out) == (3, "")
-    assert re.fullmatch(r"error: the result computes something else \(onnxruntime .*\): output 'b' differs: .*\n", err)
+    assert re.fullmatch(r"error: outputs differ \(onnxruntime .*\): output 'b' differs: .*\n", err)
     assert contents(tmp_path) == before
 
 
@@ -176,7 +176,8 @@ def test_the_table(cli_in: Cli) -> None:
     assert re.fullmatch(
         "opset       18 → 12\n"
         "IR version  8 → 7\n"
-        "operators   none changed in number\n"
+        "nodes       1, unchanged\n"
+        "operators   counts unchanged\n"
         "rules       split.sizes_to_attribute  1 node\n"
         "            split.spell_out_parts     1 node\n"
         f"check       passed: onnx.checker {runtime}, full check\n"
@@ -197,7 +198,9 @@ def test_the_table_counts_operators_that_came_or_went(cli_in: Cli) -> None:
 def test_nothing_to_do_comes_back_equal(cli_in: Cli) -> None:
     status, out, _ = cli_in("m.onnx", "o.onnx")
     assert status == 0
-    assert out.startswith("opset       18, unchanged\nIR version  8, unchanged\noperators   none changed in number\n")
+    assert out.startswith(
+        "opset       18, unchanged\nIR version  8, unchanged\nnodes       1, unchanged\noperators   counts unchanged\n"
+    )
     assert "\nrules       none needed\n" in out
     assert Path("o.onnx").read_bytes() == Path("m.onnx").read_bytes()
 
@@ -228,10 +231,10 @@ def test_one_warning_for_what_is_true_of_many_nodes(cli_in: Cli) -> None:
     status, out, err = cli_in(*arguments, "-v")
     assert status == 0
     assert re.fullmatch(r"warning: Reshape 'first' \(main graph\) and 1 more: [^\n]+\n", err)
-    assert len(re.findall(r"^caution: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
+    assert len(re.findall(r"^warning: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
     strict = cli_in(*arguments, "--strict")
     assert (strict.status, strict.out) == (1, "")
-    assert strict.err.startswith("error: not converted, 2 nodes are in the way:\n  Reshape 'first' (main graph): ")
+    assert strict.err.startswith("error: 2 nodes cannot be converted:\n  Reshape 'first' (main graph): ")
 
 
 def test_the_input_may_be_the_output(cli_in: Cli, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def conv(op, attributes):
 
 def cautions(text, source, target):
     report = convert_version(model(text, source), target).report
-    return [remark.message for remark in report.remarks if remark.kind == "caution"]
+    return [remark.message for remark in report.remarks if remark.kind == "warning"]
 
 
 CAUTIONS = [

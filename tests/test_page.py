@@ -139,7 +139,7 @@ WORDS = {
     "wide": ["5 more"],
     "subgraphs": ["If 'y' then_branch", "Split u (If 'y' then_branch)"],
     "untouched": ["No node had to change.", "no node had to change"],
-    "refused": ["Cannot be converted", "2 nodes are in the way. Nothing was written.", "StringConcat", "a , b", "20→19"],
+    "refused": ["Cannot be converted", "2 nodes cannot be converted. Nothing was written.", "StringConcat", "a , b", "20→19"],
     "dry-run": ["Cannot be converted to opset 18", "From opset 20, the model reaches opset 20 to"],
     "unusable": ["the target opset 99 is unknown", "Nothing was written."],
     "inexact": ["the last bits may differ", "Gelu →"],

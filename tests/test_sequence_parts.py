@@ -175,4 +175,4 @@ def test_a_caution_where_runtimes_disagree_on_keepdims() -> None:
         f"g (float[N] x, int64 c) => (float[a] y) <{POSITIONS}> {{s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}}"
     )
     (remark,) = simplify(helpers.model(text, 13)).report.remarks
-    assert remark.kind == "caution" and "keepdims=0 is ignored because split is given" in remark.message
+    assert remark.kind == "warning" and "keepdims=0 is ignored because split is given" in remark.message
