@@ -333,7 +333,8 @@ def _only_destination(destination: str | None, output: str | None, dry_run: bool
 def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
     with _lean_imports():
-        from .driver import Options, latest_opset
+        from .driver import Options
+        from .loadable import latest_opset
 
     compares = given["compare"] != "off" and not given["dry_run"]
     options = Options(

@@ -132,13 +132,13 @@ def compare(
     """
     samples = samples or Samples()
     engines = _installed(runtime)
-    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker(), thorough)
+    judge = _Judge(original, result, samples, tolerance, worker or shared_worker(), thorough)
     found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
 
 
 @functools.cache
-def _shared_worker() -> Worker:
+def shared_worker() -> Worker:
     worker = Worker()
     atexit.register(worker.close)
     return worker

@@ -101,6 +101,7 @@ def _done(report: Report) -> Document:
         "changes": [change._asdict() for change in report.changes],
         "rewrites": list(_rewrites(report)),
         "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "warning"],
+        "not_loaded": report.not_loaded,
         "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),

@@ -17,6 +17,7 @@ from . import arguments, check, inference, isolate, versions
 from .engine import MECHANISMS, Engine, Outcome, Selection
 from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError, listed
 from .graph import DEFAULT_DOMAINS, GraphLike, Model, Survey, all_graphs, default_opset
+from .loadable import not_loaded
 from .reach import find_reach
 from .report import Report
 from .rule import registry
@@ -210,6 +211,7 @@ def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], target: int | None
     outcomes: dict[int | None, Outcome] = {}
     outcome = dry_run(job.target)
     report = job.report(outcome)
+    report.not_loaded = job.not_loaded()
     report.blockers = _blockers(outcome, options.strict)
     if job.source is not None:
         report.reach = find_reach(job.source, newest_opset(), dry_run)
@@ -237,6 +239,7 @@ def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_o
     if blockers:
         raise UnconvertibleError(blockers)
     report = job.report(outcome)
+    report.not_loaded = job.not_loaded()
     report.operators_after = job.stamp()
     report.ir_version = skeleton.proto.ir_version
     skeleton.seal()
@@ -306,6 +309,11 @@ class _Job:
             hint = "correct the shapes that the model declares: they contradict it"
             return [remark.as_blocker(hint) for remark in outcome.warnings]
         return []
+
+    def not_loaded(self) -> str:
+        """A warning where the model goes up to an opset that the installed onnxruntime does not load, else ""."""
+        goes_up = self.source is not None and self.target is not None and self.target > self.source
+        return not_loaded(self.target) if goes_up else ""
 
     def report(self, outcome: Outcome) -> Report:
         return Report(
@@ -431,8 +439,3 @@ def _compare(
     if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     return comparison
-
-
-def latest_opset() -> int:
-    """What `--target-opset latest` means."""
-    return newest_opset()

@@ -91,7 +91,7 @@ def _sections(report: Report) -> list[_Section]:
     drawn = "Each distinct rewrite once: the nodes as they were, and what stands in their place. What adds most nodes comes first."
     return [
         _Section("reach", "How far it can go", "" if report.reach is None else _reach(report, report.reach)),
-        _Section("warnings", "Warnings", _remarks(warnings, "Warning") + _not_compared(report.comparison)),
+        _Section("warnings", "Warnings", _remarks(warnings, "Warning") + _of_the_result(report)),
         _Section("changes", "What changed", _changes(report), drawn if report.rewrites else ""),
         _Section("operators", "Operators", _operators(report)),
         _Section("rules", "Rules", _rules(report)),
@@ -239,6 +239,12 @@ def _remarks(remarks: Iterable[Remark], header: str) -> str:
         for (op_type, message), group in groups.items()
     ]
     return _table(f"{header} by operator", ("Operator", "Nodes#", header, "Where"), rows)
+
+
+def _of_the_result(report: Report) -> str:
+    """The warnings that are not about a node."""
+    loading = f"<p>{_text(report.not_loaded)}</p>" if report.not_loaded else ""
+    return loading + _not_compared(report.comparison)
 
 
 def _not_compared(comparison: Comparison | None) -> str:

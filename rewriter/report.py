@@ -38,6 +38,8 @@ class Report:
     """The nodes that a dry run found not to be convertible."""
     reach: Reach | None = None
     """The opsets that a dry run found within reach."""
+    not_loaded: str = ""
+    """A warning where the installed onnxruntime does not load models of the target opset."""
     checked: str = ""
     comparison: Comparison | None = None
 
@@ -86,6 +88,8 @@ def _warnings(report: Report) -> Iterator[str]:
     for (op_type, message), (first, *others) in alike.items():
         more = f" and {len(others):,} more" if others else ""
         yield f"{op_type} '{first.node}' ({first.where}){more}: {message}"
+    if report.not_loaded:
+        yield report.not_loaded
     if report.comparison is not None and report.comparison.status == "not compared":
         yield f"the result was not compared: {report.comparison.reason}"
     if report.comparison is not None and report.comparison.status == "partly compared":
