@@ -15,7 +15,7 @@ from split_rewrite.rewriter.widening import CLASSES, Class, holds
             "g (float[N] x) => (float[N] y) { a = Cast <to=16> (x)  b = Neg (a)  y = Cast <to=1> (b) }",
             13,
             12,
-            "bfloat16 does not exist before opset 13",
+            "13→12: Cast cannot compute bfloat16 before opset 13",
             id="the type is too young for a Cast",
         ),
         pytest.param(
