@@ -2,7 +2,7 @@
 
 from split_rewrite.rewriter import convert_version
 
-result = convert_version(model, 13)        # a ModelProto or a path; compares as the command line does, and raises where it fails
+result = convert_version(model, 13)        # a ModelProto or a path; raises where the numbers differ
 onnx.save(result.model, "model13.onnx")
 """
 
@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparison.samples import Samples
+    from .comparison.tolerance import Tolerance
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
-    from .report import Report
-    from .samples import Samples
-    from .tolerance import Tolerance
+    from .report.summary import Report
 
 _MODULES = {
     "driver": (
@@ -37,9 +37,9 @@ _MODULES = {
         "SplitRewriteError",
         "UnconvertibleError",
     ),
-    "report": ("Report",),
-    "samples": ("Samples",),
-    "tolerance": ("Tolerance",),
+    "report.summary": ("Report",),
+    "comparison.samples": ("Samples",),
+    "comparison.tolerance": ("Tolerance",),
 }
 
 __all__ = [

@@ -42,7 +42,7 @@ def _check_path(name: str, path: object, expected: str) -> None:
     if not isinstance(text, str):
         raise TypeError(f"{name} has to be {expected}, not a path of bytes")
     if len(text) > LONGEST_PATH or "\0" in text:
-        raise ArgumentError(f"{name} is no path: {shortened(text)!r}")
+        raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
 
 
 def integer(name: str, value: object) -> int | None:

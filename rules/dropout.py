@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .parameters import one_number
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.parameters import one_number
 
 _RATIO, _TRAINING = 1, 2
 _MASK = 1
@@ -57,7 +58,7 @@ def ratio_to_attribute(node: Node) -> None:
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
         raise Unconvertible(
-            "training_mode is set, or computed at run time, and opsets 7 to 11 have no word for it",
+            "training_mode is set, or computed at run time, and opsets 7 to 11 cannot express it",
             "export the model for inference",
         )
     for index in (_TRAINING, _RATIO):

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
-from .conv import is_same_padded, mind_same_padding
-from .indices import int64
-from .tables import arange, require_few
+from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.same_padding import is_same_padded, mind_same_padding
+from .shared.tables import arange, require_few
 
 
 class Axis(NamedTuple):
@@ -351,7 +352,7 @@ def whole_power(node: Node) -> None:
     """p is a whole number."""
     power = node.attr("p", 2.0)
     if power != int(power):
-        raise Unconvertible(f"p={power} is no whole number, as it has to be from opset 2 on")
+        raise Unconvertible(f"p={power} is not a whole number, which opset 2 and newer need")
     if node.has_attr("p"):
         node.set_attr("p", int(power))
 
