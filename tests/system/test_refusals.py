@@ -421,7 +421,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "two-axes-for-one": Refusal(
         "g (float[2, 3] x) => (float[A, B] y) <int64[2] a = {0, 1}> {y = CumSum(x, a)}",
-        11, 10, "a constant of shape [2] is given for a single number",
+        11, 10, "a constant of shape [2] is given where a single number is needed",
     ),
     "index-out-of-range": Refusal(
         "g (float[4] x, float[1] u) => (float[4] y) <int64[1] i = {9}> {y = Scatter(x, i, u)}",
