@@ -44,6 +44,7 @@ _EPILOG = """\b
 Examples:
   split-rewrite --target-opset 13 model.onnx model13.onnx
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
+  split-rewrite --dry-run -t 13 model.onnx
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
 
@@ -51,7 +52,8 @@ Examples:
 Limits:
   A node that the target cannot express exactly stops the conversion; all such nodes are listed.
   Operators of other domains than ai.onnx stay as they are.
-  Target opsets go from 1 to the newest that the installed onnx knows.
+  Target opsets go from 1 to the newest that the installed onnx knows; latest is the newest of them that the
+  installed onnxruntime loads too.
   The comparison runs few, random inputs; --input-data gives it real ones.
 
 \b
@@ -209,7 +211,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
 @click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; say what is in the way, and how far the model can go.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and how far the model can go.")
 @click.option(
     "--report",
     multiple=True,
@@ -219,14 +221,21 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "output. Repeatable.",
 )
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
-@click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
+@click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
     "--external-data",
     default="auto",
     show_default=True,
-    metavar="keep|copy|inline|split[:BYTES]",
-    help="Where weights go: stay in their external files, OUTPUT.data, OUTPUT, or all of at least BYTES (1024) to "
-    "OUTPUT.data. auto: keep in the folder of INPUT, else copy.",
+    metavar="auto|keep|copy|inline|split[:BYTES]",
+    help="""Where the weights go.
+
+    \b
+    auto    keep, if OUTPUT is in the folder of INPUT, else copy
+    keep    external data stays in the files that it is in
+    copy    external data goes to OUTPUT.data
+    inline  all data goes into OUTPUT
+    split   tensors of at least BYTES (default 1024) go to OUTPUT.data
+    """,
 )
 @click.option(
     "--compare",
@@ -257,7 +266,9 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     metavar="NAME:FILE.npy|FILE.npz",
     help="Inputs of the comparison, random where not given. Each .npz is a sample; an .npy belongs to all. Repeatable.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the random inputs.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random comparison inputs."
+)
 @click.option(
     "--rtol",
     type=_Bound(),
@@ -325,7 +336,8 @@ def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
 
     child_call.prepare()  # it gets ready while this process imports onnx
     with _lean_imports():
-        from .driver import Options, latest_opset
+        from .comparison.loadable import latest_opset
+        from .driver import Options
 
     compares = given["compare"] != "off" and not given["dry_run"]
     options = Options(
@@ -467,16 +479,16 @@ def _only_input(source: str, option: str) -> str:
 
 
 def _print_report(report: Report, verbose: bool) -> None:
-    from .report.summary import details, grouped, summary, verdict, warnings
+    from .report.summary import details, grouped
 
-    for warning in warnings(report):
+    for warning in report.warnings:
         _say(f"warning: {_one_line(warning)}", sys.stderr)
     if verbose:
         for line in details(report):
             _say(_one_line(line))
     for line in map(str, report.blockers) if verbose else grouped(report.blockers):
-        _say(f"in the way: {_one_line(line)}", sys.stderr)
-    _say(summary(report) if report.reach is None else verdict(report))
+        _say(f"cannot be converted: {_one_line(line)}", sys.stderr)
+    _say(str(report))
 
 
 def _one_line(text: str) -> str:
@@ -517,9 +529,9 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
         from .report.summary import grouped
 
         count = len(error.blockers)
-        in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"
+        nodes = "1 node" if count == 1 else f"{count:,} nodes"
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
-        return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {line}" for line in blockers)]
+        return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
     if isinstance(error, SplitRewriteError):
         return error.exit_status, [f"error: {error}"]
     if isinstance(error, click.ClickException):

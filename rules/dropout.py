@@ -58,7 +58,7 @@ def ratio_to_attribute(node: Node) -> None:
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
         raise Unconvertible(
-            "training_mode is set, or computed at run time, and opsets 7 to 11 have no word for it",
+            "training_mode is set, or computed at run time, and opsets 7 to 11 cannot express it",
             "export the model for inference",
         )
     for index in (_TRAINING, _RATIO):

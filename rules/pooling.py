@@ -352,7 +352,7 @@ def whole_power(node: Node) -> None:
     """p is a whole number."""
     power = node.attr("p", 2.0)
     if power != int(power):
-        raise Unconvertible(f"p={power} is no whole number, as it has to be from opset 2 on")
+        raise Unconvertible(f"p={power} is not a whole number, which opset 2 and newer need")
     if node.has_attr("p"):
         node.set_attr("p", int(power))
 

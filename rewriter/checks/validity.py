@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import onnx
@@ -11,7 +11,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 
 from .. import child_call
 from ..engine.repeats import Form, OncePerForm, form_of
-from ..errors import CheckError, InvalidModelError
+from ..errors import ArgumentError, CheckError, InvalidModelError
 from ..graph.bodies import has_body
 from ..graph.model import Model
 from ..graph.node import Node
@@ -31,15 +31,21 @@ FULL_CHECK_OF_INPUT_UP_TO = 20_000
 """Nodes. Of a bigger input, what the check of the result cannot see is checked first, and all only if the result does not pass."""
 
 
-def check_opset(opset: int, target: int | None) -> None:
-    """Raises InvalidModelError where the installed onnx does not know one of the two opsets."""
+def check_source(opset: int) -> None:
+    """Raises InvalidModelError where the installed onnx does not know the opset of the model."""
+    if not 1 <= opset <= newest_opset():
+        raise InvalidModelError(f"the model's opset {opset} is unknown: {_known_opsets(opset)}")
+
+
+def check_target(opset: int) -> None:
+    """Raises ArgumentError where the installed onnx does not know the opset that is asked for."""
+    if not 1 <= opset <= newest_opset():
+        raise ArgumentError(f"the target opset {opset} is unknown: {_known_opsets(opset)}")
+
+
+def _known_opsets(unknown: int) -> str:
     newest = newest_opset()
-    for version, what in ((opset, "the model's opset"), (target, "the target opset")):
-        if version is not None and not 1 <= version <= newest:
-            raise InvalidModelError(
-                f"{what} {version} is unknown: onnx {onnx.__version__} knows 1 to {newest}"
-                + (" (a newer onnx may know it)" if version > newest else "")
-            )
+    return f"onnx {onnx.__version__} knows 1 to {newest}" + (" (a newer onnx may know it)" if unknown > newest else "")
 
 
 def check_input(model: Model, target: int | None) -> None:
@@ -103,7 +109,7 @@ def _failure(check: Callable[..., None], *arguments: object) -> str:
     try:
         check(*arguments)
     except child_call.Crashed as crash:
-        return f"onnx's checker died on it ({crash})"
+        return f"onnx.checker crashed on it ({crash})"
     except child_call.Refused as refusal:
         return str(refusal)
     return ""

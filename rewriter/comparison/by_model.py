@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
 from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
@@ -128,7 +128,7 @@ def compare(
     `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
     is used or nothing is; with "both", both have to find the models equal.
 
-    Raises: SplitRewriteError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
+    Raises: ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = _installed(runtime)
@@ -141,7 +141,7 @@ def compare(
 def _installed(runtime: Runtime) -> list[str]:
     engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
     if not engines or (runtime == "both" and "onnxruntime" not in engines):
-        raise SplitRewriteError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
+        raise ArgumentError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
     return engines
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
 from .model_server import ML_DTYPES, Description, numpy_dtype
 
 MAX_INPUT_BYTES = 1 << 30
@@ -71,7 +71,7 @@ class InputSpace:
     def __init__(
         self, original: Description, result: Description, samples: Samples, data: Mapping[str, np.ndarray] | None = None
     ) -> None:
-        """`data` is the one of the samples to complete. Raises: SplitRewriteError when a name, shape or array misfits."""
+        """`data` is the one of the samples to complete. Raises: ArgumentError when a name, shape or array misfits."""
         fixed = {value.name: value for value in _values(result.required)}
         self._samples = samples
         self._data = data or {}
@@ -140,7 +140,7 @@ class InputSpace:
         for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._data)):
             for name in given:
                 if name not in self._types:
-                    raise SplitRewriteError(f"{option} {name}: no such input; the inputs are {self.summary}")
+                    raise ArgumentError(f"{option} {name}: no such input; the inputs are {self.summary}")
 
     def _apply_given(self, name: str) -> None:
         """Take a given shape, or that of given data, and let it decide the symbolic dimensions that it names."""
@@ -153,7 +153,7 @@ class InputSpace:
         assert given is not None
         shape = self._shapes[name]
         if not _fits(shape, given):
-            raise SplitRewriteError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
+            raise ArgumentError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
         for dim, size in zip(shape or (), given, strict=False):
             if isinstance(dim, str):
                 self._bound.setdefault(dim, int(size))
@@ -292,12 +292,12 @@ def _fits(shape: Shape, given: Sequence[int]) -> bool:
 
 def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None:
     if declared.WhichOneof("value") != "tensor_type":
-        raise SplitRewriteError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
+        raise ArgumentError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
     dtype = numpy_dtype(declared.tensor_type.elem_type)
     if dtype.hasobject and array.dtype.kind in "OUST":
         return
     if array.dtype != dtype and array.dtype != np.dtype(f"V{dtype.itemsize}"):
-        raise SplitRewriteError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
+        raise ArgumentError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
 
 
 def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:

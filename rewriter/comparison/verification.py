@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..checks.validity import names_explained
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
 from ..graph.model import Model
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
@@ -54,7 +54,7 @@ class Files(NamedTuple):
 def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
     """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found to be others.
 
-    Raises: SplitRewriteError where the settings exclude each other or do not fit the model.
+    Raises: ArgumentError where the settings exclude each other or do not fit the model.
     """
     if not _runs_whole(original, settings):
         return _compare_nodes(original, result, aliases, settings)
@@ -79,7 +79,7 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     samples = settings.samples
     speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
     if settings.how == "nodes" and speaks_of_interface:
-        raise SplitRewriteError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
+        raise ArgumentError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
     return settings.how != "nodes" and (speaks_of_interface or _is_within(WHOLE, original))
 
 

@@ -30,9 +30,9 @@ MAX_EXPANSIONS = 100_000
 
 
 class Remark(NamedTuple):
-    """Something the user should know of one node: a simplification that was left undone, or a caution."""
+    """Something the user should know of one node: a simplification that was left undone, or a warning."""
 
-    kind: Literal["left", "caution"]
+    kind: Literal["left", "warning"]
     op_type: str
     node: str
     where: str
@@ -42,7 +42,7 @@ class Remark(NamedTuple):
         return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
 
     def as_blocker(self, hint: str) -> Blocker:
-        """A caution that stops the conversion; `hint` says why it does."""
+        """A warning that stops the conversion; `hint` says why it does."""
         return Blocker(self.op_type, self.node, self.where, "", self.message, hint)
 
 
@@ -80,8 +80,8 @@ class Outcome:
     """Rules among those that made changes whose result may differ in the last bits."""
 
     @property
-    def cautions(self) -> list[Remark]:
-        return [remark for remark in self.remarks if remark.kind == "caution"]
+    def warnings(self) -> list[Remark]:
+        return [remark for remark in self.remarks if remark.kind == "warning"]
 
 
 class Selection(NamedTuple):
@@ -103,25 +103,23 @@ class _Step:
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
-    def __init__(self, transition: Transition, registry: Registry, selection: Selection, types: frozenset[str] | None) -> None:
+    def __init__(self, transition: Transition, registry: Registry, types: frozenset[str] | None) -> None:
         self.transition = transition
         self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
         self.delta = None if transition.older is None else transition.delta
-        self.refusal = self._refusal(selection)
+        self.refusal = self._refusal()
         self.gates_form = self.delta is not None and self.delta.touches_every_node
         self.gates_types = self.delta is not None and not self.delta.fits(types)
 
-    def _refusal(self, selection: Selection) -> Unconvertible | None:
+    def _refusal(self) -> Unconvertible | None:
         """Why no node can take this step."""
         step = self.transition
-        if self.rule is not None and not selection.allows(self.rule.name):
-            return _excluded(self.rule.name)
         if step.older is None:
             return None
         if step.review is None:
             return Unconvertible(
-                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that nobody has reviewed yet",
-                "update split-rewrite, or choose a target on this side of it",
+                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that this split-rewrite does not know",
+                "update split-rewrite, or choose a target before that version",
             )
         if self.rule is None and step.review in ("H", "V", "N"):
             return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
@@ -392,17 +390,18 @@ class Engine:
             raise _excluded(name)
 
     def _apply(self, rule: Rule, node: Node) -> bool:
-        """Run the rule; True if it changed the node."""
+        """Run the rule; True if it changed the node. An excluded rule is run too: it is needed where it changes something."""
         before, node.changed = node.changed, False
         op_type = node.op_type
         node.begin_rule(rule.written_for)
         rule.apply(node)
         for message in node.cautions:
-            self._remark("caution", node, message, op_type)
+            self._remark("warning", node, message, op_type)
         node.cautions.clear()
         changed = node.changed
         node.changed |= before
         if changed:
+            self._require(rule.name)
             self._change(rule.name, node, op_type)
             if not rule.exact or node.approximate:
                 self.outcome.inexact.add(rule.name)
@@ -413,7 +412,7 @@ class Engine:
         """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
-        reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
+        reason = refusal.reason if is_origin else _reason_of_made(node.op_type, refusal.reason)
         why, hint = node.why
         if why:
             reason = f"{why}: {reason}"
@@ -422,8 +421,8 @@ class Engine:
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
-    def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> Remark:
-        remark = Remark(kind, op_type or node.op_type, node.name, node.scope.where, message)
+    def _remark(self, kind: Literal["left", "warning"], node: Node, message: str, op_type: str = "") -> Remark:
+        remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
         return remark
 
@@ -448,7 +447,7 @@ class Engine:
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
-        steps = tuple(_Step(transition, self._registry, self._selection, types) for transition in path)
+        steps = tuple(_Step(transition, self._registry, types) for transition in path)
         while steps and steps[0].is_free:
             steps = steps[1:]
         if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
@@ -472,6 +471,14 @@ def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     scope.graph.node.extend(nodes)
     scope.__dict__.pop("producers", None)
     scope.nodes_changed()
+
+
+def _reason_of_made(op_type: str, reason: str) -> str:
+    """Why a node cannot be converted: it is rewritten with `op_type`, and that cannot be, for `reason`."""
+    subject, _, rest = reason.partition(" ")
+    if subject == op_type and rest.startswith(("does ", "is ", "has ", "takes ", "cannot ")):
+        return f"is rewritten with {op_type}, which {rest}"
+    return f"is rewritten with {op_type}: {reason}"
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:

@@ -186,8 +186,8 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
         born = _first_opset(kind)
         if born is not None and born > node.written_for:
             raise Unconvertible(
-                f"{kind} does not exist before opset {born}, and {node.op_type} computes in it",
-                "convert the weights and activations to float or float16 first",
+                f"{node.op_type} cannot compute {kind} before opset {born}",
+                "convert the weights and activations to float or float16 first" if "float" in kind else "",
             )
 
 

@@ -486,7 +486,7 @@ class Node:
         self.cautions.append(message)
 
 
-_CONSTANT_HINT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
+_CONSTANT_HINT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
 
 
 def _show(shape: Shape | None) -> str:

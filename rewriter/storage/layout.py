@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from onnx import TensorProto
 
-from ..errors import InvalidModelError, SplitRewriteError
+from ..errors import ArgumentError, InvalidModelError, SplitRewriteError
 from . import wire
 from .payload import Payload, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
 from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
@@ -46,7 +46,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
         mode = "split"
     layout = _Planner(skeleton, source, mode, split_from, data_name).layout_of(hits)
     if layout.kept and not same_folder:
-        raise SplitRewriteError("external data can only be kept if the result is written to the folder of the input")
+        raise ArgumentError("external data can only be kept if the result is written to the folder of the input")
     if wire.length_of(layout.model) > LARGEST_PROTOBUF:
         raise SplitRewriteError("the result has more than the 2 GiB that one file can hold; split its data off")
     return layout
@@ -55,7 +55,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
 def _parsed(external_data: str) -> tuple[str, int]:
     mode, colon, size = external_data.partition(":")
     if mode not in _MODES or (colon and not (mode == "split" and size.isascii() and size.isdigit() and len(size) < 20)):
-        raise SplitRewriteError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
+        raise ArgumentError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
     return mode, int(size) if colon else _SPLIT_FROM
 
 

@@ -40,7 +40,7 @@ def read(path: str | os.PathLike[str]) -> Skeleton:
     try:
         proto = _parse(file)
     except wire.MalformedError as error:
-        reason = _known_format(file) or f"is damaged or no ONNX model: {error}"
+        reason = _known_format(file) or f"is corrupt or not an ONNX model: {error}"
         raise InvalidModelError(f"{file.name}: {reason}") from error
     except OSError as error:
         raise InvalidModelError(f"{file.name}: cannot be read: {error.strerror}") from error

@@ -157,7 +157,7 @@ def _decode(buffer: bytes, base: int, position: int) -> Field:
     key, at = _varint(buffer, position - base)
     number, wire_type = key >> 3, key & 7
     if number == 0:
-        raise MalformedError(f"there is no field number 0, at byte {position}")
+        raise MalformedError(f"the field at byte {position} has the number 0, which is not allowed")
     if wire_type == VARINT:
         _, stop = _varint(buffer, at)
         return Field(number, wire_type, position, base + at, base + stop)

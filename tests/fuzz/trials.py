@@ -253,7 +253,9 @@ def _judge_run(status: int, errors: str, files: set[str], writes: bool) -> Verdi
     if status == 0:
         return Verdict("converted", errors)
     is_clear = lines and lines[0].startswith("error: ") and all(line.startswith("  ") for line in lines[1:])
-    is_clear = is_clear or (status == 1 and not writes and all(line.startswith(("in the way: ", "warning: ")) for line in lines))
+    is_clear = is_clear or (
+        status == 1 and not writes and all(line.startswith(("cannot be converted: ", "warning: ")) for line in lines)
+    )
     if status not in (1, 2) or not is_clear or (status == 2 and len(lines) > 1):
         return Verdict("UNCLEAR", f"status {status}: {errors}")
     return Verdict("refused" if status == 1 else "unusable", errors)

@@ -18,13 +18,13 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from helpers import command_line, model
+from helpers import command_line, convert_version, model
 from onnx import ModelProto, TensorProto, helper
 from storage_models import field, runnable, to_external
 from test_docs import as_regex, unseen
 from test_hostile import functions, nested_graphs
 
-from split_rewrite.rewriter import InvalidModelError, convert_version, driver
+from split_rewrite.rewriter import InvalidModelError, driver
 from split_rewrite.rewriter.checks import validity
 from split_rewrite.rewriter.storage import layout, reading, skeleton
 from split_rewrite.rewriter.storage.payload import MARK
@@ -397,7 +397,7 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --overwrite-input-shape y:2,7", "--overwrite-input-shape: there is no input 'y'; inputs are x"
     ),
     "fixed-shape-no-tensor": Row(
-        "sequence.onnx o.onnx --overwrite-input-shape x:2", "--overwrite-input-shape: input 'x' is no tensor"
+        "sequence.onnx o.onnx --overwrite-input-shape x:2", "--overwrite-input-shape: input 'x' is not a tensor"
     ),
     "fixed-shape-wrong-rank": Row(
         "m.onnx o.onnx --overwrite-input-shape x:7", "--overwrite-input-shape: input 'x' has rank 2, and 1 dimensions were given"
@@ -406,7 +406,7 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --overwrite-input-shape x:2,8", "--overwrite-input-shape: dimension 1 of input 'x' is 7, not 8"
     ),
     "fixed-shape-negative": Row(
-        "m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: -1 is no dimension of input 'x'"
+        "m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: input 'x' cannot have a dimension of -1"
     ),
     "fixed-shape-two-sizes": Row(
         "square.onnx o.onnx --overwrite-input-shape x:2,3", "--overwrite-input-shape: 'N' is 2 and 3 at once, dimension 1 of 'x'"
@@ -453,25 +453,27 @@ UNREADABLE: dict[str, Row] = {
     "empty": Row("empty.onnx o.onnx", "empty.onnx: is empty"),
     "half": Row(
         "half.onnx o.onnx",
-        "half.onnx: is damaged or no ONNX model: the field at byte … reaches beyond the end of its message at byte …",
+        "half.onnx: is corrupt or not an ONNX model: the field at byte … reaches beyond the end of its message at byte …",
     ),
     "cut-inside-a-header": Row(
-        "header.onnx o.onnx", "header.onnx: is damaged or no ONNX model: the file ends inside the field at byte …"
+        "header.onnx o.onnx", "header.onnx: is corrupt or not an ONNX model: the file ends inside the field at byte …"
     ),
     "ends-while-it-is-read": Row(
-        "m.onnx o.onnx", "m.onnx: is damaged or no ONNX model: the file ends at byte 0, … bytes early", the_file_ends_early
+        "m.onnx o.onnx", "m.onnx: is corrupt or not an ONNX model: the file ends at byte 0, … bytes early", the_file_ends_early
     ),
     "emptied-while-it-is-read": Row(
         "m.onnx o.onnx", "m.onnx: changed on disk while it was being converted; try again", the_file_is_gone
     ),
     "wire-type": Row(
-        "group.onnx o.onnx", "group.onnx: is damaged or no ONNX model: wire type 3 at byte … does not occur in ONNX", scanned
+        "group.onnx o.onnx", "group.onnx: is corrupt or not an ONNX model: wire type 3 at byte … does not occur in ONNX", scanned
     ),
-    "field-0": Row("zero.onnx o.onnx", "zero.onnx: is damaged or no ONNX model: there is no field number 0, at byte 0"),
-    "endless-number": Row("varint.onnx o.onnx", "varint.onnx: is damaged or no ONNX model: a number has more than ten bytes"),
-    "nested": Row("nested.onnx o.onnx", "nested.onnx: is damaged or no ONNX model: messages are nested more than 100 deep"),
+    "field-0": Row(
+        "zero.onnx o.onnx", "zero.onnx: is corrupt or not an ONNX model: the field at byte 0 has the number 0, which is not allowed"
+    ),
+    "endless-number": Row("varint.onnx o.onnx", "varint.onnx: is corrupt or not an ONNX model: a number has more than ten bytes"),
+    "nested": Row("nested.onnx o.onnx", "nested.onnx: is corrupt or not an ONNX model: messages are nested more than 100 deep"),
     "another-protobuf": Row("other.onnx o.onnx", "other.onnx: has no graph; is it an ONNX model?"),
-    "text": Row("text.onnx o.onnx", "text.onnx: is damaged or no ONNX model: …"),
+    "text": Row("text.onnx o.onnx", "text.onnx: is corrupt or not an ONNX model: …"),
     "git-lfs": Row(
         "pointer.onnx o.onnx", "pointer.onnx: is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'"
     ),
@@ -549,7 +551,7 @@ WRONG: dict[str, Row] = {
         a_rule_makes_an_invalid_model,
     ),
     "computes-something-else": Row(
-        "open.onnx o.onnx -t 17", "the result computes something else (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
+        "open.onnx o.onnx -t 17", "outputs differ (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
     ),
     "cannot-be-compared": Row("foreign.onnx o.onnx -t 13 --compare required", "the result could not be compared: …"),
     "bug": Row(
@@ -616,7 +618,7 @@ INVALID: dict[str, tuple[bytes, str]] = {
     ),
     "calls-too-many": (
         functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(40)} | {"f40": ["Relu"]}),
-        "its functions call each other so often that it stands for more than 1,000,000 calls",
+        "its functions call each other more than 1,000,000 times in all",
     ),
     "both": (split(18, "Split<num_outputs = 2>(x, s)"), f"{CUT}it has both split and num_outputs"),
     "neither": (split(18, "Split(x)"), f"{CUT}it has neither split nor num_outputs"),

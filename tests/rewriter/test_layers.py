@@ -20,6 +20,7 @@ LAYERS = (
     {"comparison"},
     {"report"},
     {"runtimes", "bridge"},
+    {"arguments"},
     {"driver"},
     {"batch"},
     {"progress_bar"},

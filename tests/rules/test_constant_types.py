@@ -44,7 +44,7 @@ def test_a_floating_constant_stays():
 
 def test_integers_that_rules_bring_in_below_ir_4():
     proto = model("g (float[2,3,4] a, float[2,1,4] b) => (float[2,3,4] y) { y = Add (a, b) }", 7, 3)
-    from split_rewrite.rewriter import convert_version
+    from helpers import convert_version
 
     older = convert_version(proto, 6).model
     assert not older.graph.initializer

@@ -3,9 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 
 def normalizer(attributes: str, shape: str = "N") -> str:

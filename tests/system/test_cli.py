@@ -1,4 +1,4 @@
-"""The command line: how it says what is in the way; then what it prints, writes and leaves alone. Its errors are in test_errors."""
+"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in test_errors."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from helpers import Ended, model
 
 from split_rewrite.rewriter import cli, driver
+from split_rewrite.rewriter.comparison import loadable
+from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
 from split_rewrite.rules import split as split_rules
 
 SPLIT = """
@@ -80,7 +84,7 @@ def test_every_node_in_the_way_gets_a_line(cli_in: Cli, tmp_path: Path) -> None:
     status, out, err = cli_in("young.onnx", "o.onnx", "--target-opset", "18")
     assert (status, out) == (1, "")
     first, *others = err.splitlines()
-    assert first == "error: not converted, 2 nodes are in the way:"
+    assert first == "error: 2 nodes cannot be converted:"
     assert [line.partition(")")[0] for line in others] == [
         "  RegexFullMatch 'vowel' (main graph",
         "  RegexFullMatch 'digit' (main graph",
@@ -102,7 +106,7 @@ def test_a_wrong_rule_is_found_by_the_comparison(cli_in: Cli, tmp_path: Path, mo
     before = contents(tmp_path)
     status, out, err = cli_in("m.onnx", "o.onnx", "-t", "17")
     assert (status, out) == (3, "")
-    assert re.fullmatch(r"error: the result computes something else \(onnxruntime .*\): output 'b' differs: .*\n", err)
+    assert re.fullmatch(r"error: outputs differ \(onnxruntime .*\): output 'b' differs: .*\n", err)
     assert contents(tmp_path) == before
 
 
@@ -177,7 +181,8 @@ def test_the_table(cli_in: Cli) -> None:
     assert re.fullmatch(
         "opset       18 → 12\n"
         "IR version  8 → 7\n"
-        "operators   none changed in number\n"
+        "nodes       1, unchanged\n"
+        "operators   counts unchanged\n"
         "rules       split.sizes_to_attribute  1 node\n"
         "            split.spell_out_parts     1 node\n"
         f"check       passed: onnx.checker {runtime}, full check\n"
@@ -198,7 +203,9 @@ def test_the_table_counts_operators_that_came_or_went(cli_in: Cli) -> None:
 def test_nothing_to_do_comes_back_equal(cli_in: Cli) -> None:
     status, out, _ = cli_in("m.onnx", "o.onnx")
     assert status == 0
-    assert out.startswith("opset       18, unchanged\nIR version  8, unchanged\noperators   none changed in number\n")
+    assert out.startswith(
+        "opset       18, unchanged\nIR version  8, unchanged\nnodes       1, unchanged\noperators   counts unchanged\n"
+    )
     assert "\nrules       none needed\n" in out
     assert Path("o.onnx").read_bytes() == Path("m.onnx").read_bytes()
 
@@ -229,10 +236,10 @@ def test_one_warning_for_what_is_true_of_many_nodes(cli_in: Cli) -> None:
     status, out, err = cli_in(*arguments, "-v")
     assert status == 0
     assert re.fullmatch(r"warning: Reshape 'first' \(main graph\) and 1 more: [^\n]+\n", err)
-    assert len(re.findall(r"^caution: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
+    assert len(re.findall(r"^warning: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
     strict = cli_in(*arguments, "--strict")
     assert (strict.status, strict.out) == (1, "")
-    assert strict.err.startswith("error: not converted, 2 nodes are in the way:\n  Reshape 'first' (main graph): ")
+    assert strict.err.startswith("error: 2 nodes cannot be converted:\n  Reshape 'first' (main graph): ")
 
 
 def test_the_input_may_be_the_output(cli_in: Cli, tmp_path: Path) -> None:
@@ -247,9 +254,49 @@ def test_the_same_input_gives_the_same_bytes(cli_in: Cli) -> None:
     assert Path("a.onnx").read_bytes() == Path("b.onnx").read_bytes()
 
 
-def test_latest_is_the_newest_opset_of_onnx(cli_in: Cli) -> None:
+def test_latest_is_the_newest_opset_that_onnxruntime_loads(cli_in: Cli) -> None:
     assert cli_in("m.onnx", "o.onnx", "-t", "latest", "--compare", "off").status == 0
-    assert onnx.load("o.onnx").opset_import[0].version == driver.latest_opset()
+    newest = max(opset for opset in range(21, onnx.defs.onnx_opset_version() + 1) if loads(opset))
+    assert onnx.load("o.onnx").opset_import[0].version == newest
+
+
+def loads(opset: int) -> bool:
+    try:
+        onnxruntime.InferenceSession(model("g (float[1] x) => (float[1] y) {y = Identity(x)}", opset).SerializeToString())
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+        return False
+    return True
+
+
+@pytest.fixture
+def an_old_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An onnxruntime that takes opsets up to 22, as 1.20 does."""
+
+    def run(worker: Worker, path: Path, inputs: dict[str, object], runtime: str = "onnxruntime") -> Outputs | Failure:
+        if onnx.load(path).opset_import[0].version > 22:
+            return Failure("unsupported", "under development and support for this is limited")
+        return Outputs(("y",), (inputs["x"],), "onnxruntime 1.20")
+
+    monkeypatch.setattr(Worker, "run", run)
+    loadable.newest_loadable.cache_clear()
+    yield
+    loadable.newest_loadable.cache_clear()
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 23, reason="the installed onnx has no opset 23")
+def test_latest_goes_no_further_than_onnxruntime(cli_in: Cli, an_old_onnxruntime: None) -> None:
+    assert cli_in("m.onnx", "o.onnx", "-t", "latest", "--compare", "off").err == ""
+    assert onnx.load("o.onnx").opset_import[0].version == 22
+    status, _, err = cli_in("m.onnx", "o.onnx", "-t", "23", "--compare", "off")
+    assert (status, err) == (0, "warning: the installed onnxruntime does not load opset 23, but 22 and older\n")
+    assert cli_in("o.onnx", "p.onnx", "--compare", "off").err == "", "it had that opset before"
+
+
+@pytest.mark.usefixtures("an_old_onnxruntime")
+def test_without_onnxruntime_latest_is_the_newest_opset_of_onnx(cli_in: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli_in("m.onnx", "o.onnx", "-t", "latest", "--compare", "off").err == ""
+    assert onnx.load("o.onnx").opset_import[0].version == onnx.defs.onnx_opset_version()
 
 
 def test_ir_version(cli_in: Cli) -> None:
@@ -262,6 +309,17 @@ def test_an_excluded_rule_is_in_the_way(cli_in: Cli) -> None:
         status, _, err = cli_in("m.onnx", "o.onnx", "-t", "13", *options)
         assert status == 1
         assert "rule split.spell_out_parts is needed here, and --only or --skip excludes it" in err
+
+
+def test_a_rule_that_is_excluded_and_not_needed_is_not_in_the_way(cli_in: Cli) -> None:
+    """Sizes that are written out need no rule between 18 and 17, whatever is skipped; nor does a Relu with --only split."""
+    sizes = "g (float[7] x) => (float[3] a, float[4] b) <int64[2] s = {3, 4}> {a, b = Split(x, s)}"
+    onnx.save(model(sizes), "sizes.onnx")
+    assert cli_in("sizes.onnx", "o.onnx", "-t", "17", "--skip", "split", "--compare", "off").status == 0
+    assert onnx.load("o.onnx").graph.node == onnx.load("sizes.onnx").graph.node
+    refused = cli_in("sizes.onnx", "p.onnx", "-t", "12", "--skip", "split", "--compare", "off")
+    assert refused.status == 1
+    assert "rule split.sizes_to_attribute is needed here" in refused.err
 
 
 def test_shapes_and_data_for_the_comparison(cli_in: Cli) -> None:

@@ -18,6 +18,7 @@ from split_rewrite.rewriter import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 ERRORS = {
+    "ArgumentError",
     "InvalidModelError",
     "SplitRewriteError",
     "CheckError",

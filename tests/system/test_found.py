@@ -8,10 +8,10 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import run_isolated
+from helpers import convert_version, run_isolated
 from onnx import TensorProto, helper
 
-from split_rewrite.rewriter import child_call, convert_version
+from split_rewrite.rewriter import child_call
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Failure, _onnxruntime_failure
@@ -56,12 +56,12 @@ REFUSED = {
     "two-numbers-of-largest-elements": (
         "g (float[N] x, int64[R] s) => (float[A] y, int64[B] i) <int64[2] k = {1, 2}> {r = Reshape(x, s)\n y, i = TopK(r, k)}",
         9,
-        "a constant of shape [2] stands where one number has to be",
+        "a constant of shape [2] is given where a single number is needed",
     ),
     "bounds-that-are-vectors": (
         "g (float[8] x) => (float[8] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> {y = Clip(x, a, b)}",
         12,
-        "a constant of shape [2] stands where one number has to be",
+        "a constant of shape [2] is given where a single number is needed",
     ),
     "directions-of-nothing": (
         "g (float[1] x, float[2,1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], "
@@ -82,7 +82,7 @@ REFUSED = {
     "triangle-of-strings": (
         "g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}",
         13,
-        "nobody says what Trilu puts in the place of strings",
+        "the specification does not say what Trilu puts in the place of strings",
     ),
     "tile-of-integers-below-6": (
         "g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}",

@@ -167,10 +167,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "functions-that-stand-for-2-to-the-60-nodes": (
         lambda: functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(60)} | {"f60": ["Relu"]}),
-        "stands for more than 1,000,000 calls",
+        "call each other more than 1,000,000 times in all",
     ),
     "subgraphs-10000-deep": (lambda: nested_graphs(10_000), "nested more than 100 deep"),
-    "types-10000-deep": (lambda: nested_types(10_000), "is damaged or no ONNX model"),
+    "types-10000-deep": (lambda: nested_types(10_000), "is corrupt or not an ONNX model"),
     "a-varint-of-30-bytes": (lambda: b"\x08" + b"\xff" * 30, "more than ten bytes"),
     "a-length-of-2-to-the-63": (lambda: b"\x3a" + b"\xff" * 8 + b"\x7f", "reaches beyond the end"),
     "an-ir-version-of-2-to-the-63": (changed(RELU, lambda m: setattr(m, "ir_version", 2**63 - 1)), "ir_version"),
@@ -408,7 +408,7 @@ SPECIAL_FILES = {
     "/dev/null": "is not a regular file",
     "/dev/stdin": "",
     "link/m.onnx": "cannot be read",
-    "zeros": "is damaged or no ONNX model",
+    "zeros": "is corrupt or not an ONNX model",
     "n" * 5000: "nnn",
 }
 

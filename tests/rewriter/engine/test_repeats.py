@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import onnx
 import pytest
-from helpers import model
+from helpers import convert_version, model
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.engine.conversion import Engine
 from split_rewrite.rewriter.engine.repeats import Twins
 from split_rewrite.rewriter.graph.protos import form_of

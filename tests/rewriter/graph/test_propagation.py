@@ -6,12 +6,12 @@ from random import Random
 
 import onnx
 import pytest
-from helpers import model
+from helpers import convert_version, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_models import random_case
 
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.graph import model as graph_model
 from split_rewrite.rewriter.graph.propagation import MOST_KINDS, Propagated, propagate
 from split_rewrite.rewriter.graph.protos import may_hold_graphs
