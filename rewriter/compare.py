@@ -11,7 +11,7 @@ import atexit
 import functools
 import importlib.util
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -158,7 +158,7 @@ class _Judge:
         self._worker = worker
         self._thorough = thorough
         self._evidence = Evidence(original, result, worker, tolerance)
-        self._computed: frozenset[str] = frozenset()
+        self._computed: Mapping[str, frozenset[str]] = {}
 
     def verdict(self, engines: list[str]) -> Comparison:
         """That of the first of `engines` that can tell."""

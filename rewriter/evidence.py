@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Container, Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -140,10 +140,10 @@ class Evidence:
         return True
 
 
-def unjudged(runs: list[Run], computed: Container[str], original: Path) -> str:
+def unjudged(runs: list[Run], computed: Mapping[str, frozenset[str]], original: Path) -> str:
     """What is wrong with the first output that nearly any computation would equal: "output 'y' is NaN throughout"; or "".
 
-    `computed` are the outputs that the values of the inputs decide. The model in `original` is read where an output is empty, to
+    `computed`: the inputs whose values decide each output. The model in `original` is read where an output is empty, to
     see whether it can be anything else.
     """
     for index, name in enumerate(runs[0].outputs.names):
@@ -153,17 +153,19 @@ def unjudged(runs: list[Run], computed: Container[str], original: Path) -> str:
         if all(map(is_empty, values)):
             if not _is_always_empty(name, original):
                 return f"output '{name}' is empty"
-        elif name in computed and _never_varies(runs, index):
+        elif (deciding := computed.get(name)) and _never_varies(runs, index, sorted(deciding)):
             return f"output '{name}' is always the same"
     return ""
 
 
-def _never_varies(runs: list[Run], index: int) -> bool:
-    """Whether many samples of the same shapes all give the same for an output, and other shapes have the same to tell."""
-    by_shapes: dict[Hashable, list[Any]] = {}
+def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
+    """Whether an output is the same for many values of the inputs that are `deciding`, of the same shapes."""
+    by_shapes: dict[Hashable, list[Run]] = {}
     for run in runs:
-        by_shapes.setdefault(tuple(map(shape_of_value, run.inputs.values())), []).append(run.outputs.values[index])
-    return max(map(len, by_shapes.values())) >= _TELLING and all(map(are_one_value, by_shapes.values()))
+        by_shapes.setdefault(tuple(map(shape_of_value, run.inputs.values())), []).append(run)
+    alike = max(by_shapes.values(), key=len)
+    fed = {repr([run.inputs.get(name) for name in deciding]) for run in alike}
+    return len(fed) >= _TELLING and all(are_one_value([run.outputs.values[index] for run in group]) for group in by_shapes.values())
 
 
 def _is_always_empty(name: str, path: Path) -> bool:

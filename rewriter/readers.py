@@ -64,17 +64,17 @@ class Reading:
 
 
 class Readings(NamedTuple):
-    """`by_input`: what is done with each graph input. `computed`: the graph outputs that the values of some input decide.
+    """`by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output.
 
     `nodes`: how many there are in the main graph.
     """
 
     by_input: Mapping[str, Reading]
-    computed: frozenset[str]
+    computed: Mapping[str, frozenset[str]]
     nodes: int = 0
 
 
-NO_READINGS = Readings({}, frozenset())
+NO_READINGS = Readings({}, {})
 
 
 def readings(model: ModelProto) -> Readings:
@@ -83,7 +83,7 @@ def readings(model: ModelProto) -> Readings:
         return NO_READINGS
     walk = _Walk(model)
     walk.graph(model.graph)
-    computed = frozenset(value.name for value in model.graph.output if walk.sources.get(value.name))
+    computed = {value.name: frozenset(walk.sources.get(value.name, ())) for value in model.graph.output}
     return Readings(walk.found, computed, len(model.graph.node))
 
 
