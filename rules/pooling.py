@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
-from .conv import is_same_padded, mind_same_padding
-from .indices import int64
-from .tables import arange, require_few
+from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.same_padding import is_same_padded, mind_same_padding
+from .shared.tables import arange, require_few
 
 
 class Axis(NamedTuple):
@@ -191,6 +192,7 @@ def _round_down(node: Node) -> None:
     axes = _axes(node)
     begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
     node.pop_attr("ceil_mode")
+    node.approximate = node.approximate or node.op_type == "AveragePool"  # the kernel for ceil_mode adds in another order
     if node.op_type == "AveragePool" and node.attr("count_include_pad", 0):
         _pad_before(node)
         begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]

@@ -28,12 +28,13 @@ from mutants import REGIONAL_OPSET, Mutant, regional, structural
 from onnx import ModelProto
 from opset_matrix import collect_cases
 from pairs import PAIRS
+
 from split_rewrite.rewriter import Samples, SplitRewriteError, convert_version
-from split_rewrite.rewriter.compare import compare
-from split_rewrite.rewriter.runner import Outputs
-from split_rewrite.rewriter.tolerance import EXACT, Tolerance
-from split_rewrite.rewriter.values import compare_values, dtype_name
-from split_rewrite.rewriter.worker import Worker
+from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.differences import compare_values, dtype_name
+from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_server import Outputs
+from split_rewrite.rewriter.comparison.tolerance import EXACT, Tolerance
 
 MODELS = Path(__file__).parents[2] / "models"
 TARGETS = (9, 11, 13, 17)
