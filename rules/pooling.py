@@ -192,6 +192,7 @@ def _round_down(node: Node) -> None:
     axes = _axes(node)
     begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
     node.pop_attr("ceil_mode")
+    node.approximate = node.approximate or node.op_type == "AveragePool"  # the kernel for ceil_mode adds in another order
     if node.op_type == "AveragePool" and node.attr("count_include_pad", 0):
         _pad_before(node)
         begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]

@@ -18,6 +18,8 @@ import numpy as np
 import onnx
 
 from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
+from .float64 import widen, widened
+from .readers import NO_READINGS, Readings, readings
 from .runtime_defects import Doubt, default_domain_nodes, doubt, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
@@ -67,7 +69,7 @@ class Description(NamedTuple):
 
     `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model,
     `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
-    numbers for another graph that computes the same.
+    numbers for another graph that computes the same, `readings` what is done with the values of the inputs.
     """
 
     required: tuple[bytes, ...]
@@ -77,6 +79,7 @@ class Description(NamedTuple):
     defects: dict[str, str]
     lax: str
     doubt: Doubt | None
+    readings: Readings = NO_READINGS
 
 
 class DescribeRequest(NamedTuple):
@@ -141,6 +144,7 @@ def describe(path: str) -> Description:
         defects=known_defects(model),
         lax=lax_operator(model),
         doubt=doubt(model),
+        readings=readings(model),
     )
 
 
@@ -265,6 +269,7 @@ class _Reference:
         try:
             model = onnx.load(path)
             _shorten_domains(model)
+            self._prepare(model)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
             self._evaluator = _strict_evaluator()(model)
@@ -272,6 +277,9 @@ class _Reference:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
             raise RejectedError(Failure("unsupported", _one_line(error))) from error
+
+    def _prepare(self, model: onnx.ModelProto) -> None:
+        """Change the model before it is run."""
 
     def run(self, inputs: dict[str, Any]) -> Outputs:
         try:
@@ -290,6 +298,16 @@ class _Reference:
                 message = f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
                 raise RejectedError(Failure("runtime", message, certain=False))
         return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+
+class _Float64(_Reference):
+    """onnx.reference, computing in float64 whatever narrower floats the model says."""
+
+    def _prepare(self, model: onnx.ModelProto) -> None:
+        widen(model)
+
+    def run(self, inputs: dict[str, Any]) -> Outputs:
+        return super().run(widened(inputs))
 
 
 def _shorten_domains(model: onnx.ModelProto) -> None:
@@ -426,7 +444,11 @@ def _uneven_sizes(dim: int, count: int) -> list[int]:
     return [size] * (count - 1) + [dim - size * (count - 1)]
 
 
-_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
+_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
+    "onnxruntime": _OnnxRuntime,
+    "onnx.reference": _Reference,
+    "float64": _Float64,
+}
 
 
 def _one_line(error: object) -> str:

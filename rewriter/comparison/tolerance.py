@@ -63,6 +63,11 @@ class Tolerance:
         return Bounds(self.rtol_of.get(output, rtol), self.atol_of.get(output, atol), of_largest)
 
     @property
+    def is_stated(self) -> bool:
+        """Whether the user said how much is acceptable."""
+        return self.names_outputs or self.rtol is not None or self.atol is not None
+
+    @property
     def names_outputs(self) -> bool:
         return bool(self.rtol_of or self.atol_of)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -56,6 +57,24 @@ def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settin
 
     Raises: ArgumentError where the settings exclude each other or do not fit the model.
     """
+    return _with_hint(_verify(original, result, aliases, settings, files))
+
+
+def _with_hint(found: Comparison) -> Comparison:
+    """Where only last bits differ, the reason says with which tolerance this very comparison passes."""
+    if found.status != "different" or not found.last_bits:
+        return found
+    wrong = [part.max_abs for part in (*found.outputs, *found.pieces)]
+    return replace(found, reason=f"{found.reason} … hint: if you can accept that, add --atol {_rounded_up(max(wrong))}")
+
+
+def _rounded_up(number: float) -> str:
+    """The next number of two digits: 3.1e-08 for 3.02e-08."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / unit * (1 - 1e-12)) * unit:.1e}"
+
+
+def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
     if not _runs_whole(original, settings):
         return _compare_nodes(original, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
