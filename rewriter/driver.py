@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -21,7 +21,7 @@ from .reach import find_reach
 from .report import Report
 from .rule import registry
 from .skeleton import Skeleton
-from .storage import check_destination, read, stage
+from .storage import NamedFile, check_apart, read, spooled, stage
 from .tolerance import EXACT, Tolerance
 from .transitions import newest_opset
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
+
+
+Announce = Callable[[Report, Path], None]
+"""Gets the report of a conversion and its result, which is a temporary file still."""
+_ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,13 @@ def convert_version(
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError.
     """
     options = _with(options, target_opset=target_opset, compare=compare)
-    with _checks_in_one_child():
-        skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
-        conversion = _convert(skeleton, options)
-    result = skeleton.materialize()
-    if options.compare != "off":
-        conversion.report.comparison = _compare(conversion, options)
+    with _readable(model) as readable:
+        with _checks_in_one_child():
+            skeleton = _skeleton(readable)
+            conversion = _convert(skeleton, options)
+        result = skeleton.materialize()
+        if options.compare != "off":
+            conversion.report.comparison = _compare(conversion, options)
     return ConversionResult(result, conversion.report)
 
 
@@ -96,21 +102,40 @@ def convert_file(
     *,
     compare: Comparing = "auto",
     options: Options | None = None,
+    others: Sequence[NamedFile] = (),
+    announce: Announce | None = None,
 ) -> Report:
     """Convert the file `source` into the file `destination`, which may be the same; it appears only after all checks passed.
 
-    Raises: as `convert_version`; nothing is written then.
+    `others` are further files that the caller reads and writes: all have to be different ones. `announce` is called with the
+    report and the finished file when only its renaming is missing, which is not done where it raises.
+    Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or is data of `source`. Nothing is
+    written then.
     """
     options = _with(options, target_opset=target_opset, compare=compare)
-    check_destination(destination)
-    with _checks_in_one_child():
-        skeleton = read(source)
-        conversion = _convert(skeleton, options)
-    with stage(skeleton, Path(destination), external_data=options.external_data) as staged:
-        if options.compare != "off":
-            conversion.report.comparison = _compare(conversion, options, staged.path)
-        staged.commit()
+    check_apart(source, destination, (), others)
+    with spooled(source) as readable:
+        with _checks_in_one_child():
+            skeleton = read(readable)
+            check_apart(source, destination, skeleton.data_paths, others)
+            conversion = _convert(skeleton, options)
+        with stage(skeleton, destination, external_data=options.external_data) as staged:
+            conversion.report.notes += staged.notes
+            if options.compare != "off":
+                conversion.report.comparison = _compare(conversion, options, staged.path)
+            if announce is not None:
+                announce(conversion.report, staged.path)
+            staged.commit()
     return conversion.report
+
+
+def _readable(model: _ModelOrPath) -> AbstractContextManager[_ModelOrPath]:
+    """`model`, or a copy on disk of what comes through a pipe."""
+    return nullcontext(model) if isinstance(model, onnx.ModelProto) else spooled(model)
+
+
+def _skeleton(model: _ModelOrPath) -> Skeleton:
+    return Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
 
 
 def round_trip(
@@ -135,15 +160,25 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def check_convertible(
-    model: onnx.ModelProto | str | os.PathLike[str], target_opset: int | None, *, options: Options | None = None
+    model: onnx.ModelProto | str | os.PathLike[str],
+    target_opset: int | None,
+    *,
+    options: Options | None = None,
+    others: Sequence[NamedFile] = (),
 ) -> Report:
     """A dry run: what `convert_version` would do and refuse, without checking, comparing or writing a result.
 
     The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
+    `others` is as for `convert_file`.
     Raises: InvalidModelError where the input is not valid.
     """
-    with _checks_in_one_child():
-        return _dry_run(model, _with(options, target_opset=target_opset))
+    if not isinstance(model, onnx.ModelProto):
+        check_apart(model, None, (), others)
+    with _readable(model) as readable, _checks_in_one_child():
+        skeleton = _skeleton(readable)
+        if not isinstance(model, onnx.ModelProto):
+            check_apart(model, None, skeleton.data_paths, others)
+        return _dry_run(skeleton, _with(options, target_opset=target_opset))
 
 
 def _checks_in_one_child() -> AbstractContextManager[None]:
@@ -151,8 +186,7 @@ def _checks_in_one_child() -> AbstractContextManager[None]:
     return isolate.session()
 
 
-def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], options: Options) -> Report:
-    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
+def _dry_run(skeleton: Skeleton, options: Options) -> Report:
     job = _Job(skeleton, options)
     job.check_input()
 

@@ -12,6 +12,10 @@ class SplitRewriteError(Exception):
     exit_status = 2
 
 
+class PathConflictError(SplitRewriteError):
+    """A file to be written is one that is read, or another one that is written."""
+
+
 class InvalidModelError(SplitRewriteError):
     """The input cannot be read, or is not a valid model of the opset that it declares."""
 

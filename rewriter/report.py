@@ -38,6 +38,8 @@ class Report:
     """What a dry run found in the way of the target."""
     reach: Reach | None = None
     """The opsets that a dry run found within reach."""
+    notes: list[str] = field(default_factory=list)
+    """What the user has to know of the data files."""
     checked: str = ""
     comparison: Comparison | None = None
 
@@ -72,6 +74,7 @@ def summary(report: Report) -> str:
 def warnings(report: Report) -> Iterator[str]:
     """What the user has to know although the conversion succeeded: what is true of many nodes, once."""
     alike: dict[tuple[str, str], list[Remark]] = {}
+    yield from report.notes
     for remark in _remarks(report, "caution"):
         alike.setdefault((remark.op_type, remark.message), []).append(remark)
     for (op_type, message), (first, *others) in alike.items():
