@@ -44,8 +44,8 @@ UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
 
 OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
-same numbers as INPUT. It may be INPUT itself. Without --target-opset the opset stays; sequences with known elements
-dissolve and constant Splits fold in any case.
+same numbers as INPUT. It may be INPUT itself. A - is standard input or output. Without --target-opset the opset stays;
+sequences with known elements dissolve and constant Splits fold in any case.
 """
 
 _EPILOG = """\b
@@ -239,7 +239,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     show_default=True,
     metavar="keep|copy|inline|split[:BYTES]",
     help="Where weights go: stay in their external files, OUTPUT.data, OUTPUT, or all of at least BYTES (1024) to "
-    "OUTPUT.data. auto: keep in the folder of INPUT, else copy.",
+    "OUTPUT.data (OUTPUT.1.data if that exists). auto: keep in the folder of INPUT, else copy.",
 )
 @click.option(
     "--compare",
@@ -314,7 +314,7 @@ def _check_streams(source: str, output: str | None, given: dict[str, Any]) -> No
         raise click.UsageError("INPUT is -, and standard input is a terminal: give it a model.")
     if output != STREAM:
         return
-    if sys.stdout.isatty():
+    if os.isatty(1):
         raise click.UsageError("OUTPUT is -, and standard output is a terminal: send it to a file or a program.")
     if STREAM in given["report"]:
         raise click.UsageError("OUTPUT and --report are both -: only one can be standard output.")

@@ -143,7 +143,8 @@ class Staged:
     def _note_unneeded_data(self, layout: Layout, data_name: str) -> None:
         """Say which data files of the old model the new one does without. Whose they are else is not known, so they stay."""
         folder = self._destination.folder
-        in_use = [folder / data_name, *([] if self._is_in_place() else self._skeleton.data_paths)]
+        in_use = [folder / data_name] if layout.data else []
+        in_use += [] if self._is_in_place() else self._skeleton.data_paths
         needed = layout.kept | {identity_of(path) for path in in_use}
         for location in sorted(self._old_locations):
             path = folder / location

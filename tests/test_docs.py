@@ -18,6 +18,7 @@ from split_rewrite.rewriter import cli
 ROOT = Path(__file__).resolve().parents[1]
 ERRORS = {
     "InvalidModelError",
+    "PathConflictError",
     "SplitRewriteError",
     "CheckError",
     "CompareError",

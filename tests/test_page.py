@@ -12,6 +12,7 @@ import pytest
 from onnx import numpy_helper
 from split_rewrite.rewriter import cli, convert_version
 from split_rewrite.rewriter.distinct import distinct_rewrites
+from split_rewrite.rewriter.document import ModelFile
 from split_rewrite.rewriter.drawing import MAX_NODES, visible
 from split_rewrite.rewriter.layered import GAP, Size, place
 from split_rewrite.rewriter.page import MAX_DRAWINGS, MAX_SHOWN, make_page
@@ -159,7 +160,7 @@ def test_hostile_names_are_text(kinds: dict[str, str]) -> None:
 
 
 def test_hostile_paths_and_messages_are_text() -> None:
-    text = make_page(f"/none/{pages.HOSTILE}.onnx", None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
+    text = make_page(ModelFile(pages.HOSTILE, f"/none/{pages.HOSTILE}.onnx"), None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
     assert "<script" not in text and r"\udc80" in text
     Page(text)
 
