@@ -11,6 +11,7 @@ import math
 import os
 import shutil
 import signal
+import stat
 import sys
 import traceback
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -383,13 +384,15 @@ class _Run:
 
     def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
         """`source` and `output` are as the user gave them; `file` is the one to read."""
-        from .storage import INPUT_DATA, REPORT, NamedFile
+        from .storage import INPUT_DATA, REPORT, STDOUT, NamedFile
 
         self.file = file
         self.output = output
         self.given = given
         self.others = [NamedFile(REPORT, path) for path in given["report"] if path != STREAM]
         self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
+        if stat.S_ISREG(os.fstat(1).st_mode):
+            self.others.append(NamedFile(STDOUT, "standard output", 1))
         self._source = source
 
     def report_success(self, report: Report, written: _Path | None) -> None:

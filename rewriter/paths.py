@@ -13,40 +13,42 @@ from typing import NamedTuple
 
 from .errors import PathConflictError, SplitRewriteError
 
-INPUT, OUTPUT, REPORT = "INPUT", "OUTPUT", "a report"
+INPUT, OUTPUT, REPORT, STDOUT = "INPUT", "OUTPUT", "a report", "the text on standard output"
 DATA_OF_INPUT, INPUT_DATA = "the external data of INPUT", "a file of --input-data"
 
 Path_ = str | os.PathLike[str]
 
 
 class NamedFile(NamedTuple):
-    """A file, and the role that messages name it by."""
+    """A file, and the role that messages name it by; `descriptor` is given where it is open already."""
 
     role: str
     path: Path_
+    descriptor: int | None = None
 
 
 def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], others: Iterable[NamedFile]) -> None:
     """Check that no file that is written is one that is read, or another one that is written, whatever their names.
 
-    `data` is the external data of `source`; `others` are files of --input-data and reports; `output`, None where no model is
-    written, may be `source`, unless that is its own external data.
+    `data` is the external data of `source`; `others` are files of --input-data, reports and standard output; `output`, None
+    where no model is written, may be `source`, unless that is its own external data.
     Raises: PathConflictError; SplitRewriteError where a file cannot be written.
     """
     others = list(others)
     read = [NamedFile(INPUT, source), *(NamedFile(DATA_OF_INPUT, path) for path in data)]
-    read += [file for file in others if file.role != REPORT]
+    read += [file for file in others if file.role == INPUT_DATA]
     written = [] if output is None else [NamedFile(OUTPUT, output)]
-    written += [file for file in others if file.role == REPORT]
+    written += [file for file in others if file.role != INPUT_DATA]
     known = {identity_of(file.path): file for file in read}
     for file in written:
-        identity = identity_of(file.path)
+        identity = identity_of(file.path if file.descriptor is None else file.descriptor)
         other = known.get(identity)
         if other is not None and (file.role, other.role) != (OUTPUT, INPUT):
             raise PathConflictError(f"{file.path}: {file.role} would replace {other.role}, {other.path}; choose another name")
         known[identity] = file
     for file in written:
-        check_destination(file.path)
+        if file.descriptor is None:
+            check_destination(file.path)
 
 
 def check_destination(path: Path_) -> None:
@@ -54,14 +56,17 @@ def check_destination(path: Path_) -> None:
     Destination.of(path)
 
 
-def identity_of(path: Path_) -> tuple[int, int] | tuple[int, int, str]:
-    """What paths to one file have in common: device and inode; of a file still to be made, those of its folder and its name.
+def identity_of(path: Path_ | int) -> tuple[int, int] | tuple[int, int, str]:
+    """What paths to one file, or descriptors of it, have in common.
 
-    Such names are told apart without regard to case and Unicode normalization, as some file systems do.
+    That is device and inode; of a file still to be made, those of its folder, and its name. Such names are told apart
+    without regard to case and Unicode normalization, as some file systems do.
     """
     with suppress(OSError):
         status = os.stat(path)
         return status.st_dev, status.st_ino
+    if isinstance(path, int):
+        return 0, 0, str(path)
     folder, name = os.path.split(os.path.realpath(path))
     plain = unicodedata.normalize("NFC", name).casefold()
     with suppress(OSError):

@@ -540,6 +540,14 @@ def test_an_output_stream_that_takes_nothing(process, tmp_path: Path, line: str,
     assert os.listdir(tmp_path) == ["m.onnx"]
 
 
+def test_standard_output_is_not_the_input(process, tmp_path: Path) -> None:
+    before = contents(tmp_path)
+    done = process("split-rewrite m.onnx o.onnx >> m.onnx")
+    message = "standard output: the text on standard output would replace INPUT, m.onnx; choose another name"
+    assert (done.returncode, done.stderr.decode()) == (2, f"error: {message}\n")
+    assert contents(tmp_path) == before
+
+
 def test_streams_that_nobody_needs_may_be_closed(process, tmp_path: Path) -> None:
     """And the files of the conversion are not taken for them."""
     assert process("split-rewrite m.onnx o.onnx -q <&- >&- 2>&-").returncode == 0
