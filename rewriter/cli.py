@@ -28,10 +28,10 @@ from .errors import PathConflictError, SplitRewriteError, UnconvertibleError
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from .comparison.samples import Samples
+    from .comparison.tolerance import Tolerance
     from .driver import Announce, Options
-    from .report import Report
-    from .samples import Samples
-    from .tolerance import Tolerance
+    from .report.summary import Report
 
 _Path = str | os.PathLike[str]
 
@@ -179,9 +179,9 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     if not wanted or context.resilient_parsing:
         return
     from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-    from .engine import MECHANISMS
-    from .report import rule_table
-    from .rule import registry
+    from .engine.conversion import MECHANISMS
+    from .engine.registry import registry
+    from .report.summary import rule_table
 
     _say(rule_table(registry, MECHANISMS))
     context.exit()
@@ -339,8 +339,8 @@ def _progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
     if hidden or not sys.stderr.isatty():
         yield lambda: None
         return
-    from .bar import Bar
     from .progress import listening
+    from .progress_bar import Bar
 
     with Bar(sys.stderr) as bar, listening(bar.update):
         yield bar.close
@@ -411,8 +411,8 @@ class _Run:
                     _say(f"error: {another}", sys.stderr)
 
     def _write_report(self, path: str, report: Report | None, written: _Path | None, failure: Exception | None) -> None:
-        from .document import ModelFile, dump, make_document, without_unprintable
-        from .page import make_page
+        from .report.json_document import ModelFile, dump, make_document, without_unprintable
+        from .report.page import make_page
         from .storage import write_text
 
         report = report and without_unprintable(report)
@@ -489,7 +489,7 @@ _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def _samples(source: _Path, given: dict[str, Any]) -> Samples:
-    from .samples import Samples
+    from .comparison.samples import Samples
 
     return Samples(
         shapes=_by_name(given["test_input_shape"], "--test-input-shape", source),
@@ -520,7 +520,7 @@ def _require_new(names: Iterable[str], known: Container[str]) -> None:
 
 
 def _tolerance(given: dict[str, Any]) -> Tolerance:
-    from .tolerance import Tolerance
+    from .comparison.tolerance import Tolerance
 
     rtol, atol = (_by_output(given[option], f"--{option}") for option in ("rtol", "atol"))
     return Tolerance(rtol.pop(None, None), atol.pop(None, None), _named(rtol), _named(atol))
@@ -563,7 +563,7 @@ def _only_input(source: _Path, option: str) -> str:
 
 def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
     """Print what is to be said of a success; warnings to standard error, all else to `stream`, by default standard output."""
-    from .report import details, grouped, summary, verdict, warnings
+    from .report.summary import details, grouped, summary, verdict, warnings
 
     for warning in warnings(report):
         _say(f"warning: {_one_line(warning)}", sys.stderr)
@@ -618,7 +618,7 @@ def run(arguments: Sequence[str]) -> int:
 def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str]]:
     """The exit status and the lines that `error` deserves."""
     if isinstance(error, UnconvertibleError):
-        from .report import grouped
+        from .report.summary import grouped
 
         count = len(error.blockers)
         in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"

@@ -1,0 +1,281 @@
+"""Writes a model beside the place where it will be, and puts it there in one step.
+
+That step is the renaming of the model file. A data file gets its final name at once, one that no other file has, so that no model
+refers to it before that step, and what the old model refers to stays. Nothing but temporary files is ever removed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from .. import progress
+from ..errors import InvalidModelError, SplitRewriteError
+from . import wire
+from .layout import PAGE, Layout, lay_out
+from .paths import Destination, Path_, create, explained, identity_of, temporary_path
+from .payload import Payload, SourceFile, data_file
+from .reading import data_locations
+from .skeleton import Skeleton
+
+_BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
+_KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in calls of 256 MiB 4 GB took 1.5 times as long
+_SHOWN = 1 << 28  # bytes whose copying may take a while
+_KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
+
+
+class Staged:
+    """A complete model file at `path`, beside the place where it will be, and its data file, if it has one.
+
+    `notes` are sentences about data files that the user has to know. A context manager that discards what was not committed.
+    """
+
+    def __init__(self, skeleton: Skeleton, destination: Destination) -> None:
+        self.path = temporary_path(destination.folder, ".onnx")
+        self.notes: list[str] = []
+        self._skeleton = skeleton
+        self._destination = destination
+        self._old_locations = _data_locations(destination.path)
+        self._new_data: Path | None = None
+
+    def commit(self) -> None:
+        """Put the model in its place. Whoever looks there at any moment finds the old model or the new one, whole.
+
+        What takes the place of an old model is on the disk before, so that a power cut leaves one of them, too; a new file is as
+        safe as a copy (waiting for the disk takes twice as long as copying).
+        Raises: SplitRewriteError if the disk does not take it; InvalidModelError if it would replace an input that has changed.
+        """
+        path, folder = self._destination.path, self._destination.folder
+        with explained(self._destination.given):
+            if not path.exists():
+                os.replace(self.path, path)
+                return
+            if self._new_data is not None:
+                _sync(self._new_data)
+                _sync(folder)
+            _sync(self.path)
+            self._require_same_input()
+            os.replace(self.path, path)
+            _sync(folder)
+
+    def _require_same_input(self) -> None:
+        """Where the input is replaced, what somebody else wrote there meanwhile must not be lost."""
+        file = self._skeleton.file
+        if file is not None and self._is_in_place():
+            with file.opened():
+                pass
+
+    def _is_in_place(self) -> bool:
+        source = self._skeleton.path
+        return source is not None and identity_of(source) == identity_of(self._destination.path)
+
+    def discard(self) -> None:
+        """Remove what is staged, unless it was committed: then the temporary model file is gone, and the data file in use."""
+        if not os.path.lexists(self.path):
+            return
+        for file in (self._new_data, self.path):
+            if file is not None:
+                with suppress(OSError):
+                    file.unlink()
+
+    def __enter__(self) -> Staged:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.discard()
+
+    def _write(self, external_data: str) -> None:
+        """The temporary model file is made first: as long as it is there, nothing was committed."""
+        name = usual = next(self._data_names())
+        layout = self._lay_out(external_data, usual)
+        with explained(self._destination.given), open(create(self.path, self._destination.path), "wb", buffering=_BUFFER) as out:
+            if layout.data:
+                name = self._write_data(layout)
+            if name != usual:
+                layout = self._lay_out(external_data, name)
+                self.notes.append(f"the data is in {name}, because {usual} exists and may be needed by another model")
+            _write(out, layout.source, layout.model)
+        self._note_unneeded_data(layout, name)
+
+    def _lay_out(self, external_data: str, data_name: str) -> Layout:
+        destination, base_dir = self._destination, self._skeleton.base_dir
+        is_same_folder = base_dir is not None and base_dir.is_dir() and os.path.samefile(base_dir, destination.folder)
+        layout = lay_out(self._skeleton, external_data, data_name, is_same_folder)
+        if (layout.data or layout.kept) and destination.is_in_other_folder:
+            raise SplitRewriteError(
+                f"{destination.given}: is a link into another folder, and runtimes look for data files beside the link; "
+                f"name {destination.path}"
+            )
+        return layout
+
+    def _data_names(self) -> Iterator[str]:
+        """Names for the data file: the usual one, and others where that is taken."""
+        model = self._destination.path.name
+        yield f"{model}.data"
+        yield from (f"{model}.{number}.data" for number in count(1))
+
+    def _write_data(self, layout: Layout) -> str:
+        """Write the data file; its name, which no file had before, unless the model to be replaced has the same data there."""
+        name = ""
+        for name in self._data_names():
+            if name in self._old_locations and self._is_there(name, layout):
+                break
+            path = self._destination.folder / name
+            with suppress(FileExistsError):
+                descriptor = create(path, self._destination.path)
+                self._new_data = path
+                with open(descriptor, "wb", buffering=_BUFFER) as out:
+                    _write(out, layout.source, layout.data)
+                break
+        return name
+
+    def _is_there(self, name: str, layout: Layout) -> bool:
+        """Whether the file `name` contains the data of `layout` already."""
+        with suppress(InvalidModelError):
+            return _contains(data_file(self._destination.folder, name), layout.source, layout.data)
+        return False
+
+    def _note_unneeded_data(self, layout: Layout, data_name: str) -> None:
+        """Say which data files of the old model the new one does without. Whose they are else is not known, so they stay."""
+        folder = self._destination.folder
+        in_use = [folder / data_name] if layout.data else []
+        in_use += [] if self._is_in_place() else self._skeleton.data_paths
+        needed = layout.kept | {identity_of(path) for path in in_use}
+        for location in sorted(self._old_locations):
+            path = folder / location
+            if path.is_file() and identity_of(path) not in needed:
+                self.notes.append(
+                    f"{self._destination.given.name} no longer needs {location}, which may be needed by another model"
+                )
+
+
+def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Staged:
+    """Write `skeleton` with all its payloads beside `path`; `commit` of the result puts it there.
+
+    `external_data` says where payloads go:
+    - "keep": external data stays where it is and is referenced, which needs `path` in the folder of the input;
+    - "copy": external data is copied to the data file, `<path>.data`;
+    - "inline": external data goes into the model file;
+    - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to the data file, wherever it was,
+      and all others into the model file, as do always: strings, packed integers (like `int32_data`), int64 vectors of up
+      to 64 KiB, and tensors in places where `onnx.load` reads no external data, such as sparse tensors;
+    - "auto": "keep" in the same folder, else "copy"; but "split" if the model file would pass 2 GiB.
+    The model at `path` is replaced; if that is a symbolic link, what it points to. Data files never are: where
+    `<path>.data` exists, the data goes to `<path>.1.data` and so on, unless the model that is replaced has the same data
+    there.
+    Raises: InvalidModelError if a payload is missing, unsafe or misfits, and SplitRewriteError if `path` cannot be
+    written; nothing is left behind then.
+    """
+    staged = Staged(skeleton, Destination.of(path))
+    try:
+        staged._write(external_data)
+    except BaseException:
+        staged.discard()
+        raise
+    return staged
+
+
+def _data_locations(model: Path) -> frozenset[str]:
+    """The locations of external data in the model there; none where there is no model."""
+    with suppress(InvalidModelError, OSError):
+        return data_locations(model)
+    return frozenset()
+
+
+def _contains(file: SourceFile, source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bool:
+    """Whether `pieces`, one after the other, are what `file` contains. Raises: InvalidModelError if one cannot be read."""
+    if file.size != wire.length_of(pieces):
+        return False
+    position = 0
+    for piece in _joined(pieces):
+        length = wire.length_of([piece])
+        if piece != Payload(file, position, length) and not _is_at(file, position, source, piece):
+            return False
+        position += length
+    return True
+
+
+def _is_at(file: SourceFile, position: int, source: wire.Source, piece: bytes | wire.Piece) -> bool:
+    for part in _parts(source, piece):
+        if file.read(position, len(part)) != part:
+            return False
+        position += len(part)
+    return True
+
+
+def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
+    """The bytes of `piece`, a few at a time."""
+    if isinstance(piece, bytes):
+        yield piece
+    elif isinstance(piece, wire.Span):
+        for start in range(piece.start, piece.stop, _BUFFER):
+            yield source.read(start, min(start + _BUFFER, piece.stop))
+    elif isinstance(piece, Payload):
+        for start in range(0, piece.length, _BUFFER):
+            yield piece.raw_range(start, min(start + _BUFFER, piece.length)).read()
+
+
+def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> None:
+    for piece in _joined(pieces):
+        if isinstance(piece, Payload):
+            out.flush()
+            with piece.file.opened() as descriptor:
+                _copy_range(descriptor, piece.offset, piece.length, out.fileno())
+        else:
+            out.writelines(_parts(source, piece))
+
+
+def _joined(pieces: Sequence[bytes | wire.Piece]) -> list[bytes | wire.Piece]:
+    """The same, with payloads that follow each other in their file as one."""
+    joined: list[bytes | wire.Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if isinstance(piece, Payload) and isinstance(last, Payload) and piece.follows(last):
+            joined[-1] = Payload(last.file, last.offset, last.length + piece.length)
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _copy_range(source: int, offset: int, length: int, out: int) -> None:
+    # The kernel shares what lies on pages alike; bytes that it has to move to another place in the page take it 1.5 times as long.
+    is_alike = (os.lseek(out, 0, os.SEEK_CUR) - offset) % PAGE == 0
+    copy = _copy_in_kernel if is_alike and hasattr(os, "copy_file_range") else _copy_buffered
+    advance = progress.begin("copying", length) if length > _SHOWN else None
+    at_once = _SHOWN if progress.is_shown() else _KERNEL_COPY
+    while length:
+        try:
+            copied = copy(source, offset, min(length, at_once), out)
+        except OSError as error:
+            if copy is _copy_buffered or error.errno not in _KERNEL_CANNOT_COPY:
+                raise
+            copy, copied = _copy_buffered, 0
+            continue
+        if not copied:
+            raise InvalidModelError("a data file became shorter while it was being copied")
+        offset += copied
+        length -= copied
+        if advance is not None:
+            advance(copied)
+
+
+def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
+    return os.copy_file_range(source, out, length, offset)
+
+
+def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:
+    return os.write(out, os.pread(source, min(length, _BUFFER), offset))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
