@@ -336,7 +336,7 @@ def test_imports_only_what_is_needed(program: str, unwanted: tuple[str, ...]) ->
 def test_a_terminal_without_arrows(tmp_path: Path) -> None:
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
-    done = python("-m", "split_rewrite", "m.onnx", "o.onnx", "-t", "13", "--compare", "off", cwd=tmp_path, env=environment)
+    done = python("-m", "split_rewrite.rewriter", "m.onnx", "o.onnx", "-t", "13", "--compare", "off", cwd=tmp_path, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("opset       18 \\u2192 13\n")
 
@@ -345,7 +345,7 @@ def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "split_rewrite", "m.onnx", "o.onnx", "--compare", "off"]
+    command = [sys.executable, "-m", "split_rewrite.rewriter", "m.onnx", "o.onnx", "--compare", "off"]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -382,7 +382,7 @@ def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int)
 def process(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """The command line as a process of its own, in a folder of models, by a shell."""
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
-    main = f"{shlex.quote(sys.executable)} -m split_rewrite"
+    main = f"{shlex.quote(sys.executable)} -m split_rewrite.rewriter"
 
     def run(line: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
         line = line.replace("split-rewrite", f"{main} -t 13 --compare off")
@@ -558,7 +558,7 @@ PIPES = {
     "through": "cat m.onnx | split-rewrite - - > o.onnx",
     "in": "split-rewrite - o.onnx < m.onnx",
     "out": "split-rewrite m.onnx -o - | cat > o.onnx",
-    "fifo": "mkfifo p; cat m.onnx > p & split-rewrite p o.onnx; rm p",
+    "fifo": "mkfifo p; timeout 50 cat m.onnx > p & split-rewrite p o.onnx; rm p",
     "of-a-shell": "split-rewrite <(cat m.onnx) o.onnx",
     "by-its-path": "cat m.onnx | split-rewrite /dev/stdin o.onnx",
     "only-input": "cat m.onnx | split-rewrite - o.onnx --test-input-shape 2,7 --compare model",
