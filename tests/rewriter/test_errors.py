@@ -26,12 +26,13 @@ from test_hostile import functions, nested_graphs
 
 from split_rewrite.rewriter import InvalidModelError, driver
 from split_rewrite.rewriter.checks import validity
+from split_rewrite.rewriter.opsets.transitions import newest_opset
 from split_rewrite.rewriter.storage import layout, reading, skeleton, spool, staging
 from split_rewrite.rewriter.storage.payload import MARK
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 from split_rewrite.rules import split as split_rules
 
-NEWEST = driver.latest_opset()
+NEWEST = newest_opset()
 KNOWN = f"onnx {onnx.__version__} knows 1 to {NEWEST}"
 
 # -- the files that the rows name: each is made where its name is in the arguments
