@@ -245,6 +245,19 @@ class Model:
         return self._names.get(name, 0) <= 1
 
     @cached_property
+    def _node_names(self) -> Counter[str]:
+        """The names of nodes in the model as it was read, and how many nodes have each."""
+        return Counter(node.name for graph in self.survey.graphs for node in graph.node if node.name)
+
+    def node_name(self, wanted: str) -> str:
+        """A name for a new node: `wanted`, or, where the model has a node of that name, one that nothing has."""
+        return self.fresh_name(wanted) if wanted in self._node_names else wanted
+
+    def shares_node_name(self, name: str) -> bool:
+        """Whether more than one node of the model as it was read has the name `name`."""
+        return self._node_names[name] > 1
+
+    @cached_property
     def _uses(self) -> Counter[str]:
         uses = Counter(name for graph in self.survey.graphs for node in graph.node for name in node.input)
         for graph in self.survey.graphs:
@@ -1289,8 +1302,12 @@ class Node:
         label = what or op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         given = {key: value for key, value in attributes.items() if value is not None}
-        node_name = self.within.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
-        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where, opset)
+        model = self.within.model
+        if self.proto.name:
+            node_name = model.fresh_name(f"{self.name}_{label}_node")
+        else:
+            node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
+        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name, **given), where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
@@ -1319,7 +1336,10 @@ class Node:
         self.facts = None
         for name in self.proto.input:
             self._lose(name)
-        self.within.model.new_uses.update(inputs)
+        model = self.within.model
+        model.new_uses.update(inputs)
+        if self.proto.op_type == "Constant" and model.shares_node_name(self.proto.name):
+            self.proto.name = self.fresh_name("node")  # runtimes let only Constants share the name of another node
         self.proto.op_type = op_type
         del self.proto.input[:]
         self.proto.input.extend(inputs)
