@@ -105,7 +105,8 @@ def elements(answer: Any) -> list[np.ndarray] | None:
     """All tensors that a model gave, those in sequences too; None where it gave nothing."""
     if not isinstance(answer, Outputs) or any(value is None for value in answer.values):
         return None
-    return [np.asarray(part) for value in answer.values for part in (value if isinstance(value, list) else [value])]
+    arrays = [np.asarray(part) for value in answer.values for part in (value if isinstance(value, list) else [value])]
+    return [array.astype(object) if array.dtype.kind in "US" else array for array in arrays]
 
 
 def comparable(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
@@ -119,4 +120,4 @@ def differs(expected: np.ndarray, got: np.ndarray, bounds: Bounds) -> np.ndarray
 
 
 def _is_nan(array: np.ndarray) -> np.ndarray:
-    return np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
+    return np.asarray(array != array) if array.dtype.kind not in "OUSbiu" else np.zeros(array.shape, bool)

@@ -72,6 +72,33 @@ def _has_axes(version: int, choice: Mapping[str, Any]) -> bool:
     return all(axis in range(-rank if version >= 11 else 0, rank) for axis in axes) and len({a % rank for a in axes}) == len(axes)
 
 
+def _pads_once(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Padding is automatic or written out, not both."""
+    pads, auto_pad = choice.get("attribute pads"), choice.get("attribute auto_pad")
+    return pads is None or auto_pad in (None, "NOTSET")
+
+
+def _is_near(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Positions that are no numbers or far away are undefined, or differ in all their digits."""
+    return choice["values"] not in ("special", "mixed")
+
+
+def _trains_without_dropping(_version: int, choice: Mapping[str, Any]) -> bool:
+    """What is dropped is random."""
+    ratio = choice.get("input ratio", choice.get("attribute ratio"))
+    training = choice.get("input training_mode")
+    return training is None or not training or (isinstance(ratio, np.ndarray) and ratio == 0)
+
+
+def _is_convertible(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Of floats, only what an integer type holds: no specification says what else becomes."""
+    to = choice.get("attribute to")
+    source = choice.get("type T1", "")
+    target = choice.get("type T2", "")[7:-1] if to is None else to if isinstance(to, str) else TensorProto.DataType.Name(to)
+    is_rounded = ("float" in source or "double" in source) and "int" in target.lower()
+    return not is_rounded or (choice["values"] == "ties" and not target.lower().startswith("uint"))
+
+
 def _batches_match(_version: int, choice: Mapping[str, Any]) -> bool:
     theta, size = choice["sizes"][0], choice["input size"]
     return theta[0] == size[0] and theta[1] == len(size) - 2
@@ -270,7 +297,12 @@ SPACES: dict[str, Space] = {
         width_scale=(2.0, 3.5),
     ),
     "Clip": space(ONE, min=(None, scalar(-1), scalar(0), scalar(1), scalar(3)), max=(None, scalar(1), scalar(0), scalar(6))),
-    "Cast": space(ONE, to=range(1, 25), saturate=_FLAGS, round_mode=(None, "up", "down", "nearest")),
+    "Cast": space(
+        ONE,
+        to=(*range(1, 25), "FLOAT", "INT64", "BOOL", "DOUBLE", "INT8", "FLOAT16"),
+        saturate=_FLAGS,
+        round_mode=(None, "up", "down", "nearest"),
+    ),
     "BitCast": space(ONE, to=range(1, 25)),
     "Concat": space((((2, 3), (2, 3)), ((2, 3), (1, 3), (4, 3)), ((3,), (0,)), ((2, 3),), ((2, 3, 8), (2, 1, 8))), axis=AXES),
     "Conv": space(_CONV_SIZES, **_CONV),
@@ -605,5 +637,15 @@ SPACES: dict[str, Space] = {
     ),
 }
 """Operators that are not here take one operand of any rank, and have attributes of `exhaustive.generic` values."""
+_LIMITS: dict[str, Fits] = {
+    **dict.fromkeys(("AveragePool", "MaxPool", "LpPool", "Conv", "ConvInteger", "ConvTranspose", "QLinearConv"), _pads_once),
+    **dict.fromkeys(("GridSample", "DeformConv", "RoiAlign", "MaxRoiPool", "NonMaxSuppression", "Resize"), _is_near),
+    **dict.fromkeys(("Cast", "CastLike"), _is_convertible),
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "TopK"), _has_axis),
+    "Dropout": _trains_without_dropping,
+}
+for _name, _fits in _LIMITS.items():
+    SPACES[_name] = replace(SPACES[_name], fits=_fits)
+
 NOT_ENUMERATED = frozenset({"If", "Loop", "Scan", "SequenceMap", "ImageDecoder"})
 """Operators with graphs inside, which `random_models` builds, and one that reads files of pictures."""
