@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparison.samples import Samples
+    from .comparison.tolerance import Tolerance
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
-    from .report import Report
-    from .samples import Samples
-    from .tolerance import Tolerance
+    from .report.summary import Report
 
 _MODULES = {
     "driver": (
@@ -29,9 +29,9 @@ _MODULES = {
         "simplify",
     ),
     "errors": ("Blocker", "CheckError", "CompareError", "InvalidModelError", "SplitRewriteError", "UnconvertibleError"),
-    "report": ("Report",),
-    "samples": ("Samples",),
-    "tolerance": ("Tolerance",),
+    "report.summary": ("Report",),
+    "comparison.samples": ("Samples",),
+    "comparison.tolerance": ("Tolerance",),
 }
 
 __all__ = [

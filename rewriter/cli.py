@@ -23,10 +23,10 @@ from .errors import SplitRewriteError, UnconvertibleError
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from .comparison.samples import Samples
+    from .comparison.tolerance import Tolerance
     from .driver import Comparing, Options
-    from .report import Report
-    from .samples import Samples
-    from .tolerance import Tolerance
+    from .report.summary import Report
 
 PROGRAM = "split-rewrite"
 REPORT_FORMATS = (".json", ".html")
@@ -165,9 +165,9 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     if not wanted or context.resilient_parsing:
         return
     from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-    from .engine import MECHANISMS
-    from .report import rule_table
-    from .rule import registry
+    from .engine.conversion import MECHANISMS
+    from .engine.registry import registry
+    from .report.summary import rule_table
 
     _say(rule_table(registry, MECHANISMS))
     context.exit()
@@ -300,8 +300,8 @@ def _progress_bar(hidden: bool) -> Iterator[None]:
     if hidden or not sys.stderr.isatty():
         yield
         return
-    from .bar import Bar
     from .progress import listening
+    from .progress_bar import Bar
 
     with Bar(sys.stderr) as bar, listening(bar.update):
         yield
@@ -352,8 +352,8 @@ def _run_job(source: str, output: str | None, target: int | None, compare: Compa
 def _write_reports(paths: Sequence[str], source: str, output: str | None, report: Report | None, failure: Exception | None) -> None:
     if not paths:
         return
-    from .document import dump, make_document, without_unprintable, write
-    from .page import make_page
+    from .report.json_document import dump, make_document, without_unprintable, write
+    from .report.page import make_page
 
     report = report and without_unprintable(report)
     status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
@@ -389,7 +389,7 @@ _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def _samples(source: str, given: dict[str, Any]) -> Samples:
-    from .samples import Samples
+    from .comparison.samples import Samples
 
     return Samples(
         shapes=_by_name(given["test_input_shape"], "--test-input-shape", source),
@@ -422,7 +422,7 @@ def _require_new(names: Iterable[str], known: Container[str]) -> None:
 
 
 def _tolerance(given: dict[str, Any]) -> Tolerance:
-    from .tolerance import Tolerance
+    from .comparison.tolerance import Tolerance
 
     rtol, atol = (_by_output(given[option], f"--{option}") for option in ("rtol", "atol"))
     return Tolerance(rtol.pop(None, None), atol.pop(None, None), _named(rtol), _named(atol))
@@ -464,7 +464,7 @@ def _only_input(source: str, option: str) -> str:
 
 
 def _print_report(report: Report, verbose: bool) -> None:
-    from .report import details, grouped, summary, verdict, warnings
+    from .report.summary import details, grouped, summary, verdict, warnings
 
     for warning in warnings(report):
         _say(f"warning: {_one_line(warning)}", sys.stderr)
@@ -511,7 +511,7 @@ def run(arguments: Sequence[str]) -> int:
 def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str]]:
     """The exit status and the lines that `error` deserves."""
     if isinstance(error, UnconvertibleError):
-        from .report import grouped
+        from .report.summary import grouped
 
         count = len(error.blockers)
         in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"

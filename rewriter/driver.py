@@ -13,21 +13,27 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-from . import check, inference, isolate, versions
-from .engine import MECHANISMS, Engine, Outcome, Selection
+from . import child_call
+from .checks import validity
+from .comparison.tolerance import EXACT, Tolerance
+from .engine import stamp
+from .engine.conversion import MECHANISMS, Engine, Outcome, Selection
+from .engine.former_names import current_names
+from .engine.reach import find_reach
+from .engine.registry import registry
 from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
-from .graph import DEFAULT_DOMAINS, GraphLike, Model, Survey, all_graphs, default_opset
-from .reach import find_reach
-from .report import Report
-from .rule import registry
-from .skeleton import Skeleton
+from .graph.model import Model
+from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
+from .graph.survey import Survey, all_graphs
+from .opsets import inference
+from .opsets.transitions import newest_opset
+from .report.summary import Report
 from .storage import check_destination, read, stage
-from .tolerance import EXACT, Tolerance
-from .transitions import newest_opset
+from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from .compare import Comparison, Runtime
-    from .samples import Samples
+    from .comparison.by_model import Comparison, Runtime
+    from .comparison.samples import Samples
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
@@ -148,7 +154,7 @@ def check_convertible(
 
 def _checks_in_one_child() -> AbstractContextManager[None]:
     onnx.defs.has("Split")  # onnx builds its schemas on first use, 10 ms: here once, not in the child too
-    return isolate.session()
+    return child_call.session()
 
 
 def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], options: Options) -> Report:
@@ -214,11 +220,11 @@ class _Job:
         self._options = options
         self._proto = skeleton.proto
         if options.assume_opset is not None:
-            versions.stamp(self._proto, options.assume_opset)
+            stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
         self.target = self.source if options.target_opset is None else options.target_opset
         if self.source is not None:
-            check.check_opset(self.source, self.target)
+            validity.check_opset(self.source, self.target)
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
         overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
@@ -229,11 +235,13 @@ class _Job:
         return Model(skeleton, constants_as_initializers=may_add, like=like)
 
     def check_input(self) -> None:
-        check.check_input(self.model, self.target)
+        validity.check_input(self.model, self.target)
 
     def run(self, model: Model, target: int | None) -> Outcome:
-        with check.names_explained(model.survey.graphs):
-            return Engine(model, target, registry, Selection(self._options.only, self._options.skip)).run()
+        with validity.names_explained(model.survey.graphs):
+            return Engine(
+                model, target, registry, Selection(current_names(self._options.only), current_names(self._options.skip))
+            ).run()
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""
@@ -245,7 +253,7 @@ class _Job:
 
     def _stamp_ir_version(self, graphs: Sequence[GraphLike], source: int, target: int) -> None:
         try:
-            self._proto.ir_version = versions.chosen_ir_version(self._proto, graphs, source, target, self._options.ir_version)
+            self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, self._options.ir_version)
         except ValueError as error:
             raise SplitRewriteError(str(error)) from None
 
@@ -258,7 +266,7 @@ class _Job:
         if result == self.model.original:
             return []
         try:
-            check.check_result(result, self.model.original)
+            validity.check_result(result, self.model.original)
         except CheckError:
             if not outcome.cautions:
                 raise
@@ -302,7 +310,8 @@ def _require_rules(names: Iterable[str]) -> None:
     known = {rule.name for rule in registry}
     modules = {name.partition(".")[0] for name in known} | MECHANISMS.keys()
     for name in names:
-        if name not in known and name not in modules and name.partition(".")[0] not in MECHANISMS:
+        is_mechanism = name.partition(".")[0] in MECHANISMS
+        if not is_mechanism and current_names([name]).isdisjoint(known | modules):
             raise SplitRewriteError(f"there is no rule '{name}': --list-rules shows all")
 
 
@@ -310,7 +319,7 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
     """Initializers that are no inputs came with IR 4: not below it, nor in a model that will be stamped lower."""
     if source is None or target is None or target >= source:
         return proto.ir_version >= 4
-    return proto.ir_version >= 4 and versions.ir_version_of(target) >= 4
+    return proto.ir_version >= 4 and stamp.ir_version_of(target) >= 4
 
 
 def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
@@ -321,7 +330,7 @@ def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
 
 def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
     """Let `proto`, whose `graphs` are in the form of `target` by now, say so."""
-    versions.stamp(proto, target)
+    stamp.stamp(proto, target)
     if target < 6 and target != source:
         for graph in graphs:
             if isinstance(graph, onnx.GraphProto):
@@ -373,16 +382,16 @@ def _compare(conversion: _Conversion, options: Options, written: Path | None = N
 
     Raises CompareError where the models differ, or could not be compared and had to be.
     """
-    from . import verify  # a third of our own imports, and not needed where nothing is compared
+    from .comparison import verification  # a third of our own imports, and not needed where nothing is compared
 
     assert conversion.original is not None and options.compare != "off"
     inexact = conversion.report.inexact
     sums = any(rule.sums and rule.name in inexact for rule in registry)
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
-    settings = verify.Settings(options.compare, options.runtime, options.samples, tolerance)
+    settings = verification.Settings(options.compare, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
-    files = verify.Files(as_read, written)
-    comparison = verify.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
+    files = verification.Files(as_read, written)
+    comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
         raise CompareError(f"the result computes something else ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and options.compare == "required":

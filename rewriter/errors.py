@@ -56,3 +56,16 @@ class CompareError(SplitRewriteError):
     """The result computes something else than the original, or had to be compared and could not be."""
 
     exit_status = 3
+
+
+class Unconvertible(Exception):
+    """Raised by a rule: this node cannot be expressed at the next opset. `hint` says what the user can do about it."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+class NotSimplified(Exception):
+    """Raised by a simplification that leaves its node as it is; the reason goes into the report."""

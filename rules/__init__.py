@@ -1,7 +1,12 @@
-"""One module per operator family. Importing this package registers every rule: a new module needs no list to be on."""
+"""One module for each operator, with every rule that takes it up or down; importing this package registers all rules.
+
+`many/` holds one idea for many operators, `simplify/` what may be done at any opset, `shared/` the helpers, which are no rules.
+"""
+
+from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)

@@ -5,9 +5,9 @@ https://onnx.ai/onnx/operators/onnx__Attention.html
 
 from __future__ import annotations
 
-from ..rewriter import expansion
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.graph import bodies
+from ..rewriter.graph.node import Node
 
 _ALIGNMENT = "the mask is aligned to the bottom right since onnx 1.23, to the top left before"
 _PAST_KEY, _NONPAD_KV_SEQLEN, _QK_OUTPUT = 4, 6, 3
@@ -37,13 +37,13 @@ def _mind_offset(node: Node) -> None:
 def no_windows(node: Node) -> None:
     """With a window, ONNX's function body takes its place."""
     if node.attr("left_window_size", -1) >= 0 or node.attr("right_window_size", -1) >= 0:
-        expansion.expand(node)
+        bodies.expand(node)
 
 
 @downgrade("Attention", 24, exact=False)
 def no_outer_cache(node: Node) -> None:
     """With nonpad_kv_seqlen, ONNX's function body takes its place."""
     if node.has_input(_NONPAD_KV_SEQLEN):
-        expansion.expand(node)
+        bodies.expand(node)
     else:
         _mind_offset(node)

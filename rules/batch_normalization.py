@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from onnx import helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .flattening import become_reshape
-from .indices import int64
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.flattening import become_reshape
+from .shared.indices import int64
 
 _PARAMETERS = ("X", "scale", "B", "mean", "var")
 

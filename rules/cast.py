@@ -1,4 +1,9 @@
-"""Cast: `to` is a string until 5, a number from 6; saturate (19) and round_mode (24) only matter for 8-bit floats.
+"""CastLike is Cast to a type that is known when the model is converted.
+
+https://onnx.ai/onnx/operators/onnx__CastLike.html
+
+
+Cast: `to` is a string until 5, a number from 6; saturate (19) and round_mode (24) only matter for 8-bit floats.
 
 https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/onnx__CastLike.html
 """
@@ -7,8 +12,16 @@ from __future__ import annotations
 
 from onnx import GraphProto, TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
+from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+
+
+@decompose("CastLike", opset=15)
+def cast_to_known_type(node: Node) -> None:
+    """CastLike becomes Cast to the type of its second input."""
+    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))
+
 
 _FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})

@@ -5,8 +5,8 @@ https://onnx.ai/onnx/operators/onnx__Concat.html
 
 from __future__ import annotations
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import upgrade
+from ..rewriter.engine.registry import upgrade
+from ..rewriter.graph.node import Node
 
 
 @upgrade("Concat", 4)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import numpy as np
 from onnx import GraphProto
 
-from ..rewriter import expansion, transitions
-from ..rewriter.graph import DEFAULT_DOMAINS, Node, Scope, captured, subgraphs
-from ..rewriter.inference import Shape
-from ..rewriter.rule import Unconvertible, downgrade, simplify
+from ..rewriter.engine.registry import downgrade, simplify
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph import bodies
+from ..rewriter.graph.node import Node, Shape
+from ..rewriter.graph.protos import captured, subgraphs
+from ..rewriter.graph.scope import Scope
 
 _SHAPES_MAY_DIFFER = 11
 """The opset from which on the branches of an If may give different shapes."""
-_NEEDS_A_RULE = ("H", "V", "N")
 
 
 @simplify("If", opset=_SHAPES_MAY_DIFFER)
@@ -41,24 +42,7 @@ def _has_to_change(node: Node) -> bool:
     target = node.scope.target
     if target >= node.body_opset:
         return False
-    return target < _SHAPES_MAY_DIFFER or any(_needs_a_rule(*operator, target) for operator in _operators(node))
-
-
-def _needs_a_rule(op_type: str, opset: int, target: int) -> bool:
-    steps = transitions.path(op_type, opset, target)
-    return any(step.older is None or step.review in _NEEDS_A_RULE for step in steps)
-
-
-def _operators(node: Node) -> set[tuple[str, int]]:
-    """The operators of the default domain in the branches, to any depth, and the opset in whose form they are."""
-    found: set[tuple[str, int]] = set()
-    pending = [graph for _, graph in subgraphs(node.proto)]
-    while pending:
-        for inner in pending.pop().node:
-            if inner.domain in DEFAULT_DOMAINS:
-                found.add((inner.op_type, transitions.form_opset(inner.op_type, node.body_opset)))
-            pending.extend(graph for _, graph in subgraphs(inner))
-    return found
+    return target < _SHAPES_MAY_DIFFER or bodies.needs_a_rule(node, target)
 
 
 def _branch(node: Node, is_then: bool) -> Scope:
@@ -78,8 +62,8 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
     results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
     names = {name: name for name in made if node.scope.model.is_unique(name)}
     names |= {name: output for name, output in reversed(results) if name in made}
-    names |= expansion.move_initializers(node, graph)
-    expansion.paste_graph(node, branch, names)
+    names |= bodies.move_initializers(node, graph)
+    bodies.paste_graph(node, branch, names)
     for name, output in results:
         value = names.get(name, name)
         if value != output:

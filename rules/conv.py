@@ -5,23 +5,9 @@ https://onnx.ai/onnx/operators/onnx__Conv.html (Conv-1, Conv-11), https://onnx.a
 
 from __future__ import annotations
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
-
-
-def is_same_padded(node: Node) -> bool:
-    """Whether auto_pad chooses the padding by the output's length."""
-    return node.attr("auto_pad", "NOTSET").startswith("SAME")
-
-
-def mind_same_padding(node: Node) -> None:
-    """A caution where the old text wants an output as long as the input, and the new one length / stride."""
-    strides = node.attr("strides", [])
-    if is_same_padded(node) and any(stride != 1 for stride in strides):
-        node.caution(
-            f"auto_pad={node.attr('auto_pad')} with strides {strides}: the older text leaves open how long the output is; "
-            "runtimes divide the input's length by the stride, as the newer text says"
-        )
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.graph.node import Node
+from .shared.same_padding import is_same_padded, may_be_odd, mind_same_padding
 
 
 @upgrade("Conv", 11)
@@ -35,20 +21,8 @@ def same_padding(node: Node) -> None:
 @downgrade("ConvTranspose", 11)
 def odd_padding(node: Node) -> None:
     """A caution about automatic padding that is odd: the text of opset 1 puts the rest on the other side."""
-    if is_same_padded(node) and _may_be_odd(node):
+    if is_same_padded(node) and may_be_odd(node):
         node.caution(
             f"auto_pad={node.attr('auto_pad')} with odd padding: the text before opset 11 puts the odd element on the other "
             "side; runtimes put it where the newer text says"
         )
-
-
-def _may_be_odd(node: Node) -> bool:
-    """Whether (kernel - 1) * dilation + 1 + output_padding - stride, the padding, may be odd along some axis."""
-    dims = node.attr("kernel_shape") or (node.shape(1) or ())[2:]
-    kernel = [size for size in dims if isinstance(size, int)]
-    if node.has_attr("output_shape") or not kernel or len(kernel) != len(dims):
-        return True
-    ones, zeros = [1] * len(kernel), [0] * len(kernel)
-    dilations, strides = node.attr("dilations", ones), node.attr("strides", ones)
-    rows = zip(kernel, dilations, node.attr("output_padding", zeros), strides, strict=False)
-    return any(((size - 1) * dilation + 1 + extra - stride) % 2 for size, dilation, extra, stride in rows)

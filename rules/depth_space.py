@@ -5,10 +5,11 @@ https://onnx.ai/onnx/operators/onnx__DepthToSpace.html
 
 from __future__ import annotations
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade
-from .indices import int64
-from .tables import arange
+from ..rewriter.engine.registry import downgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.tables import arange
 
 
 @downgrade("DepthToSpace", 11)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .parameters import one_number
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.parameters import one_number
 
 _RATIO, _TRAINING = 1, 2
 _MASK = 1

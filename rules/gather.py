@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from onnx import NodeProto, TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade
-from .axes import add_rank
-from .indices import length, wrapped
+from ..rewriter.engine.registry import downgrade
+from ..rewriter.graph.node import Node
+from .shared.axes import add_rank
+from .shared.indices import length, wrapped
 
 _NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
 _PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})

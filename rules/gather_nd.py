@@ -1,4 +1,10 @@
-"""GatherND: batch_dims came with opset 12.
+"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+
+https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
+onnx__ScatterND.html, onnx__ReverseSequence.html
+
+
+GatherND: batch_dims came with opset 12.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html
 """
@@ -7,9 +13,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade
-from .tables import index_grid
+from ..rewriter.engine.registry import decompose, downgrade
+from ..rewriter.graph.node import Node
+from .shared.flat_indices import count_elements, flattened, index_depth, row_places
+from .shared.indices import int64, length
+from .shared.tables import index_grid
+
+
+@decompose("GatherND", opset=10)
+def gather_rows(node: Node) -> None:
+    """The first axes of the data become one, along which Gather takes rows."""
+    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
+    places = row_places(node, depth)
+    if depth == rank:
+        node.become("Gather", [flattened(node, data), places], axis=0)
+        return
+    rows = node.before("Reshape", [count_elements(node, data, range(depth)), int64(node, [1], "vector")], what="rows")
+    sizes = node.before("Concat", [rows, *(length(node, data, axis) for axis in range(depth, rank))], what="sizes", axis=0)
+    node.become("Gather", [node.before("Reshape", [data, sizes], what="table"), places], axis=0)
 
 
 @downgrade("GatherND", 12)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from onnx import helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .indices import int64
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
 
 _C = 2
 

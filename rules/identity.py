@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto, helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade
-from .indices import int64
+from ..rewriter.engine.registry import downgrade
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
 
 _SEQUENCES = 11
 """The opset that brought them."""

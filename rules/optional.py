@@ -5,8 +5,9 @@ https://onnx.ai/onnx/operators/onnx__OptionalHasElement.html
 
 from __future__ import annotations
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade
+from ..rewriter.engine.registry import downgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
 
 
 @downgrade("OptionalGetElement", 18)

@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto, helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import from_the_front
-from .indices import choose, count_up, double, int64, length
-from .parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
-from .tables import arange
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front
+from .shared.indices import choose, count_up, double, int64, length
+from .shared.parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
+from .shared.tables import arange
 
 _PADS, _VALUE, _AXES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
-from .conv import is_same_padded, mind_same_padding
-from .indices import int64
-from .tables import arange, require_few
+from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.same_padding import is_same_padded, mind_same_padding
+from .shared.tables import arange, require_few
 
 
 class Axis(NamedTuple):

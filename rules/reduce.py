@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import REDUCTIONS
-from .indices import int64
-from .parameters import MAKE_CONSTANT, axes_of, say_computed, to_attribute, to_input
-from .squeeze import sizes_without
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import REDUCTIONS
+from .shared.indices import int64
+from .shared.parameters import MAKE_CONSTANT, axes_of, say_computed, to_attribute, to_input
+from .shared.squeezed_sizes import sizes_without
 
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 _WITHOUT_REDUCTION = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log", "ReduceSumSquare": "Mul"}

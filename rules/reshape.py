@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
-from .indices import int64
-from .parameters import known_input, to_attribute, to_input
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.parameters import known_input, to_attribute, to_input
 
 
 @upgrade("Reshape", 5)

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, decompose, downgrade, upgrade
-from .axes import from_the_front
-from .indices import int64
-from .resampling import Filter, Sampling, Tap, is_inside, taps
-from .tables import require_few
+from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front
+from .shared.indices import int64
+from .shared.resampling import Filter, Sampling, Tap, is_inside, taps
+from .shared.tables import require_few
 
 _ROI, _SCALES, _SIZES = 1, 2, 3
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)

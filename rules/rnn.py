@@ -5,8 +5,8 @@ https://onnx.ai/onnx/operators/onnx__LSTM.html
 
 from __future__ import annotations
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.graph.node import Node
 
 OPERATORS = ("RNN", "GRU", "LSTM")
 _X, _INITIAL_STATES = 0, (5, 6)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade
-from .indices import int64
+from ..rewriter.engine.registry import downgrade
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
 
 
 @downgrade("Shape", 15)

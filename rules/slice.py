@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import from_the_front
-from .indices import count_up, double, int64, length, position, wrapped
-from .parameters import known_input, known_ints, say_computed, to_input
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front
+from .shared.indices import count_up, double, int64, length, position, wrapped
+from .shared.parameters import known_input, known_ints, say_computed, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 _NAMES = {_AXES: "axes", _STEPS: "steps"}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
-from .axes import from_the_front, require_axis
-from .flattening import become_reshape
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front, require_axis
+from .shared.flattening import become_reshape
 
 OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
 _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)

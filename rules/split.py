@@ -8,57 +8,11 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import add_rank
-
-
-def equal_sizes(dimension: int, parts: int) -> list[int]:
-    """The sizes that num_outputs=`parts` means: all of ceil(dimension / parts), the last of what is left.
-
-    The last is negative where the parts before it are more than the dimension holds: such a Split is invalid.
-    """
-    size = -(-dimension // parts)
-    return [size] * (parts - 1) + [dimension - size * (parts - 1)]
-
-
-def explicit_sizes(node: Node) -> list[int] | None:
-    """The sizes that a Split of any opset states as a constant, attribute or input; None where it states none or at run time."""
-    if node.has_attr("split"):
-        return [int(size) for size in node.attr("split")]
-    value = node.constant(1)
-    return None if value is None else [int(size) for size in value.reshape(-1)]
-
-
-def part_count(node: Node) -> int:
-    """How many parts a Split of any opset makes; it may name fewer of them."""
-    return node.attr("num_outputs", len(node.outputs))
-
-
-def known_sizes(node: Node) -> list[int] | None:
-    """The sizes of all parts of a Split of any opset: stated, or of equal parts of a known dimension; else None."""
-    if node.has_attr("split") or node.has_input(1):
-        return explicit_sizes(node)
-    dimension = node.dimension(node.attr("axis", 0))
-    return equal_sizes(dimension, part_count(node)) if isinstance(dimension, int) else None
-
-
-def state_sizes(node: Node, sizes: list[int]) -> None:
-    """Give a Split of any opset these sizes, in the form that it has."""
-    if node.opset < 13:
-        node.set_attr("split", sizes)
-        return
-    node.pop_attr("num_outputs")
-    node.set_input(1, node.add_constant(sizes, np.int64, "split"))
-
-
-def name_outputs(node: Node) -> None:
-    """Give empty outputs a name. They are legal and count as parts, but onnxruntime dies of them."""
-    if "" not in node.proto.output:
-        return
-    for index, name in enumerate(node.outputs):
-        if not name:
-            node.set_output(index, node.fresh_name(f"part{index}"))
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import add_rank
+from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs
 
 
 @upgrade("Split", 2)

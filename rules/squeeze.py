@@ -6,14 +6,15 @@ https://onnx.ai/onnx/operators/onnx__Squeeze.html, https://onnx.ai/onnx/operator
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .axes import add_rank, from_the_front
-from .indices import double, int64
-from .parameters import axes_of, say_computed, to_attribute, to_input
-from .tables import arange
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import add_rank, from_the_front
+from .shared.indices import int64
+from .shared.parameters import axes_of, say_computed, to_attribute, to_input
+from .shared.squeezed_sizes import as_int, axes_as_double, how_many, number_of_axes, sizes_without
+from .shared.tables import arange
 
 
 @upgrade(("Squeeze", "Unsqueeze"), 13)
@@ -61,15 +62,15 @@ def new_axes_from_the_front(node: Node) -> None:
 
 def _unsqueeze_at_run_time(node: Node) -> None:
     """The output's shape: 1 at the new axes, else the next dimension of the input."""
-    count = _number_of_axes(node)
+    count = number_of_axes(node)
     rank = node.need_rank() + count
     if rank == count:
         node.become("Reshape", [node.input(0), int64(node, [1] * rank, "shape")])
         return
     column = node.add_constant(arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
-    axes = _axes_as_double(node, node.input(1), rank)
-    new = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, axes)])
-    before = _how_many(node, "Less", [axes, column])
+    axes = axes_as_double(node, node.input(1), rank)
+    new = how_many(node, "Equal", [as_int(node, column), as_int(node, axes)])
+    before = how_many(node, "Less", [axes, column])
     source = node.before("Sub", [int64(node, list(range(rank)), "positions"), before], what="source")
     kept = node.before("Sub", [int64(node, [1] * rank, "ones"), new], what="kept")
     source = node.before("Mul", [source, kept], what="source")
@@ -90,51 +91,6 @@ def _squeeze_at_run_time(node: Node) -> None:
     _reshape(node, sizes_without(node, shape, node.input(1), rank, count))
 
 
-def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> str:
-    """`shape`, of `rank` numbers, without those at `axes`, which are `count` and known at run time only.
-
-    The places that stay, in their order, are those of the largest keys, where a key is higher the further in front it is.
-    """
-    if count == rank:
-        return int64(node, [], "sizes")
-    column = node.add_constant(arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
-    gone = _how_many(node, "Equal", [_as_int(node, column), _as_int(node, _axes_as_double(node, axes, rank))])
-    kept = node.before("Sub", [int64(node, [1] * rank, "ones"), gone], what="kept")
-    keys = node.before("Mul", [kept, int64(node, arange(rank, 0, -1).tolist(), "order")], what="keys")
-    keys = node.before("Cast", [keys], what="keys", to=TensorProto.FLOAT)
-    _, places = node.before_many("TopK", [keys, int64(node, [rank - count], "k")], 2, what="places", axis=0)
-    return node.before("Gather", [shape, places], what="sizes", axis=0)
-
-
 def _reshape(node: Node, sizes: str) -> None:
     """A 0 among the computed sizes is meant, and no copy of an input dimension: so the form of 14, with allowzero."""
     node.become("Reshape", [node.input(0), sizes], opset=14, allowzero=1)
-
-
-def _number_of_axes(node: Node) -> int:
-    output, data = node.output_shape(), node.shape()
-    if output is not None and data is not None:
-        return len(output) - len(data)
-    count = node.dimension(0, 1)
-    if not isinstance(count, int):
-        raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint())
-    return count
-
-
-def _axes_as_double(node: Node, axes: str, rank: int) -> str:
-    """`axes` from the front, as double."""
-    axes = node.before("Cast", [axes], what="axes", to=TensorProto.DOUBLE)
-    negative = node.before("Less", [axes, double(node, [0.0])], what="negative")
-    as_number = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
-    return node.before("Add", [axes, node.before("Mul", [as_number, double(node, [float(rank)])], what="shift")], what="axes")
-
-
-def _as_int(node: Node, value: str) -> str:
-    return node.before("Cast", [value], what="int", to=TensorProto.INT64)
-
-
-def _how_many(node: Node, comparison: str, operands: list[str]) -> str:
-    """For each row, for how many of the axes the comparison holds."""
-    holds = node.before(comparison, operands, what=comparison.lower())
-    as_number = node.before("Cast", [holds], what="holds", to=TensorProto.FLOAT)
-    return _as_int(node, node.before("ReduceSum", [as_number], what="count", opset=11, axes=[1], keepdims=0))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import downgrade, upgrade
-from .axes import add_rank
-from .decompose_comparison import WIDE_INTEGERS, halves
-from .indices import int64, length
-from .parameters import MAKE_CONSTANT, one_number
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.graph.node import Node
+from .shared.axes import add_rank
+from .shared.indices import int64, length
+from .shared.parameters import MAKE_CONSTANT, one_number
+from .shared.typed import WIDE_INTEGERS, halves
 
 _WIDER = {
     TensorProto.FLOAT: (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rewriter.graph import Node
-from ..rewriter.rule import Unconvertible, downgrade, upgrade
-from .parameters import to_attribute, to_input
+from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.parameters import to_attribute, to_input
 
 
 @upgrade("Upsample", 7)

@@ -20,7 +20,8 @@ from engines import ENGINES, CannotRunError, run
 from onnx import AttributeProto, ModelProto, TypeProto, ValueInfoProto, helper, shape_inference
 from onnx.defs import OpSchema
 from spaces import NOT_ENUMERATED, SPACES, Space
-from split_rewrite.rewriter.runner import numpy_dtype
+
+from split_rewrite.rewriter.comparison.model_server import numpy_dtype
 
 Choice = dict[str, Any]
 CANDIDATES = 12

@@ -38,15 +38,16 @@ from conditioning import comparable, differs, elements
 from engines import CannotRunError, all_nodes, default_opset, for_onnxruntime, newest_onnxruntime_opset
 from enumeration import Case, cases, versions
 from onnx import ModelProto
-from split_rewrite.rewriter import UnconvertibleError, convert_version
-from split_rewrite.rewriter.errors import CheckError, InvalidModelError
-from split_rewrite.rewriter.rule import registry
-from split_rewrite.rewriter.runner import Failure, Outputs
-from split_rewrite.rewriter.tolerance import Bounds, Tolerance
-from split_rewrite.rewriter.unreliable import known_defects, random_operator
-from split_rewrite.rewriter.values import dtype_name
-from split_rewrite.rewriter.worker import Worker
 from trials import private_folder
+
+from split_rewrite.rewriter import UnconvertibleError, convert_version
+from split_rewrite.rewriter.comparison.differences import dtype_name
+from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
+from split_rewrite.rewriter.comparison.runtime_defects import known_defects, random_operator
+from split_rewrite.rewriter.comparison.tolerance import Bounds, Tolerance
+from split_rewrite.rewriter.engine.registry import registry
+from split_rewrite.rewriter.errors import CheckError, InvalidModelError
 
 LIMIT = 40
 """Models of each version of an operator."""

@@ -21,14 +21,15 @@ import numpy as np
 from conditioning import is_amplified
 from mutations import mutated
 from random_models import Case, random_case
+
 from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
-from split_rewrite.rewriter.check import checker_failure
-from split_rewrite.rewriter.compare import Comparison, _shared_worker, compare
+from split_rewrite.rewriter.checks.validity import checker_failure
+from split_rewrite.rewriter.comparison.by_model import Comparison, _shared_worker, compare
+from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.samples import Samples
+from split_rewrite.rewriter.comparison.tolerance import Tolerance
 from split_rewrite.rewriter.driver import convert_file
 from split_rewrite.rewriter.errors import CheckError, CompareError, InvalidModelError
-from split_rewrite.rewriter.samples import Samples
-from split_rewrite.rewriter.tolerance import Tolerance
-from split_rewrite.rewriter.worker import Worker
 
 FINDINGS = (
     "WRONG",

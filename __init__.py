@@ -1,1 +1,0 @@
-"""split-rewrite: an ONNX graph rewriter and opset converter. Start at `split_rewrite.rewriter`."""

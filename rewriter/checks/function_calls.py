@@ -1,0 +1,83 @@
+"""Local functions call each other: not in a circle, not too deep, and not so often that inlining them would never end.
+
+onnx's checker and shape inference follow every call. On a circle or a deep chain they may run out of stack, and sixty functions
+that each call the next one twice keep them busy for ever.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import onnx
+
+from ..errors import InvalidModelError
+from ..graph.protos import subgraphs
+
+MOST_CALLS = 1_000_000
+"""Calls in the main graph, in the functions that it calls, in those that these call, and so on."""
+DEEPEST_CALL = 200
+
+Name = tuple[str, str]
+"""Domain and operator type."""
+
+
+class _Extent(NamedTuple):
+    """How many calls a call of a function stands for, itself included, and how deep they go."""
+
+    calls: int
+    depth: int
+
+
+def check_calls(model: onnx.ModelProto) -> None:
+    """Raises InvalidModelError where local functions share a name, call themselves, or each other too deep or too often."""
+    names = {(function.domain, function.name) for function in model.functions}
+    if not names:
+        return
+    signatures = Counter((f.domain, f.name, getattr(f, "overload", "")) for f in model.functions)
+    (_, name, _), count = signatures.most_common(1)[0]
+    if count > 1:
+        raise InvalidModelError(f"there are {count} functions '{name}'")
+    calls = {(function.domain, function.name): _calls(function.node, names) for function in model.functions}
+    extents: dict[Name, _Extent] = {}
+    for name in calls:
+        _measure(name, calls, extents)
+    total = _sum_up(_calls(model.graph.node, names), extents)
+    if total.depth > DEEPEST_CALL:
+        raise InvalidModelError(f"its functions call each other more than {DEEPEST_CALL} deep")
+    if total.calls > MOST_CALLS:
+        raise InvalidModelError(f"its functions call each other so often that it stands for more than {MOST_CALLS:,} calls")
+
+
+def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:
+    """How often `nodes`, and those of their subgraphs, call each of the functions `names`."""
+    found: Counter[Name] = Counter()
+    pending = [nodes]
+    while pending:
+        for node in pending.pop():
+            if (name := (node.domain, node.op_type)) in names:
+                found[name] += 1
+            pending.extend(graph.node for _, graph in subgraphs(node))
+    return found
+
+
+def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, _Extent]) -> None:
+    """Put into `extents` those of `start` and of each function that it leads to."""
+    path = {start: None}  # in order, and quick to ask
+    while path:
+        name = next(reversed(path))
+        unknown = next((callee for callee in calls[name] if callee not in extents), None)
+        if unknown is None:
+            extents[name] = _sum_up(calls[name], extents)
+            del path[name]
+        elif unknown in path:
+            raise InvalidModelError(f"function '{unknown[1]}' calls itself, at once or through others")
+        else:
+            path[unknown] = None
+
+
+def _sum_up(calls: Counter[Name], extents: dict[Name, _Extent]) -> _Extent:
+    """That of a body with these calls."""
+    inner = sum(extents[callee].calls * count for callee, count in calls.items())
+    return _Extent(1 + inner, 1 + max((extents[callee].depth for callee in calls), default=0))

@@ -1,0 +1,332 @@
+"""Is the model valid? onnx.checker with full_check, in a child process, and the Split mistakes that it lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import AttributeProto, NodeProto, TensorProto
+
+from ..child_call import Crashed, run_isolated
+from ..engine.repeats import agree
+from ..errors import CheckError, InvalidModelError
+from ..graph.bodies import has_body
+from ..graph.model import Model
+from ..graph.node import Fact, Node
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, Form, GraphLike, default_opset
+from ..graph.scope import Scope
+from ..graph.survey import all_graphs
+from ..opsets import inference
+from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
+from . import wrong_opset
+from .function_calls import check_calls
+
+MOST_MISSING_PARTS = 4096
+"""Parts that a Split may make beyond those that are its outputs: older opsets have to name every one."""
+_DEPRECATED = "is deprecated in domain_version"
+"""What onnx.checker says of GroupNormalization-18 or Upsample-10. Such files exist, and a conversion is the cure."""
+FULL_CHECK_OF_INPUT_UP_TO = 20_000
+"""Nodes. Of a bigger input, what the check of the result cannot see is checked first, and all only if the result does not pass."""
+
+
+def check_opset(opset: int, target: int | None) -> None:
+    """Raises InvalidModelError where the installed onnx does not know one of the two opsets."""
+    newest = newest_opset()
+    for version, what in ((opset, "the model's opset"), (target, "the target opset")):
+        if version is not None and not 1 <= version <= newest:
+            raise InvalidModelError(
+                f"{what} {version} is unknown: onnx {onnx.__version__} knows 1 to {newest}"
+                + (" (a newer onnx may know it)" if version > newest else "")
+            )
+
+
+def check_input(model: Model, target: int | None) -> None:
+    """Raises InvalidModelError, naming the node, where the input is not a valid model of the opset that it declares."""
+    try:
+        check_calls(model.proto)
+        _check_values(model.survey.graphs)
+        with names_explained(model.survey.graphs):
+            for scope in (model.main, *model.functions):
+                _check_scope(scope)
+        failure = _failure_of_input(model, target or model.main.opset)
+        if failure and _DEPRECATED not in failure:
+            raise InvalidModelError(f"the input is not a valid model: {failure}")
+    except InvalidModelError:
+        stranger = wrong_opset.describe(model.survey.graphs, model.main.opset)
+        if not stranger:
+            raise
+        raise InvalidModelError(f"the input is not a valid model: {stranger}") from None
+
+
+def _failure_of_input(model: Model, target: int) -> str:
+    is_small = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
+    if is_small or len(model.survey.graphs) > 1 or not model.main.opset:
+        return checker_failure(model.original, full=is_small)
+    opset = model.main.opset
+    hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
+    samples: dict[Form, NodeProto] = {}
+    protos = model.proto.graph.node
+    for index, label in enumerate(model.main.labels):
+        if label in hidden:
+            node = protos[index]
+            samples.setdefault(model.main.form(index, node), node)
+    nodes = [node.SerializeToString() for node in samples.values()]
+    return _isolated(_check_nodes, nodes, opset, model.ir_version) if nodes else ""
+
+
+def check_result(serialized: bytes, original: bytes) -> None:
+    """Raises CheckError where the result fails the full check; InvalidModelError where the original does as well."""
+    failure = checker_failure(serialized, full=True)
+    if not failure:
+        return
+    of_input = checker_failure(original, full=True)
+    if of_input:
+        raise InvalidModelError(f"the input is not a valid model: {of_input}")
+    advice = "the model was not written; if the input runs, please report this"
+    raise CheckError(f"the result failed onnx.checker: {failure} ({advice})")
+
+
+def checker_failure(serialized: bytes, *, full: bool) -> str:
+    """What onnx.checker says against the model, on one line; "" where it passes."""
+    failure = _isolated(_check, serialized, full)
+    if not (failure and full):
+        return failure
+    # Shape inference looks into ONNX's own function bodies, and there takes an absent attribute for one without a default.
+    spelled_out = _spell_out_defaults(serialized)
+    return failure if spelled_out == serialized else _isolated(_check, spelled_out, full)
+
+
+def _isolated(check: Callable[..., None], *arguments: object) -> str:
+    try:
+        run_isolated(check, *arguments)
+    except Crashed as crash:
+        return f"onnx's checker died on it ({crash})"
+    except Exception as error:
+        return " ".join(str(error).split()) or type(error).__name__
+    return ""
+
+
+def _spell_out_defaults(serialized: bytes) -> bytes:
+    """The same model, with the default attributes of operators that have a function body written out."""
+    try:
+        model = onnx.ModelProto.FromString(serialized)
+    except DecodeError:
+        return serialized
+    opset = default_opset(model.opset_import) or 0
+    for graph in all_graphs(model):
+        for node in graph.node:
+            schema = None if node.domain else schema_at(node.op_type, opset)
+            if schema is not None and has_body(node.op_type, opset):
+                present = {attribute.name for attribute in node.attribute}
+                defaults = [a.default_value for name, a in schema.attributes.items() if name not in present]
+                node.attribute.extend(default for default in defaults if default.type)
+    return model.SerializeToString()
+
+
+def _check(serialized: bytes, full: bool) -> None:
+    if b"ai.onnx" in serialized:  # the other name of the default domain, which old releases of onnx do not know
+        model = onnx.ModelProto.FromString(serialized)
+        for owner in (model, *model.functions):
+            for entry in owner.opset_import:
+                entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
+        serialized = model.SerializeToString()
+    onnx.checker.check_model(serialized, full_check=full)
+
+
+def _check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version, context.opset_imports = ir_version, {"": opset}
+    for node in nodes:
+        onnx.checker.check_node(NodeProto.FromString(node), context)
+
+
+def _check_values(graphs: list[GraphLike]) -> None:
+    """onnx lets types pass that it does not know, where it need not know them, and protobuf names that are no text."""
+    known = set(TensorProto.DataType.values())
+    for graph in graphs:
+        if not isinstance(graph, onnx.GraphProto):
+            continue
+        for value in (*graph.input, *graph.output):
+            _require_text(value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
+        for tensor in graph.initializer:
+            if min(tensor.dims, default=0) < 0:
+                raise InvalidModelError(f"the input is not a valid model: the shape of '{tensor.name}' is {list(tensor.dims)}")
+        types = [(tensor.name, tensor.data_type) for tensor in graph.initializer]
+        types += [(value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.output)]
+        fed = {value.name for value in graph.input if value.type.HasField("tensor_type")} if graph is graphs[0] else ()
+        for name, elem_type in types:
+            if elem_type not in known or (elem_type == TensorProto.UNDEFINED and name in fed):
+                raise InvalidModelError(f"the input is not a valid model: '{name}' is of an unknown element type, {elem_type}")
+
+
+def _require_text(*names: str) -> None:
+    """protobuf hands out a string that is not valid UTF-8 as bytes. Raises InvalidModelError for one."""
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise InvalidModelError(f"the input is not a valid model: the name {wrong!r} is not valid UTF-8") from None
+
+
+@contextmanager
+def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
+    """Raises InvalidModelError where something fails because a name is not valid UTF-8, which protobuf hands out as bytes.
+
+    Such names pass where nobody touches them: to look at all of them would take half as long as a whole conversion.
+    """
+    try:
+        yield
+    except (TypeError, AttributeError, UnicodeDecodeError):
+        for graph in graphs:
+            if isinstance(graph, onnx.FunctionProto):
+                _require_text(*graph.input, *graph.output)
+            for node in graph.node:
+                _require_text(node.op_type, node.domain, node.name, *node.input, *node.output)
+        raise
+
+
+def _check_scope(scope: Scope) -> None:
+    if not scope.opset:
+        return
+    sound: dict[Form, Sequence[Fact]] = {}
+    for index, label in enumerate(scope.labels):
+        if label in _CHECKS:
+            proto = scope.graph.node[index]
+            facts = sound.get(form := scope.form(index, proto))
+            if facts is not None and (not facts or agree(facts, Node(proto, scope, scope.opset, index))):
+                continue
+            _check_node(node := Node(proto, scope, scope.opset, index))
+            if node.facts is not None:
+                sound[form] = node.facts
+        elif label in GRAPH_HOLDERS or "::" in label:
+            for child in scope.children(scope.graph.node[index], index, scope.opset):
+                _check_scope(child)
+
+
+def _check_node(node: Node) -> None:
+    if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
+        return  # onnx.checker says it
+    for problem in _CHECKS[node.op_type](node):
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.within.where}) is invalid: {problem}")
+
+
+def _split_problems(node: Node) -> Iterator[str]:
+    """Mistakes of a Split that the checker accepts, of which one makes it abort, and all of which runtimes take differently."""
+    if any(attribute.ref_attr_name for attribute in node.proto.attribute):
+        return
+    if node.opset >= 18:
+        yield from _count_problems(node)
+    if node.opset >= 13 and node.has_input(1):
+        yield from _input_type_problems(node, {TensorProto.INT64})
+    stated = node.attr("split")
+    value = node.constant(1)
+    sizes = None if value is None else [float(size) for size in value.reshape(-1)]
+    if stated is not None and sizes is not None:
+        yield "it has both the attribute and the input split"
+    if value is not None and node.opset >= 13 and value.ndim != 1:
+        yield f"split must be 1-D and has rank {value.ndim}"
+    sizes = sizes if stated is None else [float(size) for size in stated]
+    if sizes is not None:
+        yield from _size_problems(sizes, node)
+    if sizes is not None and (node.opset < 2 or _is_captured(node, 1)):
+        yield from _sum_problems(node, sizes)
+    if node.opset < 2 and sizes is None and not node.has_input(1):
+        yield from _uneven_problems(node)
+
+
+def _count_problems(node: Node) -> Iterator[str]:
+    count = node.attr("num_outputs")
+    if node.has_input(1) == (count is not None):
+        yield "it has both split and num_outputs" if count is not None else "it has neither split nor num_outputs"
+        return
+    if count is None:
+        return
+    if count < 1:
+        yield f"num_outputs is {count}"
+        return
+    if len(node.outputs) > count:
+        yield f"it has {len(node.outputs)} outputs and num_outputs is {count}"
+        return
+    if count > len(node.outputs) + MOST_MISSING_PARTS:
+        yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
+        return
+    dimension = node.dimension(node.attr("axis", 0))
+    if not isinstance(dimension, int) or node.within is not node.within.model.main:
+        return  # a branch may never run
+    if dimension < -(-dimension // count) * (count - 1):
+        size = -(-dimension // count)
+        yield f"a dimension of {dimension} cannot make {count} parts: parts of {size} leave nothing for the last"
+
+
+def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
+    if any(size < 0 for size in sizes):
+        yield f"split has negative sizes: {_shown(sizes)}"
+    if len(sizes) != len(node.outputs):
+        yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
+
+
+def _is_captured(node: Node, index: int) -> bool:
+    """Whether an outer graph defines input `index`: shape inference takes it for unknown inside."""
+    return node.has_input(index) and node.within.find(node.input(index)) is not node.within
+
+
+def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
+    """For what nobody else looks at: Split-1 has no shape inference, and inference does not see captured constants."""
+    dimension = _split_dimension(node)
+    if dimension is not None and sum(sizes) != dimension:
+        yield f"the sizes {_shown(sizes)} do not add up to the dimension {dimension}"
+
+
+def _uneven_problems(node: Node) -> Iterator[str]:
+    dimension = _split_dimension(node)
+    if dimension is not None and dimension % len(node.outputs):
+        yield f"a dimension of {dimension} does not divide into {len(node.outputs)} equal parts"
+
+
+def _split_dimension(node: Node) -> int | None:
+    axis = node.attr("axis", None if node.opset < 2 else 0)
+    dimension = None if axis is None else node.dimension(axis)
+    return dimension if isinstance(dimension, int) else None
+
+
+def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
+    declared = node.within.declared_type(node.input(1)) if node.has_input(1) else None
+    if declared is None or declared.WhichOneof("value") != "tensor_type":
+        return
+    number = declared.tensor_type.elem_type
+    if number and number not in allowed:
+        names = " or ".join(sorted(inference.elem_type_name(kind) for kind in allowed))
+        yield f"split must be {names} and is {inference.elem_type_name(number)}"
+    shape = inference.shape_of(declared)
+    if shape is not None and len(shape) != 1 and node.op_type == "Split":
+        yield f"split must be 1-D and has rank {len(shape)}"
+
+
+def _sequence_problems(node: Node) -> Iterator[str]:
+    """What shape inference misses behind a symbolic dimension, and one thing that kills onnxruntime."""
+    yield from _input_type_problems(node, {TensorProto.INT64, TensorProto.INT32})
+    sizes = node.constant(1)
+    if sizes is None:
+        return
+    if sizes.ndim == 0 and sizes <= 0:
+        yield f"a scalar split must be positive and is {sizes}"
+    if sizes.ndim > 1:
+        yield f"split must be a scalar or 1-D and has rank {sizes.ndim}"
+    if sizes.ndim == 1 and not sizes.size:
+        yield "split is empty"
+    if sizes.ndim == 1 and (sizes < 0).any():
+        yield f"split has negative sizes: {_shown(sizes.tolist())}"
+
+
+def _shown(sizes: list[float]) -> str:
+    text = ", ".join(f"{size:g}" for size in sizes[:8])
+    return f"[{text}, …]" if len(sizes) > 8 else f"[{text}]"
+
+
+_ATTRIBUTE_TYPES = {
+    "axis": AttributeProto.INT,
+    "keepdims": AttributeProto.INT,
+    "num_outputs": AttributeProto.INT,
+    "split": AttributeProto.INTS,
+}
+_CHECKS = {"Split": _split_problems, "SplitToSequence": _sequence_problems}

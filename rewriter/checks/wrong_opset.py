@@ -1,0 +1,101 @@
+"""Nodes in the form of another opset than the model declares: whose are they, and which opset would fit them all?
+
+Exporters and hand edits leave such files behind: a Split with two inputs at opset 12, num_outputs at 13, axes as an input at 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnx import NodeProto, defs
+
+from ..graph.protos import GraphLike, shown_name
+from ..opsets.transitions import OpSchema, newest_opset, schema_at
+
+
+def describe(graphs: list[GraphLike], declared: int) -> str:
+    """One line that names the first node whose form is not of opset `declared` but of another one; "" where there is none."""
+    newest = newest_opset()
+    fitting = set(range(1, newest + 1))
+    strangers: list[tuple[NodeProto, str]] = []
+    seen: dict[tuple[object, ...], tuple[frozenset[int], str]] = {}
+    for graph in graphs:
+        for node in graph.node:
+            if node.domain:
+                continue
+            key = _form(node)
+            if key not in seen:
+                seen[key] = frozenset(_opsets_of(node, newest)), _complaint(node, declared)
+            opsets, complaint = seen[key]
+            if complaint and opsets:
+                strangers.append((node, complaint))
+            fitting &= opsets
+    if not strangers:
+        return ""
+    node, complaint = strangers[0]
+    title = f"{node.op_type} '{shown_name(node)}'"
+    more = f" (and {len(strangers) - 1} more nodes)" if len(strangers) > 1 else ""
+    return f"{title}{more}: {complaint}, though the model says opset {declared}{_advice(fitting, declared)}"
+
+
+def _advice(fitting: set[int], declared: int) -> str:
+    if not fitting:
+        return "; no single opset fits all nodes"
+    nearest = min(fitting, key=lambda opset: (abs(opset - declared), opset))
+    return f"; opset {_ranges(fitting)} would fit all nodes: if it is that, use --assume-opset {nearest}"
+
+
+def _form(node: NodeProto) -> tuple[object, ...]:
+    present = tuple(bool(name) for name in node.input)
+    return node.op_type, present, len(node.output), tuple((a.name, a.type) for a in node.attribute)
+
+
+def _opsets_of(node: NodeProto, newest: int) -> Iterator[int]:
+    """The opsets at which the node has a legal form."""
+    for opset in range(1, newest + 1):
+        schema = schema_at(node.op_type, opset)
+        if schema is not None and not schema.deprecated and not _problem(node, schema):
+            yield opset
+
+
+def _complaint(node: NodeProto, declared: int) -> str:
+    schema = schema_at(node.op_type, declared)
+    if schema is None:
+        return f"opset {declared} does not have this operator"
+    return _problem(node, schema)
+
+
+def _problem(node: NodeProto, schema: OpSchema) -> str:
+    """Why the node is no node of `schema`, by the names and types of its attributes and the number of inputs and outputs."""
+    for attribute in node.attribute:
+        known = schema.attributes.get(attribute.name)
+        if known is None:
+            return f"it has the attribute {attribute.name}, which the form of opset {schema.since_version} does not have"
+        if not attribute.ref_attr_name and int(known.type.value) != attribute.type:  # type: ignore[attr-defined]
+            return f"its attribute {attribute.name} has another type in the form of opset {schema.since_version}"
+    for name, known in schema.attributes.items():
+        if known.required and all(attribute.name != name for attribute in node.attribute):
+            return f"it lacks the attribute {name} of the form of opset {schema.since_version}"
+    if not schema.min_input <= len(node.input) <= schema.max_input:
+        return f"it has {len(node.input)} inputs, and the form of opset {schema.since_version} {_count(schema)}"
+    if not schema.min_output <= len(node.output) <= schema.max_output:
+        return f"it has {len(node.output)} outputs, which the form of opset {schema.since_version} does not have"
+    return ""
+
+
+def _count(schema: defs.OpSchema) -> str:
+    low, high = schema.min_input, schema.max_input
+    return f"has {low}" if low == high else f"has {low} to {high}"
+
+
+def _ranges(opsets: set[int]) -> str:
+    """{13, 14, 15, 18} as "13 to 15 or 18"."""
+    parts: list[str] = []
+    ordered = sorted(opsets)
+    start = 0
+    for index, opset in enumerate(ordered):
+        if index + 1 == len(ordered) or ordered[index + 1] != opset + 1:
+            first = ordered[start]
+            parts.append(str(first) if first == opset else f"{first} to {opset}")
+            start = index + 1
+    return " or ".join(parts)

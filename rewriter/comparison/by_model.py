@@ -1,0 +1,440 @@
+"""Run the original and the result on the same inputs and judge whether they compute the same.
+
+"equal" and "different" are said only of what was run. A runtime that lacks a kernel, runs out of time or is known to
+compute an operator wrongly proves nothing: the next one is asked, and when none can tell, the answer is "not
+compared" and why.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.util
+import sys
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ..errors import SplitRewriteError
+from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
+from .model_client import Session, Worker
+from .model_server import Description, Failure, Outputs, RejectedError
+from .samples import InputSpace, SampleError, Samples, input_types
+from .tolerance import EXACT, Tolerance
+
+if TYPE_CHECKING:
+    from .first_difference import Difference
+
+Runtime = Literal["auto", "onnxruntime", "reference", "both"]
+_ENGINES: dict[str, tuple[str, ...]] = {
+    "auto": ("onnxruntime", "onnx.reference"),
+    "onnxruntime": ("onnxruntime",),
+    "reference": ("onnx.reference",),
+    "both": ("onnxruntime", "onnx.reference"),
+}
+# Two choices of the open dimensions: an even and an odd one tell sizes from rules for sizes.
+_SAMPLES = 2
+# A thorough comparison tries other integers and signs too: a position that is always 0 would not tell one from another.
+_THOROUGH_SAMPLES = 10
+# All outputs are held until the result has run too: of large ones, no more samples are run than have to be.
+_MANY_BYTES = 64 << 20
+_LAST_BITS = (
+    "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
+    "opset, or a rule is wrong … hint: --rtol and --atol say how much is acceptable"
+)
+# After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
+_CRASHES = 3
+_FAILURES_AFTER_SUCCESS = 6
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Nodes of the original that are alike, and what comparing one of them with what stands in its place showed.
+
+    `example` names the first of the `count`; `change` is "Split → Split, Identity", or the operator alone where the
+    nodes stayed and only its definition is another one at the target opset. `max_abs` as in OutputComparison; `last_bits`:
+    equal but for those, by another kernel of the runtime.
+    """
+
+    change: str
+    example: str
+    count: int
+    status: Literal["equal", "different", "not compared"]
+    reason: str = ""
+    max_abs: float = 0.0
+    last_bits: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What comparing two models showed.
+
+    `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
+    when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for
+    models that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`:
+    models that should be equal to the last bit are not, but differ by no more than a rule that is not exact might change;
+    `stayed`: the first tensor that differs is made by nodes that are the same in both, of equal inputs.
+    """
+
+    status: Literal["equal", "different", "partly compared", "not compared"]
+    runtime: str = ""
+    reason: str = ""
+    outputs: tuple[OutputComparison, ...] = ()
+    seed: int = 0
+    pieces: tuple[Piece, ...] = ()
+    last_bits: bool = False
+    stayed: bool = False
+
+    @property
+    def rtol(self) -> float:
+        """The largest relative tolerance of any output."""
+        return max((output.rtol for output in self.outputs), default=0.0)
+
+    @property
+    def atol(self) -> float:
+        """The largest absolute tolerance of any output."""
+        return max((output.atol for output in self.outputs), default=0.0)
+
+
+class _Inconclusive(NamedTuple):
+    """A runtime could not tell; `final` when another one could not do better, `hint` what the user can do."""
+
+    reason: str
+    final: bool = False
+    hint: str = ""
+
+
+class _Run(NamedTuple):
+    inputs: dict[str, Any]
+    outputs: Outputs
+
+
+def compare(
+    original: Path,
+    result: Path,
+    *,
+    runtime: Runtime = "auto",
+    samples: Samples | None = None,
+    tolerance: Tolerance = EXACT,
+    worker: Worker | None = None,
+    thorough: bool = False,
+) -> Comparison:
+    """Compare the outputs of two model files on the same seeded inputs, in a child process.
+
+    Models with open dimensions are run at two choices of them; `thorough`, for small models, runs up to ten choices of
+    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape,
+    and in every element within `tolerance`, NaN where NaN is, -0.0 equal to 0.0.
+    `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
+    is used or nothing is; with "both", both have to find the models equal.
+
+    Raises: SplitRewriteError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
+    """
+    samples = samples or Samples()
+    engines = _installed(runtime)
+    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker(), thorough)
+    found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
+    return replace(found, seed=samples.seed)
+
+
+@functools.cache
+def _shared_worker() -> Worker:
+    worker = Worker()
+    atexit.register(worker.close)
+    return worker
+
+
+def _installed(runtime: Runtime) -> list[str]:
+    engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
+    if not engines or (runtime == "both" and "onnxruntime" not in engines):
+        raise SplitRewriteError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
+    return engines
+
+
+class _Judge:
+    def __init__(
+        self, original: Path, result: Path, samples: Samples, tolerance: Tolerance, worker: Worker, thorough: bool
+    ) -> None:
+        self._original = original
+        self._result = result
+        self._samples = samples
+        self._tolerance = tolerance
+        self._worker = worker
+        self._thorough = thorough
+
+    def verdict(self, engines: list[str]) -> Comparison:
+        """That of the first of `engines` that can tell."""
+        interface = self._interface()
+        if isinstance(interface, Comparison):
+            return interface
+        undecided: list[_Inconclusive] = []
+        for engine in engines:
+            answer = self._ask(engine, *interface)
+            if isinstance(answer, Comparison):
+                reasons = [*(found.reason for found in undecided), answer.reason]
+                return replace(answer, reason="; ".join(filter(None, reasons)))
+            undecided.append(answer)
+            if answer.final:
+                break
+        return _not_compared(undecided)
+
+    def verdict_of_all(self, engines: list[str]) -> Comparison:
+        """ "different" where one of `engines` says so, "equal" only where all do."""
+        interface = self._interface()
+        if isinstance(interface, Comparison):
+            return interface
+        answers = [self._ask(engine, *interface) for engine in engines]
+        verdicts = [answer for answer in answers if isinstance(answer, Comparison)]
+        different = next((verdict for verdict in verdicts if verdict.status == "different"), None)
+        if different is not None:
+            return different
+        if len(verdicts) < len(engines):
+            return _not_compared([answer for answer in answers if isinstance(answer, _Inconclusive)])
+        outputs = functools.reduce(_worst, (verdict.outputs for verdict in verdicts))
+        return Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
+
+    def _interface(self) -> Comparison | tuple[list[InputSpace], Description, Description]:
+        """The inputs to run and what the models say of themselves, or the verdict where that suffices for one."""
+        before = self._worker.describe(self._original)
+        if isinstance(before, Failure):
+            return Comparison("not compared", reason=f"the original cannot be read: {before.message}")
+        after = self._worker.describe(self._result)
+        if isinstance(after, Failure):
+            return Comparison("different", reason=f"the result cannot be read: {after.message}")
+        spaces = [InputSpace(before, after, self._samples, data) for data in self._samples.data or [{}]]
+        self._tolerance.check_names(before.outputs)
+        if mismatch := _interface_mismatch(before, after):
+            return Comparison("different", reason=mismatch)
+        if node := before.random or after.random:
+            return Comparison("not compared", reason=f"{node} draws random numbers")
+        return spaces, before, after
+
+    def _ask(self, engine: str, spaces: list[InputSpace], before: Description, after: Description) -> Comparison | _Inconclusive:
+        for which, description in (("original", before), ("result", after)):
+            if defect := description.defects.get(engine):
+                return _Inconclusive(f"{engine} {defect} of the {which}")
+        with self._worker.open(self._original, engine) as session:
+            runs = _run_samples(session, engine, spaces, self._thorough)
+        if isinstance(runs, _Inconclusive):
+            return runs
+        found = self._run_and_judge(engine, spaces, runs)
+        if engine != "onnxruntime" or not isinstance(found, Comparison) or found.status != "different":
+            return found
+        if doubt := before.doubt or after.doubt:
+            second = self._second_opinion(spaces, runs, before, after)
+            if second is not None and (second.status == "equal" or (second.last_bits and not found.last_bits)):
+                return replace(second, reason="; ".join(filter(None, [f"onnxruntime {doubt.reason}", second.reason])))
+            if second is None and found.stayed and doubt.of_same_nodes:
+                return _Inconclusive(f"onnxruntime {doubt.reason}, which is all that differs", final=True)
+        if not before.lax or spaces[0].is_given:
+            return found
+        allowed = self._allowed(runs)
+        if not allowed:
+            reason = f"{before.lax}, which onnx.reference refuses on any inputs tried ({len(runs)})"
+            return _Inconclusive(reason, hint=_hint(spaces[0]))
+        return found if len(allowed) == len(runs) else self._run_and_judge(engine, spaces, allowed)
+
+    def _second_opinion(
+        self, spaces: list[InputSpace], runs: list[_Run], before: Description, after: Description
+    ) -> Comparison | None:
+        """The verdict of onnx.reference on the same inputs; None where it has none."""
+        engine = "onnx.reference"
+        if engine in before.defects or engine in after.defects:
+            return None
+        answers = self._run_again(engine, runs)
+        again = [_Run(run.inputs, answer) for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs)]
+        found = self._run_and_judge(engine, spaces, again) if len(again) == len(runs) else None
+        return found if isinstance(found, Comparison) else None
+
+    def _allowed(self, runs: list[_Run]) -> list[_Run]:
+        """Those whose inputs onnx.reference takes too."""
+        answers = self._run_again("onnx.reference", runs)
+        return [run for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs) or answer.kind != "runtime"]
+
+    def _run_again(self, engine: str, runs: list[_Run]) -> list[Outputs | Failure]:
+        """What the original, loaded anew, answers to the same inputs."""
+        with self._worker.open(self._original, engine) as session:
+            return [session.run(run.inputs) for run in runs]
+
+    def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[_Run]) -> Comparison | _Inconclusive:
+        with self._worker.open(self._result, engine) as session:
+            results = _run_result(session, engine, runs)
+        if not isinstance(results, list):
+            return results
+        return self._judge(engine, spaces, runs, results)
+
+    def _judge(self, engine: str, spaces: list[InputSpace], runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
+        outputs = _compare_outputs(runs, results, self._tolerance)
+        runtime = runs[0].outputs.runtime
+        first = next((output for output in outputs if not output.equal), None)
+        if first is None and (name := _unjudged_output(runs)):
+            return _Inconclusive(f"output '{name}' is NaN throughout on all inputs tried", final=True, hint=_hint(spaces[0]))
+        if first is None:
+            return Comparison("equal", runtime, outputs=outputs)
+        if not self._repeats(engine, runs):
+            return _Inconclusive("the original gives other outputs each time it is run", final=True)
+        reason = f"output '{first.name}' differs: {first.note}"
+        if engine != "onnxruntime":
+            reason += f" (by {runtime} alone)"
+        where = self._first_difference(engine, runs, results)
+        found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed)
+        loose = replace(self._tolerance, inexact=True)
+        if loose == self._tolerance or not all(output.equal for output in _compare_outputs(runs, results, loose)):
+            return found
+        return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
+
+    def _first_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> Difference:
+        from .first_difference import Difference, Models, first_difference  # reads the models, which equal ones need not
+
+        for run, result in zip(runs, results, strict=True):
+            different = [output.name for output in _compare_outputs([run], [result], self._tolerance) if not output.equal]
+            if different:
+                models = Models(self._original, self._result, engine, self._worker, self._tolerance)
+                return first_difference(models, run.inputs, different)
+        return Difference()
+
+    def _repeats(self, engine: str, runs: list[_Run]) -> bool:
+        """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""
+        outputs = [answer for answer in self._run_again(engine, runs) if isinstance(answer, Outputs)]
+        return len(outputs) == len(runs) and all(o.equal for o in _compare_outputs(runs, outputs, EXACT))
+
+
+def _not_compared(undecided: list[_Inconclusive]) -> Comparison:
+    hint = next((answer.hint for answer in undecided if answer.hint), "")
+    reasons = "; ".join(answer.reason for answer in undecided)
+    return Comparison("not compared", reason=reasons + (f" … hint: {hint}" if hint else ""))
+
+
+def _interface_mismatch(before: Description, after: Description) -> str:
+    """Why the models cannot be fed the same inputs, or do not have the same outputs; "" when they can and have."""
+    wanted, got = input_types(before.required), input_types(after.required)
+    if wanted != got:
+        return f"the inputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
+    lost = set(input_types(before.overridable)) - set(input_types(after.overridable))
+    if lost:
+        return f"the result has lost the inputs with defaults {', '.join(sorted(lost))}"
+    if before.outputs != after.outputs:
+        got, wanted = list(after.outputs), list(before.outputs)
+        return f"the outputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
+    return ""
+
+
+def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[_Run] | _Inconclusive:
+    """Run the original on every sample; one that cannot be run leaves all undecided."""
+    runs: list[_Run] = []
+    for number, space in enumerate(spaces, 1):
+        found = _run_original(session, engine, space, thorough)
+        if isinstance(found, _Inconclusive):
+            return found if len(spaces) == 1 else found._replace(reason=f"sample {number}: {found.reason}")
+        runs += found
+    return runs
+
+
+def _run_original(session: Session, engine: str, space: InputSpace, thorough: bool) -> list[_Run] | _Inconclusive:
+    """Try choices of inputs until enough of them run, and give numbers; where none does, one that gave NaN."""
+    runs: dict[Hashable, _Run] = {}
+    without_numbers: list[_Run] = []
+    failures: list[Failure] = []
+    patience = sys.maxsize
+    needed = _SAMPLES if space.has_open_sizes else 1
+    wanted, held = _THOROUGH_SAMPLES if thorough else needed, 0
+    for choice in space.choices():
+        key = choice if thorough else (choice.size, choice.rank)
+        if key in runs:
+            continue
+        try:
+            inputs = space.make(choice)
+        except (SampleError, RejectedError) as error:
+            failure = _Inconclusive(str(error), final=True, hint=_hint(space))
+            return list(runs.values()) or without_numbers[:1] or failure
+        answer = session.run(inputs)
+        if isinstance(answer, Failure):
+            failures.append(answer)
+            if _is_hopeless(failures) or len(failures) >= patience:
+                break
+            continue
+        run = _Run(inputs, answer)
+        if _unjudged_output([run]):
+            without_numbers.append(run)
+            continue
+        runs[key] = run
+        held += sum(map(byte_size, answer.values))
+        if len(runs) == wanted or (len(runs) >= needed and held > _MANY_BYTES):
+            break
+        patience = len(failures) + _FAILURES_AFTER_SUCCESS
+    return list(runs.values()) or without_numbers[:1] or _why_original_failed(engine, space, failures)
+
+
+def _unjudged_output(runs: list[_Run]) -> str:
+    """The first output that is NaN throughout in all runs, so that nearly any computation would equal it; "" if none is."""
+    for index, name in enumerate(runs[0].outputs.names):
+        if all(is_nan_throughout(run.outputs.values[index]) for run in runs):
+            return name
+    return ""
+
+
+def _is_hopeless(failures: list[Failure]) -> bool:
+    """Whether other inputs would not help either."""
+    crashes = sum(failure.kind == "crashed" for failure in failures)
+    return crashes == _CRASHES or failures[-1].kind in ("unsupported", "invalid", "timeout", "memory")
+
+
+def _why_original_failed(engine: str, space: InputSpace, failures: list[Failure]) -> _Inconclusive:
+    first, last = failures[0], failures[-1]
+    if last.kind in ("timeout", "memory"):
+        return _Inconclusive(f"{engine} on the original: {_explain(last)}", final=True)
+    if first.kind != "runtime":
+        return _Inconclusive(f"{engine} cannot run the original: {_explain(first)}")
+    tried = "the given inputs" if space.is_given else f"any inputs tried ({len(failures)})"
+    return _Inconclusive(f"{engine} cannot run the original on {tried}: {first.message}", hint=_hint(space))
+
+
+def _hint(space: InputSpace) -> str:
+    return f"give other inputs by --test-input-shape or --input-data; they are {space.summary}"
+
+
+def _run_result(session: Session, engine: str, runs: list[_Run]) -> list[Outputs] | Comparison | _Inconclusive:
+    """Run the result on what the original ran on; a failure is a difference, unless it shows what the runtime lacks."""
+    results: list[Outputs] = []
+    for run in runs:
+        answer = session.run(run.inputs)
+        if isinstance(answer, Outputs):
+            results.append(answer)
+            continue
+        reason = f"{engine} runs the original but not the result: {_explain(answer)}"
+        if answer.kind in ("timeout", "memory"):
+            return _Inconclusive(reason, final=True)
+        if answer.kind == "unsupported" or not answer.certain:
+            return _Inconclusive(reason)
+        return Comparison("different", run.outputs.runtime, reason)
+    return results
+
+
+def _explain(failure: Failure) -> str:
+    what = {"crashed": "it crashed, ", "memory": "out of memory, "}
+    return what.get(failure.kind, "") + failure.message
+
+
+def _compare_outputs(runs: list[_Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
+    """Each output, at its worst over the samples."""
+    return functools.reduce(_worst, (_compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
+
+
+def _compare_run(run: _Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
+    triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
+    return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
+
+
+def _worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
+    return tuple(map(_worse, first, second))
+
+
+def _worse(first: OutputComparison, second: OutputComparison) -> OutputComparison:
+    return replace(
+        first,
+        max_abs=max(first.max_abs, second.max_abs),
+        max_rel=max(first.max_rel, second.max_rel),
+        equal=first.equal and second.equal,
+        note=first.note or second.note,
+        atol=max(first.atol, second.atol),
+    )

@@ -1,0 +1,138 @@
+"""Where two models begin to differ: the first tensor of the main graph that both have and that is not equal in both.
+
+Values keep their names when a node is rewritten, so a name that both main graphs make stands for the same value in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onnx import NodeProto
+
+from ..graph.protos import only_moves, reads
+from ..storage.reading import read
+from .differences import compare_values, dtype_name
+from .model_client import Worker
+from .model_server import Failure
+from .tolerance import Tolerance
+
+_PROBES = 32
+"""Values that one run exposes: their memory is held until the run ends."""
+_STEPS = 64
+"""Steps back from a tensor to one that feeds it and differs too; each costs a run of both models."""
+
+
+class Models(NamedTuple):
+    """Two model files, and how they are run and judged."""
+
+    original: Path
+    result: Path
+    engine: str
+    worker: Worker
+    tolerance: Tolerance
+
+
+class Difference(NamedTuple):
+    """`text` says which tensor differs first and what makes it, and begins with "; ", or is "" where that cannot be told.
+
+    `stayed`: nodes make it that are the same in both models, of equal inputs; so the runtime runs them in two ways.
+    """
+
+    text: str = ""
+    stayed: bool = False
+
+
+class _Graph:
+    """A main graph, by the names of its values."""
+
+    def __init__(self, path: Path) -> None:
+        graph = read(path).proto.graph
+        self.producers = {name: node for node in graph.node for name in node.output if name}
+        self.order = list(self.producers)
+
+    def feeding(self, name: str, shared: Mapping[str, int]) -> tuple[set[str], list[NodeProto]]:
+        """The shared values that `name` is computed from, and the nodes between them and it."""
+        found: set[str] = set()
+        nodes: dict[int, NodeProto] = {}
+        pending = [name]
+        while pending:
+            node = self.producers.get(pending.pop())
+            if node is None or id(node) in nodes:
+                continue
+            nodes[id(node)] = node
+            for value in reads(node):
+                (found.add if value in shared else pending.append)(value)
+        return found, list(nodes.values())
+
+
+def first_difference(models: Models, inputs: dict[str, Any], outputs: Iterable[str]) -> Difference:
+    """One of the earliest tensors that differ when both models run on `inputs`, and the nodes that make it.
+
+    `outputs` are graph outputs that differ.
+    """
+    original, result = _Graph(models.original), _Graph(models.result)
+    names = [name for name in original.order if name in result.producers]
+    shared = {name: position for position, name in enumerate(names)}
+    differing = [shared[name] for name in outputs if name in shared]
+    if not differing:
+        return Difference()
+    first = _narrow(models, inputs, names, min(differing))
+    for _ in range(_STEPS):
+        name = names[first]
+        feeding = original.feeding(name, shared)[0] | result.feeding(name, shared)[0]
+        earlier = sorted(shared[value] for value in feeding if shared[value] < first)
+        wrong = _differing(models, inputs, [names[position] for position in earlier])
+        if not wrong:
+            break
+        first = min(shared[value] for value in wrong)
+    return _made(names[first], original, result, shared)
+
+
+def _narrow(models: Models, inputs: dict[str, Any], names: list[str], last: int) -> int:
+    """The position of a tensor that differs, the one before it being equal; the one at `last` differs."""
+    equal = -1
+    while last - equal > 1:
+        span = last - equal
+        probes = sorted({equal + span * step // (_PROBES + 1) for step in range(1, _PROBES + 1)} - {equal})
+        wrong = set(_differing(models, inputs, [names[position] for position in probes]))
+        first = next((index for index, position in enumerate(probes) if names[position] in wrong), None)
+        if first is None:
+            equal = probes[-1]
+            continue
+        last = probes[first]
+        equal = probes[first - 1] if first else equal
+    return last
+
+
+def _differing(models: Models, inputs: dict[str, Any], names: list[str]) -> list[str]:
+    """Those of `names` that differ; none where the runtime cannot expose them."""
+    return [name for start in range(0, len(names), _PROBES) for name in _probe(models, inputs, names[start : start + _PROBES])]
+
+
+def _probe(models: Models, inputs: dict[str, Any], names: list[str]) -> Iterator[str]:
+    found: list[dict[str, Any]] = []
+    for path in (models.original, models.result):
+        with models.worker.open(path, models.engine, tuple(names)) as session:
+            answer = session.run(inputs)
+        if isinstance(answer, Failure):
+            return
+        found.append(dict(zip(answer.names, answer.values, strict=True)))
+    expected, got = found
+    for name in names:
+        bounds = models.tolerance.of(name, dtype_name(expected[name]))
+        if not compare_values(name, expected[name], got[name], *bounds).equal:
+            yield name
+
+
+def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]) -> Difference:
+    """ "'h', made by Softmax 'probs'; Softmax became Exp, ReduceSum, Div"."""
+    before, after = original.feeding(name, shared)[1], result.feeding(name, shared)[1]
+    maker = original.producers[name]
+    computed = dict.fromkeys([*original.producers, *result.producers], "")
+    stayed = only_moves(before, after, computed)
+    text = f"; the first tensor that differs is '{name}', made by {maker.op_type} '{maker.name or name}'"
+    text += " from equal inputs in both" if stayed else ""
+    old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
+    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), stayed)

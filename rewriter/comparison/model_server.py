@@ -1,0 +1,502 @@
+"""The child side of a comparison: load one model at a time, run it, answer with its outputs or with a failure.
+
+The process speaks pickle on the pipes it was started with. Whatever native code prints goes nowhere, and whatever it
+does to this process happens to nobody else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
+
+import numpy as np
+import onnx
+
+from .runtime_defects import Doubt, default_domain_nodes, doubt, known_defects, lax_operator, random_operator
+
+Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
+
+# Element types that numpy does not have, as ml_dtypes calls them.
+ML_DTYPES = {
+    "BFLOAT16": "bfloat16",
+    "FLOAT8E4M3FN": "float8_e4m3fn",
+    "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
+    "FLOAT8E5M2": "float8_e5m2",
+    "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
+    "FLOAT8E8M0": "float8_e8m0fnu",
+    "FLOAT4E2M1": "float4_e2m1fn",
+    "INT4": "int4",
+    "UINT4": "uint4",
+    "INT2": "int2",
+    "UINT2": "uint2",
+}
+
+
+class Failure(NamedTuple):
+    """Why a model did not run.
+
+    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs,
+    or the run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met. `certain` is False
+    where the runtime may just be incomplete.
+    """
+
+    kind: Kind
+    message: str
+    certain: bool = True
+
+
+class Outputs(NamedTuple):
+    """One run. Values are arrays, lists (sequences), dicts (maps) or None (an empty optional).
+
+    `runtime` is "name version".
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    runtime: str
+
+
+class Description(NamedTuple):
+    """The interface of a model: serialized ValueInfoProtos of what must be fed and of what may be, names of outputs.
+
+    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model,
+    `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
+    numbers for another graph that computes the same.
+    """
+
+    required: tuple[bytes, ...]
+    overridable: tuple[bytes, ...]
+    outputs: tuple[str, ...]
+    random: str
+    defects: dict[str, str]
+    lax: str
+    doubt: Doubt | None
+
+
+class DescribeRequest(NamedTuple):
+    path: str
+
+
+class RunRequest(NamedTuple):
+    """`session` stands for one loading of `path`: the model stays loaded until another session is asked for.
+
+    `probes` are values of the main graph that are to be outputs too.
+    """
+
+    session: int
+    path: str
+    runtime: str
+    inputs: dict[str, Any]
+    probes: tuple[str, ...] = ()
+
+
+class ForgetRequest(NamedTuple):
+    """Drop the loaded model."""
+
+
+class _Loaded(Protocol):
+    def run(self, inputs: dict[str, Any]) -> Outputs: ...
+
+
+class RejectedError(Exception):
+    """A failure that has been classified already."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def numpy_dtype(elem_type: int) -> np.dtype:
+    """The numpy dtype (of ml_dtypes where numpy has none) of a TensorProto.DataType; strings are objects.
+
+    Raises: RejectedError where ml_dtypes is too old to have it.
+    """
+    name = onnx.TensorProto.DataType.Name(elem_type)
+    if name not in ML_DTYPES:
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    import ml_dtypes  # comes with onnxscript; needed for these types alone
+
+    if not hasattr(ml_dtypes, ML_DTYPES[name]):
+        raise RejectedError(Failure("unsupported", f"element type {ML_DTYPES[name]} needs a newer ml_dtypes"))
+    return np.dtype(getattr(ml_dtypes, ML_DTYPES[name]))
+
+
+def describe(path: str) -> Description:
+    """Read the interface of the model at `path`; external data stays where it is."""
+    model = onnx.load(path, load_external_data=False)
+    given = {tensor.name for tensor in model.graph.initializer}
+    given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    inputs = model.graph.input
+    return Description(
+        required=tuple(value.SerializeToString() for value in inputs if value.name not in given),
+        overridable=tuple(value.SerializeToString() for value in inputs if value.name in given),
+        outputs=tuple(value.name for value in model.graph.output),
+        random=random_operator(model),
+        defects=known_defects(model),
+        lax=lax_operator(model),
+        doubt=doubt(model),
+    )
+
+
+class _OnnxRuntime:
+    """A session that computes node by node as the file says, in one thread, so that results can be compared exactly."""
+
+    def __init__(self, path: str, probes: tuple[str, ...]) -> None:
+        try:
+            import onnxruntime
+        except Exception as error:
+            raise RejectedError(Failure("unsupported", f"onnxruntime cannot be imported: {_one_line(error)}")) from error
+        self._onnxruntime = onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        model: str | bytes = path
+        if probes:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
+            model = _with_outputs(path, probes)
+        try:
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            failure = _onnxruntime_failure(error, "invalid")
+            raise RejectedError(failure._replace(certain=not _is_before_onnxruntime(path))) from error
+        values = [*self._session.get_inputs(), *self._session.get_outputs()]
+        self._by_bits = any(value.type[7:-1] in _BY_BITS for value in values)
+
+    def run(self, inputs: dict[str, Any]) -> Outputs:
+        try:
+            values = self._run_by_bits(inputs) if self._by_bits else self._session.run(None, inputs)
+        except Exception as error:
+            raise RejectedError(_onnxruntime_failure(error, "runtime")) from error
+        names = tuple(output.name for output in self._session.get_outputs())
+        return Outputs(names, tuple(values), f"onnxruntime {self._onnxruntime.__version__}")
+
+    def _run_by_bits(self, inputs: dict[str, Any]) -> list[Any]:
+        """numpy cannot carry bfloat16 and float8 into onnxruntime; their bit patterns can."""
+        types = {value.name: value.type for value in self._session.get_inputs()}
+        values = {name: self._to_ort_value(value, types[name]) for name, value in inputs.items()}
+        return [self._from_ort_value(value) for value in self._session.run_with_ort_values(None, values)]
+
+    def _to_ort_value(self, array: Any, declared: str) -> Any:
+        if not isinstance(array, np.ndarray):
+            raise RejectedError(Failure("unsupported", f"{declared} cannot be fed beside bfloat16 or float8"))
+        make = self._onnxruntime.OrtValue
+        if declared[7:-1] not in _BY_BITS:
+            return make.ortvalue_from_numpy(array)
+        elem_type = onnx.TensorProto.DataType.Value(declared[7:-1].upper())
+        bits = np.asarray(array, order="C").view(f"u{array.itemsize}")  # ascontiguousarray would give a scalar a dimension
+        return make.ortvalue_from_numpy_with_onnx_type(bits, elem_type)
+
+    def _from_ort_value(self, value: Any) -> Any:
+        if not value.is_tensor() or value.data_type()[7:-1] not in _BY_BITS:
+            return value.numpy()
+        dtype = numpy_dtype(value.element_type())
+        data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
+        return np.frombuffer(data, dtype).reshape(value.shape())
+
+
+def _is_before_onnxruntime(path: str) -> bool:
+    """Whether the model is of an opset that onnxruntime does not support, though it loads some of them.
+
+    There it may put nodes into a model that the opset does not have, and reject its own work.
+    """
+    imports = onnx.load(path, load_external_data=False).opset_import
+    return any(entry.domain in ("", "ai.onnx") and entry.version < _FIRST_OPSET for entry in imports)
+
+
+def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
+    """The model file with more graph outputs: protobuf merges messages that follow each other, so nothing is parsed."""
+    more = onnx.ModelProto(graph=onnx.GraphProto(output=[onnx.ValueInfoProto(name=name) for name in names]))
+    with open(path, "rb") as file:
+        return file.read() + more.SerializeToString()
+
+
+_BY_BITS = frozenset({"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"})
+_FIRST_OPSET = 7
+"""The oldest that onnxruntime supports."""
+# Patterns are compiled when a failure has to be read: never in the parent, which starts faster for it.
+_LACKS = (
+    r"(?i)NOT_IMPLEMENTED|is not a registered function/op|under development and support|Unsupported model IR version"
+    r"|not (?:yet |currently )?(?:registered or )?(?:implemented|supported)|unsupported|only supports?\b"
+    r"|can't be converted to MLDataType|No corresponding Numpy type"
+)
+_NO_OPERATOR = r'\(".*?", (\w+), "(.*?)", .* No Op registered for \w+ with domain_version of (\d+)'
+_OUT_OF_MEMORY = r"(?i)Failed to allocate memory|bad_alloc|out of memory"
+# What stands in front of what went wrong: status codes, paths, source positions, C++ signatures, failed assertions.
+_NOISE = (
+    r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed:\s*|Non-zero status code returned while running "
+    r"|/onnxruntime_src/\S+ [^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? (?:.* was false\. )?"
+    r"|Name:'' |Status Message: |This is an invalid model\. |ONNX Runtime only \*guarantees\*.*?versions\. "
+)
+
+
+def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
+    """Tell what onnxruntime lacks from what it finds wrong; `otherwise` is the kind of the latter."""
+    if isinstance(error, RejectedError):
+        return error.failure
+    # onnxruntime puts names into its messages that may not be UTF-8.
+    text = error.object.decode(errors="replace") if isinstance(error, UnicodeDecodeError) else str(error)
+    message = _one_line(re.sub(_NOISE, "", text))
+    if isinstance(error, MemoryError) or re.search(_OUT_OF_MEMORY, text):
+        return Failure("memory", message)
+    if unknown := re.search(_NO_OPERATOR, text):
+        name, domain, version = unknown.groups()
+        return Failure("unsupported" if _exists(name, domain, int(version)) else "invalid", message)
+    return Failure("unsupported" if re.search(_LACKS, text) else otherwise, message)
+
+
+def _exists(operator: str, domain: str, opset: int) -> bool:
+    """Whether ONNX has the operator at that opset, so that only this onnxruntime does not."""
+    if not onnx.defs.has(operator, max_inclusive_version=opset, domain=domain):
+        return False
+    return not onnx.defs.get_schema(operator, opset, domain).deprecated
+
+
+class _Reference:
+    """onnx.reference, with splits that refuse what the specification forbids instead of cutting what they can."""
+
+    def __init__(self, path: str, probes: tuple[str, ...]) -> None:
+        try:
+            model = onnx.load(path)
+            _shorten_domains(model)
+            model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
+            self._dtypes = _numeric_dtypes(model.graph.output)
+            self._evaluator = _strict_evaluator()(model)
+        except MemoryError as error:
+            raise RejectedError(Failure("memory", _one_line(error))) from error
+        except Exception as error:
+            raise RejectedError(Failure("unsupported", _one_line(error))) from error
+
+    def run(self, inputs: dict[str, Any]) -> Outputs:
+        try:
+            values = self._evaluator.run(None, inputs)
+        except MemoryError as error:
+            raise RejectedError(Failure("memory", _one_line(error))) from error
+        except NotImplementedError as error:
+            raise RejectedError(Failure("unsupported", _one_line(error))) from error
+        except Exception as error:
+            certain = isinstance(error, SplitSizesError)
+            raise RejectedError(Failure("runtime", _one_line(error), certain)) from error
+        names = tuple(str(name) for name in self._evaluator.output_names)
+        outputs = tuple(map(_as_array, values))
+        for name, value in zip(names, outputs, strict=True):
+            if isinstance(value, np.ndarray) and value.dtype != self._dtypes.get(name, value.dtype):
+                message = f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
+                raise RejectedError(Failure("runtime", message, certain=False))
+        return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+
+def _shorten_domains(model: onnx.ModelProto) -> None:
+    """onnx.reference knows ONNX's own domain by its short name alone."""
+    for owner in (model, *model.functions):
+        for entry in owner.opset_import:
+            entry.domain = "" if entry.domain == "ai.onnx" else entry.domain
+    for node, _ in default_domain_nodes(model):
+        node.domain = ""
+
+
+def _strict_evaluator() -> Any:
+    from onnx.reference import ReferenceEvaluator
+
+    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice()]
+
+    class Evaluator(ReferenceEvaluator):
+        """Bodies of functions are evaluators of the same class, to which `new_ops` are not passed on."""
+
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **{**options, "new_ops": operators})
+
+    return Evaluator
+
+
+def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:
+    """The declared dtype of each tensor, but of strings, which numpy has several for."""
+    declared = {value.name: value.type.tensor_type.elem_type for value in values}
+    strings = (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
+    return {name: numpy_dtype(elem_type) for name, elem_type in declared.items() if elem_type not in strings}
+
+
+def _as_array(value: Any) -> Any:
+    """Some operators of onnx.reference answer with numpy scalars."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+class SplitSizesError(Exception):
+    """Sizes that the specifications of Split and SplitToSequence forbid."""
+
+
+def _strict_splits() -> list[Any]:
+    from onnx.reference.op_run import OpRun
+
+    class Split(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__Split.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, x: np.ndarray, split: Any = None, axis: int = 0, num_outputs: int | None = None) -> Any:
+            dim, count = x.shape[axis], len(self.onnx_node.output)
+            if split is not None:
+                sizes = [int(size) for size in split]  # Split 1 has them as floats
+                count_fits = len(sizes) == count
+            else:
+                sizes = _even_sizes(dim, count) if num_outputs is None else _uneven_sizes(dim, num_outputs)
+                count_fits = len(sizes) >= count  # the last outputs may be left out
+            if not count_fits:
+                raise SplitSizesError(f"Split cannot give sizes {sizes} to {count} outputs")
+            return tuple(_cut(self, x, sizes, axis)[:count])
+
+    class SplitToSequence(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, x: np.ndarray, split: np.ndarray | None = None, axis: int = 0, keepdims: int = 1) -> Any:
+            dim = x.shape[axis]
+            if split is not None:
+                sizes = [int(size) for size in split] if split.ndim else _sizes_of_at_most(int(split), dim)
+                return (_cut(self, x, sizes, axis),)
+            parts = _cut(self, x, [1] * dim, axis)
+            return (parts if keepdims else [part.squeeze(axis) for part in parts],)
+
+    return [Split, SplitToSequence]
+
+
+def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarray]:
+    """Raises: SplitSizesError where the parts are not what there is."""
+    dim = x.shape[axis]
+    if min(sizes, default=0) < 0 or sum(sizes) != dim:
+        raise SplitSizesError(f"{node.onnx_node.op_type} cannot cut a dimension of {dim} into parts of sizes {sizes}")
+    return np.split(x, np.cumsum(sizes)[:-1], axis) if sizes else []
+
+
+def _sizes_of_at_most(size: int, dim: int) -> list[int]:
+    if size < 1:
+        raise SplitSizesError(f"SplitToSequence cannot cut a dimension into parts of size {size}")
+    return [min(size, dim - start) for start in range(0, dim, size)]
+
+
+def _strict_divisions() -> list[Any]:
+    """Div and Mod that refuse to divide integers by zero: numpy makes 0 of it, and no specification says what it is."""
+    from onnx.reference.ops.op_div import Div as PlainDiv
+    from onnx.reference.ops.op_mod import Mod as PlainMod
+
+    class Div(PlainDiv):
+        def _run(self, *inputs: Any, **attributes: Any) -> Any:
+            _require_divisors(inputs[1])
+            return super()._run(*inputs, **attributes)
+
+    class Mod(PlainMod):
+        def _run(self, *inputs: Any, **attributes: Any) -> Any:
+            _require_divisors(inputs[1])
+            return super()._run(*inputs, **attributes)
+
+    return [Div, Mod]
+
+
+def _require_divisors(divisors: np.ndarray) -> None:
+    if divisors.dtype.kind in "iu" and not divisors.all():
+        raise ZeroDivisionError("integers are divided by zero")
+
+
+def _strict_slice() -> Any:
+    """Slice that refuses an axis given twice: of it, the last starts and ends would count, and no specification says so."""
+    from onnx.reference.ops.op_slice import SliceCommon
+
+    class Slice(SliceCommon):
+        def _run(self, data: np.ndarray, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+            if axes is not None and len({int(axis) % data.ndim for axis in axes}) < len(axes):
+                raise ValueError(f"Slice has an axis twice in {[int(axis) for axis in axes]}")
+            return super()._run(data, starts, ends, axes, steps)
+
+    return Slice
+
+
+def _even_sizes(dim: int, count: int) -> list[int]:
+    return [dim // count] * count
+
+
+def _uneven_sizes(dim: int, count: int) -> list[int]:
+    size = -(-dim // count)
+    return [size] * (count - 1) + [dim - size * (count - 1)]
+
+
+_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
+
+
+def _one_line(error: object) -> str:
+    """The first line of a message that says something, of at most 240 characters."""
+    text = str(error) or type(error).__name__
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
+    return line if len(line) <= 240 else f"{line[:239]}…"
+
+
+class _Server:
+    """Holds at most one loaded model, so that memory is what one model takes."""
+
+    def __init__(self) -> None:
+        self._session = -1
+        self._loaded: _Loaded | None = None
+
+    def answer(self, request: object) -> Outputs | Description | Failure | None:
+        try:
+            if isinstance(request, DescribeRequest):
+                return describe(request.path)
+            if isinstance(request, RunRequest):
+                return self._run(request)
+            return self._forget()
+        except RejectedError as rejected:
+            return rejected.failure
+        except MemoryError:
+            return Failure("memory", "out of memory")
+        except Exception as error:
+            return Failure("invalid", _one_line(error))
+
+    def _run(self, request: RunRequest) -> Outputs:
+        loaded = self._loaded if self._session == request.session else None
+        if loaded is None:
+            self._forget()  # before the next one takes memory
+            self._loaded = loaded = _RUNTIMES[request.runtime](request.path, request.probes)
+            self._session = request.session
+        return loaded.run(request.inputs)
+
+    def _forget(self) -> None:
+        self._loaded = None
+
+
+def serve(memory_bytes: int) -> None:
+    """Answer requests from standard input on standard output until the input ends."""
+    _limit(memory_bytes)
+    requests, answers = _private_pipes()
+    server = _Server()
+    while True:
+        try:
+            request = pickle.load(requests)
+        except EOFError:
+            return
+        pickle.dump(server.answer(request), answers, protocol=5)
+        answers.flush()
+
+
+def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Take the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt them."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
+    return requests, answers
+
+
+def _limit(memory_bytes: int) -> None:
+    """No core files, and an allocation error before the machine starts to swap."""
+    try:
+        import resource  # POSIX only
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))

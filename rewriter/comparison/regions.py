@@ -1,0 +1,539 @@
+"""What a conversion changed, cut into regions that can be compared one by one: nodes of the original, and what makes the
+same values in the result.
+
+Values keep their names when the nodes around them are rewritten. So a value that both models make is a place to cut: if every
+region makes equal values of equal values, and everything else is the same in both, the models are equal. The regions are
+found by comparing the graphs; nothing is taken from what the engine says it did but the values that it found to be others
+(`aliases`), and those are compared too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
+
+from ..graph.model import Model
+from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, subgraphs
+from ..graph.scope import Scope
+
+MAX_NODES = 2000
+"""Nodes of the original in one region."""
+_SEARCHED = 512
+"""Nodes that are searched for a way from one value to others."""
+
+
+class Input(NamedTuple):
+    """A value that a region reads: the graph that reads it, and its name in the original ("" if only the result has it)."""
+
+    pair: GraphPair
+    name: str
+
+
+@dataclass
+class Region:
+    """Nodes of the original and of the result that make the same `outputs` of the same `inputs`, in topological order.
+
+    `inputs` have the names that they have in the result; `renamed` has those that are called otherwise in the original.
+    `aliases`: outputs that are no values of the result, and the value of it that each is said to equal. `rewritten` is
+    False for a node that stayed as it is while its operator was defined anew. `foreign` are inputs of the result's nodes
+    that the original's do not read. `problem` says why the region need not be run, because it is wrong (`is_wrong`), or cannot.
+    """
+
+    pair: GraphPair
+    old: list[NodeProto] = field(default_factory=list)
+    new: list[NodeProto] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
+    rewritten: bool = True
+    problem: str = ""
+    is_wrong: bool = False
+    members: list[ChangedNode] = field(default_factory=list)
+
+    @property
+    def starts_from_inputs(self) -> bool:
+        """Whether no node of the original makes what the region reads, so that each of its inputs may be any value."""
+        return all(pair.old_maker(name) is None for pair, name in self.inputs.values())
+
+    @property
+    def cut_sequence(self) -> str:
+        """A sequence that the region reads without the node that makes it, so that it may be none that the node makes; or ""."""
+        cut = (name for name, (pair, old) in self.inputs.items() if old and pair.is_sequence(old) and pair.old_maker(old))
+        return next(cut, "")
+
+
+class GraphPair:
+    """One graph or function body, before (`old`) and after (`new`) the conversion."""
+
+    def __init__(
+        self,
+        old: Scope,
+        new: GraphLike,
+        inferred: GraphProto | None,
+        opsets: tuple[int, int],
+        parent: GraphPair | None = None,
+        place: tuple[int, ...] = (),
+    ) -> None:
+        self.old = old
+        self.new = new
+        self.opsets = opsets
+        """The default domain's, in the original and in the result."""
+        self.parent = parent
+        self.place = place
+        self.old_nodes = list(old.graph.node)
+        self.new_nodes = list(new.node)
+        self.old_makers = _makers(self.old_nodes)
+        self.new_makers = _makers(self.new_nodes)
+        self.new_tensors: Mapping[str, TensorProto] = {}
+        if isinstance(new, GraphProto):
+            self.new_tensors = {tensor.name: tensor for tensor in new.initializer}
+        self.inferred = inferred
+        self._types: dict[str, TypeProto] | None = None
+
+    @property
+    def where(self) -> str:
+        return self.old.where
+
+    def type(self, name: str) -> TypeProto | None:
+        """The type of a value of the original, declared or inferred."""
+        if self._types is None:
+            self._types = self._known_types()
+        known = self._types.get(name)
+        if known is None and self.parent is not None:
+            return self.parent.type(name)
+        return known
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The value of a constant of the original; None also where what it is computed by is too long to follow."""
+        try:
+            return self.old.constant(name)
+        except RecursionError:
+            return None
+
+    def is_sequence(self, name: str) -> bool:
+        """Whether a value of the original is a sequence or an optional, whose type tells little of what is in it."""
+        kind = self.type(name)
+        return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
+
+    def _known_types(self) -> dict[str, TypeProto]:
+        graph = self.inferred if self.inferred is not None else self.old.graph
+        if not isinstance(graph, GraphProto):
+            return {}
+        types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
+        for values in (graph.value_info, graph.output, graph.input):
+            types.update((value.name, value.type) for value in values if value.HasField("type"))
+        return types
+
+    def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
+        """The graph and the index of the node of the original that makes `name`."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.old_makers:
+                return pair, pair.old_makers[name]
+            pair = pair.parent
+        return None
+
+    def new_maker(self, name: str) -> tuple[GraphPair, int] | None:
+        """As `old_maker`, of the result."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.new_makers:
+                return pair, pair.new_makers[name]
+            pair = pair.parent
+        return None
+
+    def new_tensor(self, name: str) -> TensorProto | None:
+        """The initializer of the result called `name`."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.new_tensors:
+                return pair.new_tensors[name]
+            pair = pair.parent
+        return None
+
+    def in_old(self, name: str) -> bool:
+        return self.old.find(name) is not None
+
+    def in_new(self, name: str) -> bool:
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs:
+                return True
+            pair = pair.parent
+        return False
+
+
+class ChangedNode:
+    """A node of one of the models that the other does not have, in a union-find forest of what belongs together."""
+
+    __slots__ = ("index", "pair", "parent", "redefined")
+
+    def __init__(self, pair: GraphPair, index: int, redefined: bool = False) -> None:
+        self.pair = pair
+        self.index = index
+        self.parent: ChangedNode = self
+        self.redefined = redefined
+
+    def root(self) -> ChangedNode:
+        node = self
+        while node.parent is not node:
+            node.parent = node.parent.parent
+            node = node.parent
+        return node
+
+    def join(self, other: ChangedNode | None) -> None:
+        if other is not None:
+            self.root().parent = other.root()
+
+    @property
+    def node(self) -> NodeProto:
+        return self.pair.old_nodes[self.index]
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """Sorts nodes of nested graphs into topological order: what a subgraph captures is made before its node."""
+        return (*self.pair.place, self.index)
+
+
+class RegionFinder:
+    """The regions of a conversion from `original` (not converted) to `result`."""
+
+    def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
+        self._original = original
+        self._result = result
+        self._aliases = aliases
+        self._targets = {self._resolve(name) for name in aliases}
+        self._pairs: list[GraphPair] = []
+        self._changed: dict[tuple[int, int], ChangedNode] = {}
+        self._added: dict[tuple[int, int], ChangedNode] = {}
+        self.kept: list[ChangedNode] = []
+        """Nodes that stayed as they are, but for names, while their operator was defined anew."""
+        for pair in self._top_pairs():
+            self._match(pair)
+
+    def rewritten(self) -> Iterator[Region]:
+        """The regions of what was rewritten."""
+        yield from self._changed_tensors()
+        self._join()
+        groups: dict[int, list[ChangedNode]] = {}
+        for changed in self._changed.values():
+            groups.setdefault(id(changed.root()), []).append(changed)
+        for members in groups.values():
+            region = self.cut(members)
+            if region.outputs:
+                yield region
+
+    def widened(self, region: Region) -> Region | None:
+        """The region with the nodes that make its inputs; None where those are inputs of the graph or constants."""
+        known = {changed.place for changed in region.members}
+        more = [maker for pair, name in region.inputs.values() if (maker := self._context(pair, name)) is not None]
+        members = {changed.place: changed for changed in [*region.members, *more]}
+        return None if members.keys() == known else self.cut(list(members.values()))
+
+    # -- what changed
+
+    def _top_pairs(self) -> Iterator[GraphPair]:
+        original, result = self._original, self._result
+        inferred = None if original.inferred is None else original.inferred.graph
+        opset = default_opset(result.opset_import) or 0
+        yield GraphPair(original.main, result.graph, inferred, (original.main.opset, opset))
+        bodies = {_function_key(body): body for body in result.functions}
+        for number, scope in enumerate(original.functions):
+            assert isinstance(scope.graph, FunctionProto)
+            key = _function_key(scope.graph)
+            if key in bodies:
+                opsets = (scope.opset, default_opset(bodies[key].opset_import) or 0)
+                yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
+
+    def _match(self, pair: GraphPair) -> None:
+        """Find the nodes of the two graphs that differ, and go down into their subgraphs."""
+        self._pairs.append(pair)
+        matched: set[int] = set()
+        for index, node in enumerate(pair.old_nodes):
+            output = next(filter(None, node.output), "")
+            place = pair.new_makers.get(output)
+            other = None if place is None else pair.new_nodes[place]
+            if other is not None and place is not None and self._same(node, other):
+                matched.add(place)
+                if node.op_type != "Constant" and node.domain in DEFAULT_DOMAINS and _is_redefined(node.op_type, *pair.opsets):
+                    self.kept.append(ChangedNode(pair, index, redefined=True))
+            else:
+                self._changed[id(pair), index] = ChangedNode(pair, index)
+            if other is not None and node.attribute and node.op_type == other.op_type:
+                self._descend(pair, index, node, other)
+        for place in range(len(pair.new_nodes)):
+            if place not in matched:
+                self._added[id(pair), place] = ChangedNode(pair, place)
+
+    def _same(self, node: NodeProto, other: NodeProto) -> bool:
+        """Whether the nodes are the same, but for their names and what is in their subgraphs."""
+        if node == other:
+            return True
+        if (node.op_type, node.domain, getattr(node, "overload", "")) != (
+            other.op_type,
+            other.domain,
+            getattr(other, "overload", ""),
+        ):
+            return False
+        inputs = [self._resolve(name) for name in node.input]
+        if list(node.output) != list(other.output) or inputs != list(other.input):
+            return False
+        return len(node.attribute) == len(other.attribute) and all(map(self._same_attribute, node.attribute, other.attribute))
+
+    def _same_attribute(self, one: AttributeProto, other: AttributeProto) -> bool:
+        if one.type not in _GRAPHS:
+            return one == other
+        before, after = ([graph.g, *graph.graphs] for graph in (one, other))
+        return one.name == other.name and len(before) == len(after) and all(map(self._same_interface, before, after))
+
+    def _same_interface(self, graph: GraphProto, other: GraphProto) -> bool:
+        if [value.name for value in graph.input] != [value.name for value in other.input]:
+            return False
+        return [self._resolve(value.name) for value in graph.output] == [value.name for value in other.output]
+
+    def _changed_tensors(self) -> Iterator[Region]:
+        """Stored tensors that are not what they were, which no rule does."""
+        for pair in self._pairs:
+            for name, tensor in pair.old.initializers.items():
+                if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
+                    problem = f"the stored tensor '{name}' is another one in the result"
+                    yield Region(pair, outputs=[name], problem=problem, is_wrong=True)
+
+    def _descend(self, pair: GraphPair, index: int, node: NodeProto, other: NodeProto) -> None:
+        after = [graph for _, graph in subgraphs(other)]
+        if not after:
+            return
+        scopes = list(pair.old.children(node, index, pair.opsets[0]))
+        source = pair.inferred.node[index] if pair.inferred is not None else None
+        inferred = [None] * len(scopes) if source is None else [graph for _, graph in subgraphs(source)]
+        if len(scopes) != len(after):
+            return
+        for which, (scope, new, types) in enumerate(zip(scopes, after, inferred, strict=True)):
+            self._match(GraphPair(scope, new, types, pair.opsets, pair, (*pair.place, index, which)))
+
+    def _resolve(self, name: str) -> str:
+        while name in self._aliases:
+            name = self._aliases[name]
+        return name
+
+    # -- what belongs together
+
+    def _join(self) -> None:
+        """Join nodes between which a value passes that only one of the models has, unless it is a constant."""
+        for changed in self._changed.values():
+            pair, node = changed.pair, changed.node
+            for name in free_reads(node):
+                if not pair.in_new(name) and name not in self._aliases and not self._is_constant(pair, name):
+                    changed.join(self._find(self._changed, pair.old_maker(name)))
+            for name in filter(None, node.output):
+                value = self._resolve(name)
+                if value == name or not pair.in_old(value):
+                    changed.join(self._find(self._added, pair.new_maker(value)))
+        for added in self._added.values():
+            pair = added.pair
+            for name in free_reads(pair.new_nodes[added.index]):
+                maker = None if name in self._targets or pair.in_old(name) else pair.new_maker(name)
+                if maker is not None and maker[0].new_nodes[maker[1]].op_type != "Constant":
+                    added.join(self._find(self._added, maker))
+
+    def _is_constant(self, pair: GraphPair, name: str) -> bool:
+        maker = pair.old_maker(name)
+        if maker is None:
+            return True
+        if maker[0].old_nodes[maker[1]].op_type == "Constant":
+            return True
+        return is_small_whole_numbers(pair.type(name)) and pair.constant(name) is not None
+
+    def _find(self, where: dict[tuple[int, int], ChangedNode], place: tuple[GraphPair, int] | None) -> ChangedNode | None:
+        return None if place is None else where.get((id(place[0]), place[1]))
+
+    # -- cutting
+
+    def cut(self, members: list[ChangedNode]) -> Region:
+        """The region of these nodes of the original, and of more where they cannot be understood alone."""
+        members = sorted(members, key=lambda changed: changed.place)
+        region = Region(members[0].pair, outputs=self._outputs_of(members), rewritten=not members[0].redefined)
+        if not region.outputs:
+            return region
+        while len(members) <= MAX_NODES:
+            self._fill(region, members)
+            more = self._needed(region, members)
+            if not more:
+                break
+            members = sorted([*members, *more], key=lambda changed: changed.place)
+        region.members = members
+        region.problem = region.problem or _problem(region)
+        return region
+
+    def _outputs_of(self, members: Iterable[ChangedNode]) -> list[str]:
+        return [
+            name for changed in members for name in filter(None, changed.node.output) if changed.pair.in_new(self._resolve(name))
+        ]
+
+    def _fill(self, region: Region, members: list[ChangedNode]) -> None:
+        """Nodes and inputs of the region whose nodes of the original are `members`."""
+        region.old = [changed.node for changed in members]
+        made = {name: changed.pair for changed in members for name in changed.node.output if name}
+        region.aliases = {name: self._resolve(name) for name in region.outputs if name in self._aliases}
+        region.inputs, region.renamed = {}, {}
+        for changed in members:
+            for name in free_reads(changed.node):
+                if name not in made:
+                    self._read(region, name, changed.pair, made)
+        before = set(region.inputs)
+        self._slice(region, made)
+        region.foreign = [name for name in region.inputs if name not in before and region.inputs[name].name]
+
+    def _read(self, region: Region, name: str, pair: GraphPair, made: Container[str]) -> None:
+        """Let `name` of the original be an input of the region, unless it is another name for what the region makes."""
+        value = self._resolve(name)
+        if value != name:
+            region.renamed[name] = value
+        if value not in made:
+            region.inputs.setdefault(value, Input(pair, name))
+
+    def _slice(self, region: Region, made: dict[str, GraphPair]) -> None:
+        """Find the nodes of the result that make the region's outputs of what is equal in both models."""
+        nodes: dict[tuple[int, ...], NodeProto] = {}
+        own = made.keys() | {value for name, value in region.aliases.items() if not made[name].in_old(value)}
+        pending = [(region.aliases.get(name, name), made[name]) for name in region.outputs]
+        while pending:
+            name, pair = pending.pop()
+            if name in region.inputs:
+                continue
+            is_old = pair.in_old(name)
+            maker = pair.new_maker(name)
+            if (is_old or name in self._targets) and name not in own:
+                region.inputs[name] = Input(pair, name if is_old else "")
+            elif maker is not None:
+                home, index = maker
+                place = (*home.place, index)
+                if place not in nodes:
+                    nodes[place] = home.new_nodes[index]
+                    pending += [(value, home) for value in free_reads(nodes[place])]
+            elif is_old and name not in made:
+                region.inputs[name] = Input(pair, name)
+        region.new = [nodes[place] for place in sorted(nodes)]
+
+    def _needed(self, region: Region, members: list[ChangedNode]) -> list[ChangedNode]:
+        """What makes the sequences that the region reads, and what lies between a value that only the new nodes read and it."""
+        sequences = [value for value in region.inputs.values() if value.pair.is_sequence(value.name)]
+        if not sequences and not region.foreign:
+            return []
+        makers = [maker for pair, name in sequences if (maker := self._context(pair, name)) is not None]
+        for name in region.foreign:
+            makers += self._way(name, region)
+        known = {changed.place for changed in members}
+        return list({maker.place: maker for maker in makers if maker.place not in known}.values())
+
+    def _context(self, pair: GraphPair, name: str) -> ChangedNode | None:
+        """The node of the original that makes `name`, unless its subgraphs or its domain keep it out of a region."""
+        maker = pair.old_maker(name)
+        if maker is None:
+            return None
+        node = maker[0].old_nodes[maker[1]]
+        if node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node)):
+            return None
+        return ChangedNode(*maker)
+
+    def _way(self, start: str, region: Region) -> list[ChangedNode]:
+        """The nodes of the original on the ways from the value `start` to the inputs of the region's old nodes; few or none."""
+        read = [value for name, value in region.inputs.items() if name not in region.foreign]
+        pending = [maker for pair, name in read if (maker := self._context(pair, name)) is not None]
+        seen: dict[tuple[int, ...], ChangedNode] = {}
+        while pending and len(seen) < _SEARCHED:
+            changed = pending.pop(0)
+            if changed.place in seen:
+                continue
+            seen[changed.place] = changed
+            makers = (self._context(changed.pair, name) for name in free_reads(changed.node))
+            pending += [maker for maker in makers if maker is not None]
+        reached, way = {start}, []
+        for place in sorted(seen):
+            if reached.intersection(free_reads(seen[place].node)):
+                reached.update(seen[place].node.output)
+                way.append(seen[place])
+        return way
+
+
+def free_reads(node: NodeProto) -> list[str]:
+    """The names that `node` reads, those that its subgraphs capture too, without repetition."""
+    if not node.attribute or not any(attribute.type in _GRAPHS for attribute in node.attribute):
+        return [name for name in dict.fromkeys(node.input) if name]
+    names = dict.fromkeys(filter(None, node.input))
+    for _, graph in subgraphs(node):
+        inner = dict.fromkeys(name for child in graph.node for name in free_reads(child))
+        inner.update(dict.fromkeys(value.name for value in graph.output))
+        local = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+        local.update(name for child in graph.node for name in child.output)
+        names.update(dict.fromkeys(name for name in inner if name not in local))
+    return list(names)
+
+
+_GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+_WHOLE_NUMBERS = frozenset(
+    {
+        TensorProto.BOOL,
+        TensorProto.INT8,
+        TensorProto.UINT8,
+        TensorProto.INT16,
+        TensorProto.UINT16,
+        TensorProto.INT32,
+        TensorProto.UINT32,
+        TensorProto.INT64,
+        TensorProto.UINT64,
+    }
+)
+_SMALL = 8192
+
+
+def is_small_whole_numbers(kind: TypeProto | None) -> bool:
+    """Whether a value may be sizes, axes, positions or the like: integers, of few elements as far as is known."""
+    if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.elem_type not in _WHOLE_NUMBERS:
+        return False
+    return element_count(kind) <= _SMALL
+
+
+def element_count(kind: TypeProto) -> int:
+    """The elements of a tensor type; dimensions that are not known count as one."""
+    return math.prod([dim.dim_value for dim in kind.tensor_type.shape.dim if dim.HasField("dim_value") and dim.dim_value > 0])
+
+
+def _makers(nodes: list[NodeProto]) -> dict[str, int]:
+    return {name: index for index, node in enumerate(nodes) for name in node.output if name}
+
+
+def _function_key(body: FunctionProto) -> tuple[str, str, str]:
+    return body.domain, body.name, getattr(body, "overload", "")
+
+
+@cache
+def _is_redefined(op_type: str, before: int, after: int) -> bool:
+    """Whether the operator has another definition at opset `after` than at `before`."""
+    try:
+        versions = {onnx.defs.get_schema(op_type, opset, "").since_version for opset in (before, after)}
+    except onnx.defs.SchemaError:
+        return True
+    return len(versions) > 1
+
+
+def _problem(region: Region) -> str:
+    if len(region.members) > MAX_NODES:
+        return f"it belongs together with {len(region.members):,} other nodes"
+    made = [name for node in region.old for name in node.output if name]
+    if len(set(made)) < len(made):
+        return "it belongs together with nodes of two subgraphs that have values of the same name"
+    if isinstance(region.pair.new, FunctionProto):
+        for node in (*region.old, *region.new):
+            if any(attribute.ref_attr_name for attribute in node.attribute):
+                return "an attribute is a parameter of the function"
+    return ""

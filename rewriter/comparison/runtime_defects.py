@@ -1,0 +1,291 @@
+"""Nodes whose numbers prove nothing: random ones, and those that a runtime is known to compute wrongly or to die of.
+
+A comparison that ran into one of these would call a right result wrong, or a wrong one equal. Each row was seen on the
+runtime named; a row goes when the oldest supported release of that runtime no longer shows the defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from ..opsets.folding import constant_value
+
+_RANDOM = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"})
+
+
+def _has_odd_outputs(node: onnx.NodeProto, _opset: int) -> bool:
+    return "" in node.output or _attribute(node, "num_outputs", len(node.output)) != len(node.output)
+
+
+def _ignored_keepdims(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 1 and node.input[1] != "" and _attribute(node, "keepdims", 1) == 0
+
+
+def _has_axes_input(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 1
+
+
+def _has_position(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 2 and node.input[2] != ""
+
+
+def _always(_node: onnx.NodeProto, _opset: int) -> bool:
+    return True
+
+
+def _pads_with_the_default(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) < 3 or node.input[2] == ""
+
+
+def _never(_node: onnx.NodeProto, _opset: int) -> bool:
+    return False
+
+
+def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
+    return lambda _node, declared: declared < opset
+
+
+def _flattens(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 13 and _attribute(node, "axis", 1) != -1
+
+
+def _broadcasts_from_axis(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 7 and any(attribute.name == "axis" for attribute in node.attribute)
+
+
+def _adds_without_broadcast(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 7 and _attribute(node, "broadcast", 0) == 0
+
+
+def _has_scan_outputs(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.output) > max(len(node.input) - 2, 0)
+
+
+def _collects_copies_of_strings(node: onnx.NodeProto, _opset: int) -> bool:
+    body = next((attribute.g for attribute in node.attribute if attribute.name == "body"), onnx.GraphProto())
+    copies = {inner.output[0] for inner in body.node if inner.op_type == "Identity"}
+    collected = body.output[1 + max(len(node.input) - 2, 0) :]
+    return any(value.name in copies and value.type.tensor_type.elem_type == onnx.TensorProto.STRING for value in collected)
+
+
+def _counts_padding(node: onnx.NodeProto, opset: int) -> bool:
+    return opset < 7 or _rounds_up(node, opset)
+
+
+def _rounds_up(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "ceil_mode", 0) != 0
+
+
+def _pads_in_its_own_way(node: onnx.NodeProto, opset: int) -> bool:
+    lists = {attribute.name: list(attribute.ints) for attribute in node.attribute}
+    auto_pad = next((attribute.s for attribute in node.attribute if attribute.name == "auto_pad"), b"NOTSET")
+    is_dilated = any(size != 1 for size in lists.get("dilations", ()))
+    if auto_pad != b"NOTSET":
+        return {b"SAME_UPPER": is_dilated, b"VALID": _rounds_up(node, opset)}.get(auto_pad, True)
+    if is_dilated or any(size != 1 for size in lists.get("strides", ())):
+        return False
+    pads = lists.get("pads", [])
+    half = len(pads) // 2
+    return pads[:half] != pads[half:] or (any(pads) and _rounds_up(node, opset))
+
+
+def _needs_the_length(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(attribute.s in (b"pytorch_half_pixel", b"align_corners") for attribute in node.attribute)
+
+
+def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
+    axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), [])
+    return opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
+
+
+def _is_cubic_with_a_border(node: onnx.NodeProto, _opset: int) -> bool:
+    words = {attribute.name: attribute.s for attribute in node.attribute}
+    return words.get("mode") in (b"cubic", b"bicubic") and words.get("padding_mode") == b"border"
+
+
+def _has_lengths(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 4 and node.input[4] != ""
+
+
+def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "p", 2) % 2 == 1
+
+
+_Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
+_ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
+_LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
+_DEFECTS: dict[str, dict[str, _Defect]] = {
+    "onnxruntime": {
+        "Split": (_has_odd_outputs, "crashes on or miscounts the outputs of a Split that are not all named"),
+        "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
+        "RoiAlign": _ROI_ALIGN,
+        "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
+        "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
+    },
+    "onnx.reference": {
+        **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), (_flattens, "does not flatten the input of {op} below opset 13")),
+        **dict.fromkeys(_LEGACY_BROADCAST, (_broadcasts_from_axis, "ignores the axis of {op} below opset 7")),
+        "PRelu": (_below(7), "broadcasts the slope of PRelu below opset 7 to the last axis"),
+        "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
+        "RoiAlign": _ROI_ALIGN,
+        "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
+        "Scan": (_below(9), "does not know the batches of Scan below opset 9"),
+        "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
+        "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
+        "AveragePool": (_counts_padding, "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
+        "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
+        "MaxPool": (_pads_in_its_own_way, "pads this MaxPool in its own way"),
+        "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
+        "GridSample": (_is_cubic_with_a_border, "moves a position of a cubic GridSample into the image, and not its neighbours"),
+        "Resize": (_needs_the_length, "does not round a fractional length of Resize down"),
+        "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
+        **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
+        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_has_lengths, "ignores the lengths of the sequences of {op}")),
+        "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
+        "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
+    },
+}
+
+
+_DEFECTS_OF_STRINGS = {
+    "onnxruntime": ("Gather", _always, "may copy but the first string of each slice that Gather takes"),
+    "onnx.reference": ("Pad", _pads_with_the_default, "pads strings with a 0"),
+}
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+_LAX: dict[str, _Defect] = {
+    **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
+    "Squeeze": (_has_axes_input, "drops an axis that is given twice"),
+    "Compress": (_always, "takes a condition longer than the axis"),
+    "GatherND": (_always, "takes one batch of data for many of indices"),
+    "Loop": (_has_scan_outputs, "makes up a shape for what is collected in no turn"),
+}
+"""What onnxruntime lets pass though the specification forbids it; onnx.reference does not."""
+
+
+def lax_operator(model: onnx.ModelProto) -> str:
+    """What onnxruntime lets pass at the first node of `_LAX`; "" when there is none."""
+    for node, opset in default_domain_nodes(model):
+        applies, text = _LAX.get(node.op_type, (_never, ""))
+        if applies(node, opset):
+            return f"onnxruntime {text} ({_title(node)})"
+    return ""
+
+
+class Doubt(NamedTuple):
+    """Why onnxruntime may give other numbers for another graph that computes the same.
+
+    `of_same_nodes`: even where the first difference is made by nodes that are the same, of equal inputs.
+    """
+
+    reason: str
+    of_same_nodes: bool
+
+
+def doubt(model: onnx.ModelProto) -> Doubt | None:
+    """None where onnxruntime has no reason to give other numbers."""
+    if onnx.TensorProto.FLOAT16 in _element_types(model):
+        return Doubt("rounds to float16 between some nodes and not between others", True)
+    transform = next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in ("DFT", "STFT")), "")
+    return Doubt(f"transforms lengths that are no power of two to four digits ({transform})", False) if transform else None
+
+
+def random_operator(model: onnx.ModelProto) -> str:
+    """The first node that draws random numbers, as "RandomNormal 'noise'"; "" when there is none.
+
+    A seed does not help: the operators define no generator. Dropout is not listed, as it is random only in training
+    mode, which may depend on an input.
+    """
+    return next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in _RANDOM), "")
+
+
+def known_defects(model: onnx.ModelProto) -> dict[str, str]:
+    """runtime ("onnxruntime", "onnx.reference") → why it cannot be believed on this model, where there is a reason."""
+    found: dict[str, str] = {}
+    for node, opset in default_domain_nodes(model):
+        for runtime, by_operator in _DEFECTS.items():
+            if runtime in found or node.op_type not in by_operator:
+                continue
+            applies, text = by_operator[node.op_type]
+            if applies(node, opset):
+                found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
+    has_strings = onnx.TensorProto.STRING in _element_types(model)
+    for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if has_strings else ():
+        nodes = (node for node, opset in default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
+        if runtime not in found and (node := next(nodes, None)) is not None:
+            found[runtime] = f"{text} ({_title(node)})"
+    if "onnxruntime" not in found and (title := _comparison_by_halves(model)):
+        found["onnxruntime"] = f"takes the lower halves of large int64 for signed numbers ({title})"
+    return found
+
+
+def _comparison_by_halves(model: onnx.ModelProto) -> str:
+    """The first Clip, Max or Min of an int64 constant of 2^31 and more, which is not one of the two ends of the range."""
+    nodes = [node for node, _ in default_domain_nodes(model) if node.op_type in ("Clip", "Max", "Min")]
+    large = {name for name, array in _constants(model) if _is_large(array)} if nodes else set()
+    return next((_title(node) for node in nodes if not large.isdisjoint(node.input)), "")
+
+
+def _is_large(array: np.ndarray) -> bool:
+    ends = np.iinfo(np.int64)
+    is_large = (array >= 2**31) | (array < -(2**31))
+    return bool((is_large & (array != ends.max) & (array != ends.min)).any())
+
+
+def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
+    """name, value of each int64 initializer of the main graph, and of each int64 Constant anywhere, that is in the file itself."""
+    for tensor in model.graph.initializer:
+        if (array := _stored_int64(tensor)) is not None:
+            yield tensor.name, array
+    for node, _ in default_domain_nodes(model):
+        array = constant_value(node, _stored_int64) if node.op_type == "Constant" else None
+        if array is not None and array.dtype == np.int64:
+            yield node.output[0], array
+
+
+def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
+    if tensor.data_type != onnx.TensorProto.INT64 or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except ValueError:  # data that does not fit its shape: the runtimes say so
+        return None
+
+
+def _element_types(model: onnx.ModelProto) -> set[int]:
+    """Those that the model takes, gives, casts to or contains in its main graph; where else types are from, nobody looks."""
+    graph = model.graph
+    types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
+    types |= {tensor.data_type for tensor in graph.initializer}
+    return types | {_attribute(node, "to", 0) for node in graph.node if node.op_type == "Cast"}
+
+
+def default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
+    """Every node of the default domain with the opset it is written in, in subgraphs and functions too."""
+    bodies = [(model.graph.node, _opset(model))]
+    bodies += [(function.node, _opset(function)) for function in model.functions]
+    while bodies:
+        nodes, opset = bodies.pop()
+        for node in nodes:
+            if node.domain in ("", "ai.onnx"):
+                yield node, opset
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    bodies.append((attribute.g.node, opset))
+                bodies += [(graph.node, opset) for graph in attribute.graphs]
+
+
+def _opset(owner: onnx.ModelProto | onnx.FunctionProto) -> int:
+    return next((entry.version for entry in owner.opset_import if entry.domain in ("", "ai.onnx")), 1)
+
+
+def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
+
+
+def _title(node: onnx.NodeProto) -> str:
+    return f"{node.op_type} '{node.name or next((name for name in node.output if name), '')}'"

@@ -1,0 +1,329 @@
+"""The inputs of a comparison: random, small and repeatable, in the types and shapes that two models declare."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import onnx
+
+from ..errors import SplitRewriteError
+from .model_server import ML_DTYPES, Description, numpy_dtype
+
+MAX_INPUT_BYTES = 1 << 30
+"""The inputs of one run may take this much memory, unless the user gives them."""
+_MAX_CHOICES = 100
+_WORDS = ("", "a", "bc", "naïve", "0", "word word")
+
+Dim = int | str
+Shape = tuple[Dim, ...] | None
+Integers = Literal["small", "binary", "ones", "zeros"]
+
+
+class SampleError(Exception):
+    """No inputs can be made for this model; `str()` is the reason."""
+
+
+@dataclass
+class Samples:
+    """What the user says about the inputs; everything else is chosen.
+
+    `shapes`: input name → dimensions. `data`: the samples to run, each input name → array, of the declared dtype; a
+    sample need not have all inputs. `seed` of the random values.
+    """
+
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    data: Sequence[Mapping[str, np.ndarray]] = ()
+    seed: int = 0
+
+    @property
+    def are_given(self) -> bool:
+        """Whether the user said anything about the inputs of the model."""
+        return bool(self.shapes or self.data)
+
+
+class Choice(NamedTuple):
+    """One way to fill what the models leave open.
+
+    `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3,
+    "binary" 0 or 1. `rank`: of inputs of unknown rank. `positive`: floats from 0.1 to 1 in place of normal ones, for Log and
+    its like.
+    """
+
+    size: int | None = None
+    integers: Integers = "small"
+    rank: int = 2
+    positive: bool = False
+
+
+_SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
+_INTEGERS: tuple[Integers, ...] = ("small", "binary", "ones", "zeros")
+_RANKS = (2, 3, 4, 1, 0)
+
+
+class InputSpace:
+    """All inputs that the original accepts, narrowed by the result's fixed dimensions and by what the user gives."""
+
+    def __init__(
+        self, original: Description, result: Description, samples: Samples, data: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        """`data` is the one of the samples to complete. Raises: SplitRewriteError when a name, shape or array misfits."""
+        fixed = {value.name: value for value in _values(result.required)}
+        self._samples = samples
+        self._data = data or {}
+        self._required = _values(original.required)
+        self._types = {value.name: value.type for value in [*self._required, *_values(original.overridable)]}
+        self._bound: dict[str, int] = {}
+        self._shapes: dict[str, Shape] = {}
+        self._check_names()
+        for name, declared in self._types.items():
+            own = self._open_shape(name, declared)
+            other = _shape(fixed[name].type) if name in fixed else None
+            self._shapes[name] = _narrow(own, other, self._bound)
+        for name in [*samples.shapes, *self._data]:
+            self._apply_given(name)
+
+    @property
+    def summary(self) -> str:
+        """The inputs to be fed, as a user would write them: "x float32[batch,3,8,8], ids int64[batch]"."""
+        return ", ".join(f"{value.name} {_type_text(value.type)}" for value in self._required)
+
+    @property
+    def has_open_sizes(self) -> bool:
+        """Whether some dimension, or a rank, is ours to choose."""
+        return any(self._is_open(value.name) for value in self._required)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user gave every input."""
+        return all(value.name in self._data for value in self._required)
+
+    def choices(self) -> list[Choice]:
+        """Ways to fill the inputs, the most natural first."""
+        chosen = [value for value in self._required if value.name not in self._data]
+        sizes = _SIZES if self.has_open_sizes else _SIZES[:1]
+        integers = _INTEGERS if any(_holds_integers(value.type) for value in chosen) else _INTEGERS[:1]
+        unranked = any(self._shapes[value.name] is None for value in chosen)
+        ranks = _RANKS if unranked else _RANKS[:1]
+        signs = (False, True) if any(_holds_floats(value.type) for value in chosen) else (False,)
+        grid = sorted(
+            itertools.product(*map(range, (len(sizes), len(integers), len(ranks), len(signs)))),
+            key=lambda place: (sum(place), place[1:]),
+        )
+        return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
+
+    def make(self, choice: Choice) -> dict[str, Any]:
+        """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
+        random = np.random.default_rng(self._samples.seed)
+        sizes = self._sizes(choice)
+        inputs: dict[str, Any] = dict(self._data)
+        room = MAX_INPUT_BYTES
+        for value in self._required:
+            if value.name in inputs:
+                inputs[value.name] = _as_declared(inputs[value.name], value.type)
+                continue
+            shape = self._shapes[value.name]
+            if shape is None:
+                shape = (4,) * choice.rank
+            dims = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in shape)
+            room -= math.prod(max(dim, 1) for dim in dims) * 8  # numpy makes no empty array that is too big without its 0
+            if room < 0:
+                raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
+            inputs[value.name] = _Filler(random, choice).fill(value.type, dims)
+        return inputs
+
+    def _check_names(self) -> None:
+        for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._data)):
+            for name in given:
+                if name not in self._types:
+                    raise SplitRewriteError(f"{option} {name}: no such input; the inputs are {self.summary}")
+
+    def _apply_given(self, name: str) -> None:
+        """Take a given shape, or that of given data, and let it decide the symbolic dimensions that it names."""
+        option, given = "--test-input-shape", self._samples.shapes.get(name)
+        declared = self._types[name]
+        if name in self._data:
+            option, array = "--input-data", self._data[name]
+            _check_dtype(name, array, declared)
+            given = array.shape
+        assert given is not None
+        shape = self._shapes[name]
+        if not _fits(shape, given):
+            raise SplitRewriteError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
+        for dim, size in zip(shape or (), given, strict=False):
+            if isinstance(dim, str):
+                self._bound.setdefault(dim, int(size))
+        self._shapes[name] = tuple(int(size) for size in given)
+
+    def _open_shape(self, name: str, declared: onnx.TypeProto) -> Shape:
+        """The declared shape, where a dimension without a name is named after its place."""
+        shape = _shape(declared)
+        return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
+
+    def _is_open(self, name: str) -> bool:
+        if name in self._data:
+            return False
+        shape = self._shapes[name]
+        return shape is None or any(isinstance(dim, str) and dim not in self._bound for dim in shape)
+
+    def _sizes(self, choice: Choice) -> dict[str, int]:
+        names = [dim for shape in self._shapes.values() for dim in shape or () if isinstance(dim, str)]
+        leading = {shape[0] for shape in self._shapes.values() if shape is not None and len(shape) > 1}
+        sizes: dict[str, int] = {}
+        for name in dict.fromkeys(names):
+            size = 3 + len(sizes) if choice.size is None else choice.size
+            # A batch of 224 images of 224 x 224 would prove no more than one of 2.
+            sizes[name] = min(size, 2) if name in leading and size > 12 else size
+        return sizes | self._bound
+
+
+class _Filler:
+    """Random values of any type that a graph input can have."""
+
+    def __init__(self, random: np.random.Generator, choice: Choice) -> None:
+        self._random = random
+        self._integers: Integers = choice.integers
+        self._positive = choice.positive
+
+    def fill(self, declared: onnx.TypeProto, dims: tuple[int, ...]) -> Any:
+        kind = declared.WhichOneof("value")
+        if kind == "tensor_type":
+            return self._tensor(declared.tensor_type.elem_type, dims)
+        if kind == "sequence_type":
+            return [self.fill(declared.sequence_type.elem_type, dims) for _ in range(3)]
+        if kind == "optional_type":
+            return self.fill(declared.optional_type.elem_type, dims)
+        if kind == "map_type":
+            return self._map(declared.map_type)
+        raise SampleError(f"inputs of type {_type_text(declared)} cannot be made")
+
+    def _tensor(self, elem_type: int, dims: tuple[int, ...]) -> np.ndarray:
+        name = onnx.TensorProto.DataType.Name(elem_type)
+        if name == "STRING":
+            return self._strings(dims)
+        dtype = numpy_dtype(elem_type)
+        if name == "BOOL":
+            return self._random.integers(0, 2, dims).astype(bool)
+        if dtype.kind in "iu" or name in ("INT4", "UINT4", "INT2", "UINT2"):
+            return self._whole_numbers(dims, largest=1 if name == "INT2" else 3).astype(dtype)
+        if name == "FLOAT8E8M0":  # powers of two, no sign
+            return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
+        if dtype.kind == "c":
+            return (self._random.standard_normal(dims) + 1j * self._random.standard_normal(dims)).astype(dtype)
+        values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
+        return np.asarray(values).astype(dtype)
+
+    def _whole_numbers(self, dims: tuple[int, ...], largest: int) -> np.ndarray:
+        """Small and not negative: valid as indices, axes, sizes, counts."""
+        if self._integers in ("ones", "zeros"):
+            return np.full(dims, int(self._integers == "ones"))
+        return self._random.integers(0, 1 if self._integers == "binary" else largest, dims, endpoint=True)
+
+    def _strings(self, dims: tuple[int, ...]) -> np.ndarray:
+        """Words; then digits, which may have to be cast to numbers."""
+        words = _WORDS if self._integers == "small" else ("0", "1")
+        return self._random.choice(np.array(words, object), dims) if dims else np.array(words[1], object)
+
+    def _map(self, declared: onnx.TypeProto.Map) -> dict[Any, Any]:
+        keys = _WORDS[1:4] if declared.key_type == onnx.TensorProto.STRING else range(3)
+        return {key: self.fill(declared.value_type, ()).item() for key in keys}
+
+
+def input_types(serialized: Sequence[bytes]) -> list[str]:
+    """Name and type of each input of a Description, without its shape: "x float32"."""
+    return [f"{value.name} {_type_text(value.type, with_shape=False)}" for value in _values(serialized)]
+
+
+def _values(serialized: Sequence[bytes]) -> list[onnx.ValueInfoProto]:
+    return [onnx.ValueInfoProto.FromString(data) for data in serialized]
+
+
+def _tensor_type(declared: onnx.TypeProto) -> onnx.TypeProto.Tensor | None:
+    """The type of the tensors in it: its own, or that of a sequence's or an optional's elements."""
+    while (kind := declared.WhichOneof("value")) in ("sequence_type", "optional_type"):
+        declared = getattr(declared, kind).elem_type
+    return declared.tensor_type if kind == "tensor_type" else None
+
+
+def _shape(declared: onnx.TypeProto) -> Shape:
+    """Dimensions: a size, a name, or "" for an unknown one; None when the rank is unknown."""
+    tensor = _tensor_type(declared)
+    if tensor is None:
+        return ()
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(max(dim.dim_value, 0) if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim)
+
+
+def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:
+    """`own`, with the sizes that only `other` fixes; `bound` learns what they say of symbolic dimensions."""
+    if own is None or other is None or len(own) != len(other):
+        return own
+    for dim, size in zip(own, other, strict=True):
+        if isinstance(dim, str) and isinstance(size, int):
+            bound.setdefault(dim, size)
+    return own
+
+
+def _holds_integers(declared: onnx.TypeProto) -> bool:
+    """Whether small values may be meant as indices, or strings as numbers."""
+    tensor = _tensor_type(declared)
+    if tensor is None:
+        return False
+    name = onnx.TensorProto.DataType.Name(tensor.elem_type)
+    return "INT" in name or name == "STRING"
+
+
+def _holds_floats(declared: onnx.TypeProto) -> bool:
+    tensor = _tensor_type(declared)
+    name = onnx.TensorProto.DataType.Name(tensor.elem_type) if tensor is not None else ""
+    return "FLOAT" in name or name == "DOUBLE"
+
+
+def _fits(shape: Shape, given: Sequence[int]) -> bool:
+    if min(given, default=0) < 0 or (shape is not None and len(shape) != len(given)):
+        return False
+    return all(isinstance(dim, str) or dim == size for dim, size in zip(shape or (), given, strict=False))
+
+
+def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None:
+    if declared.WhichOneof("value") != "tensor_type":
+        raise SplitRewriteError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
+    dtype = numpy_dtype(declared.tensor_type.elem_type)
+    if dtype.hasobject and array.dtype.kind in "OUST":
+        return
+    if array.dtype != dtype and array.dtype != np.dtype(f"V{dtype.itemsize}"):
+        raise SplitRewriteError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
+
+
+def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:
+    """.npy files keep strings as fixed-width text, and bfloat16 as raw bytes."""
+    dtype = numpy_dtype(declared.tensor_type.elem_type)
+    if dtype.hasobject:
+        return array.astype(str).astype(object)
+    return array.view(dtype) if array.dtype.kind == "V" else array
+
+
+def _type_text(declared: onnx.TypeProto, with_shape: bool = True) -> str:
+    """ "float32[batch,3]", "seq(float32[?])", "optional(…)", "map"."""
+    kind = declared.WhichOneof("value")
+    if kind == "sequence_type":
+        return f"seq({_type_text(declared.sequence_type.elem_type, with_shape)})"
+    if kind == "optional_type":
+        return f"optional({_type_text(declared.optional_type.elem_type, with_shape)})"
+    if kind != "tensor_type":
+        return (kind or "no type").removesuffix("_type")
+    name = onnx.TensorProto.DataType.Name(declared.tensor_type.elem_type)
+    dtype = ML_DTYPES.get(name) or ("string" if name == "STRING" else numpy_dtype(declared.tensor_type.elem_type).name)
+    if not with_shape:
+        return dtype
+    shape = _shape(declared)
+    return f"{dtype} of unknown rank" if shape is None else dtype + _list(["?" if dim == "" else dim for dim in shape])
+
+
+def _list(dims: Sequence[Any]) -> str:
+    return f"[{','.join(map(str, dims))}]"

@@ -1,0 +1,77 @@
+"""How far an output of the result may be from the original's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors import SplitRewriteError
+
+
+class Bounds(NamedTuple):
+    """|result - original| <= atol + rtol * |original| + of_largest * the largest |original|, element by element."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+    of_largest: float = 0.0
+
+
+def _units(eps: float, rtol: int, atol: int, of_largest: int) -> Bounds:
+    return Bounds(rtol * eps, atol * eps, of_largest * eps)
+
+
+# In units of eps, the distance from 1 to the next number. The wider a type, the more of its last bits a re-expressed
+# computation may lose without being wrong; the narrow ones have none to spare. What a sum of many terms loses goes with
+# these, and not with what is left where they cancel out.
+INEXACT_BOUNDS: Mapping[str, Bounds] = {
+    "float64": _units(2.0**-52, 4096, 512, 16),
+    "float32": _units(2.0**-23, 1024, 128, 16),
+    "float16": _units(2.0**-10, 16, 4, 4),
+    "bfloat16": _units(2.0**-7, 8, 2, 2),
+    "complex128": _units(2.0**-52, 4096, 512, 16),
+    "complex64": _units(2.0**-23, 1024, 128, 16),
+}
+"""Where a rule that is not exact to the last bit was applied; outputs of all other types compare exactly even then."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What is allowed, by output.
+
+    `rtol` and `atol` are for all outputs, None for the default: 0, or with `inexact` (a rule that may change the last
+    bits was applied) INEXACT_BOUNDS of the output's dtype, `of_largest` with `sums` alone (such a rule makes sums of many
+    terms). `rtol_of` and `atol_of`, output name → bound, go before them.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    rtol_of: Mapping[str, float] = field(default_factory=dict)
+    atol_of: Mapping[str, float] = field(default_factory=dict)
+    inexact: bool = False
+    sums: bool = False
+
+    def of(self, output: str, dtype: str) -> Bounds:
+        """The bounds of an output of `dtype`: "float32", or "seq(float32)" for a sequence."""
+        default = Bounds()
+        if self.inexact:
+            default = INEXACT_BOUNDS.get(dtype.removeprefix("seq(").rstrip(")"), default)
+        rtol = default.rtol if self.rtol is None else self.rtol
+        atol = default.atol if self.atol is None else self.atol
+        is_stated = self.atol is not None or output in self.atol_of
+        of_largest = default.of_largest if self.sums and not is_stated else 0.0
+        return Bounds(self.rtol_of.get(output, rtol), self.atol_of.get(output, atol), of_largest)
+
+    @property
+    def names_outputs(self) -> bool:
+        return bool(self.rtol_of or self.atol_of)
+
+    def check_names(self, outputs: tuple[str, ...]) -> None:
+        """Raises: SplitRewriteError where a bound is for an output that there is not."""
+        for option, given in (("--rtol", self.rtol_of), ("--atol", self.atol_of)):
+            for name in given:
+                if name not in outputs:
+                    raise SplitRewriteError(f"{option} {name}: no such output; the outputs are {', '.join(outputs)}")
+
+
+EXACT = Tolerance()

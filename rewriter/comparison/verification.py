@@ -1,0 +1,125 @@
+"""Which comparison a conversion gets: of the whole models where they are small enough to be run, else node by node."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ..checks.validity import names_explained
+from ..errors import SplitRewriteError
+from ..graph.model import Model
+from ..storage import stage
+from ..storage.payload import is_cut, is_external, raw_length
+from ..storage.skeleton import Skeleton
+from .by_model import Comparison, Runtime, compare
+from .by_node import compare_nodes
+from .samples import Samples
+from .tolerance import EXACT, Tolerance
+
+
+class Budget(NamedTuple):
+    """How big a model may be: bytes in the file and in external data, and nodes in all graphs and functions."""
+
+    bytes: int
+    nodes: int
+
+
+WHOLE = Budget(256 << 20, 10_000)
+"""Models that are run as a whole."""
+THOROUGH = Budget(16 << 20, 1_000)
+"""Models that are run as a whole on many choices of inputs."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a conversion is to be compared."""
+
+    how: Literal["auto", "model", "nodes", "required"] = "auto"
+    runtime: Runtime = "auto"
+    samples: Samples | None = None
+    tolerance: Tolerance = EXACT
+
+
+class Files(NamedTuple):
+    """The files that the models are in, if they are in any: as they are, whatever was read from them."""
+
+    original: Path | None = None
+    result: Path | None = None
+
+
+def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+    """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found to be others.
+
+    Raises: SplitRewriteError where the settings exclude each other or do not fit the model.
+    """
+    if not _runs_whole(original, settings):
+        return _compare_nodes(original, result, aliases, settings)
+    whole = _compare_whole(original, result, settings, files)
+    if settings.how == "model" or not (whole.status == "not compared" or whole.last_bits):
+        return whole
+    nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
+    if whole.last_bits:
+        return _without_last_bits(original, result, settings, files) if _blames_kernels(whole, nodes) else whole
+    reasons = [f"the whole models could not be compared: {whole.reason}", nodes.reason]
+    return replace(nodes, reason="; ".join(filter(None, reasons)))
+
+
+def _blames_kernels(whole: Comparison, nodes: Comparison) -> bool:
+    """Whether all that changed is equal, and only nodes that stayed as they are give other last bits."""
+    return nodes.status == "equal" and (whole.stayed or any(piece.last_bits for piece in nodes.pieces))
+
+
+def _runs_whole(original: Model, settings: Settings) -> bool:
+    if settings.how == "model":
+        return True
+    samples = settings.samples
+    speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
+    if settings.how == "nodes" and speaks_of_interface:
+        raise SplitRewriteError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
+    return settings.how != "nodes" and (speaks_of_interface or _is_within(WHOLE, original))
+
+
+def _is_within(budget: Budget, model: Model) -> bool:
+    if sum(model.survey.operators.values()) > budget.nodes:
+        return False
+    path = model.skeleton.path
+    size = path.stat().st_size if path else model.proto.ByteSize()
+    tensors = (tensor for graph in model.survey.graphs for tensor in getattr(graph, "initializer", ()))
+    return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= budget.bytes
+
+
+def _compare_whole(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        before = files.original or stack.enter_context(stage(original.skeleton, folder / "original.onnx")).path
+        after = files.result or stack.enter_context(stage(result, folder / "result.onnx")).path
+        return compare(
+            before,
+            after,
+            runtime=settings.runtime,
+            samples=settings.samples,
+            tolerance=settings.tolerance,
+            thorough=_is_within(THOROUGH, original),
+        )
+
+
+def _without_last_bits(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
+    """The comparison of whole models whose last bits differ through kernels that the runtime has for one opset only."""
+    loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
+    found = _compare_whole(original, result, loose, files)
+    reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"
+    return replace(found, reason="; ".join(filter(None, [reason, found.reason])))
+
+
+def _compare_nodes(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
+    seed = 0 if settings.samples is None else settings.samples.seed
+    with names_explained(original.survey.graphs):
+        return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
+
+
+def _unnamed(tolerance: Tolerance) -> Tolerance:
+    return replace(tolerance, rtol_of={}, atol_of={})

@@ -1,0 +1,147 @@
+"""After the rules: rename uses of forwarded values, and remove what the rules left without a use. Nothing else is removed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from onnx import FunctionProto, GraphProto, NodeProto
+
+from ..graph.model import Model
+from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
+
+_HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
+"""Removing one of these would change what the others of the model draw."""
+
+
+def clean(model: Model) -> set[str]:
+    """Settle aliases and remove nodes and initializers that lost their last use to a rule. Returns the names that went."""
+    if not model.aliases and not model.lost_uses:
+        return set()
+    graphs = model.graphs
+    if model.aliases:
+        _rename_uses(model, graphs)
+    unused = model.lost_uses - _used_among(graphs, model.lost_uses)
+    if not unused:
+        return set()
+    removed = _remove_dead(graphs, set(unused))
+    if len(model.main.labels) != len(model.proto.graph.node):
+        model.main.nodes_changed()
+    if not unused <= removed:
+        removed |= _undefined(graphs, unused)
+    _forget_annotations(graphs, removed)
+    return removed
+
+
+def _undefined(graphs: list[GraphLike], unused: set[str]) -> set[str]:
+    """The `unused` names that nothing defines any more: rules removed or renamed what made them."""
+    left = set(unused)
+    for graph in graphs:
+        left.difference_update(defined_names(graph))
+    return left
+
+
+def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
+    final = {name: model.main.resolve(name) for name in model.aliases}
+    for graph in graphs:
+        for node in graph.node:
+            for index, name in enumerate(node.input):
+                if name in final:
+                    node.input[index] = final[name]
+        if isinstance(graph, GraphProto) and graph is not model.proto.graph:
+            for value in graph.output:
+                value.name = final.get(value.name, value.name)
+
+
+def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
+    """Remove what makes the `unused` names, and then what made only that. Returns the names that are gone."""
+    stored = {tensor.name for graph in graphs if isinstance(graph, GraphProto) for tensor in graph.initializer}
+    if unused <= stored:
+        return _sweep(graphs, unused, set())
+    uses = Counter(name for graph in graphs for name in _used_names(graph))
+    producers: dict[str, list[NodeProto]] = {}  # sibling subgraphs may use a name twice
+    for graph in graphs:
+        for node in graph.node:
+            for name in node.output:
+                producers.setdefault(name, []).append(node)
+    names: set[str] = set()
+    dead: dict[int, NodeProto] = {}
+    while unused:
+        name = unused.pop()
+        names.add(name)
+        for node in producers.get(name, ()):
+            if id(node) in dead or not _is_removable(node, uses):
+                continue
+            names.update(filter(None, node.output))
+            for lost in _end(node, dead):
+                uses[lost] -= 1
+                if not uses[lost]:
+                    unused.add(lost)
+    gone = _sweep(graphs, names, set(dead))
+    return gone if len(graphs) == 1 else _undefined(graphs, gone)  # sibling subgraphs may use a name twice
+
+
+def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
+    """Add `node` to the `dead`, with the nodes in its subgraphs. Yields each name as often as those read it that were alive."""
+    if id(node) in dead:
+        return
+    dead[id(node)] = node
+    yield from filter(None, node.input)
+    for _, graph in subgraphs(node):
+        yield from (value.name for value in graph.output)
+        for inner in graph.node:
+            yield from _end(inner, dead)
+
+
+def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
+        return False
+    return not any(uses[name] for name in node.output if name)
+
+
+def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
+    """Those of `names` that something reads."""
+    used: set[str] = set()
+    for graph in graphs:
+        for node in graph.node:
+            if not names.isdisjoint(node.input[:]):
+                used |= names.intersection(node.input)
+        used |= names & (set(graph.output) if isinstance(graph, FunctionProto) else {value.name for value in graph.output})
+    return used
+
+
+def _used_names(graph: GraphLike) -> Iterator[str]:
+    for node in graph.node:
+        yield from node.input
+    yield from graph.output if isinstance(graph, FunctionProto) else (value.name for value in graph.output)
+
+
+def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]:
+    """Delete the dead nodes and the unused initializers called `names`; returns what really went."""
+    gone: set[str] = set()
+    for graph in graphs:
+        for index in reversed(range(len(graph.node))) if dead else ():
+            # In place: a new list would hold copies of the nodes, and of their subgraphs, which come later in `graphs`.
+            if id(graph.node[index]) in dead:
+                gone.update(filter(None, graph.node[index].output))
+                del graph.node[index]
+        if isinstance(graph, GraphProto):
+            inputs = {value.name for value in graph.input}
+            for index in reversed(range(len(graph.initializer))):
+                name = graph.initializer[index].name
+                if name in names and name not in inputs:
+                    del graph.initializer[index]
+                    gone.add(name)
+    return gone
+
+
+def _forget_annotations(graphs: list[GraphLike], removed: set[str]) -> None:
+    for graph in graphs:
+        infos = getattr(graph, "value_info", [])
+        for index in reversed(range(len(infos))):
+            if infos[index].name in removed:
+                del infos[index]
+        annotations = getattr(graph, "quantization_annotation", [])
+        for index in reversed(range(len(annotations))):
+            if annotations[index].tensor_name in removed:
+                del annotations[index]

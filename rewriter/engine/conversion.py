@@ -1,0 +1,478 @@
+"""The conversion itself: every node walks its own chain of transitions to the target; nodes that rules make join the work-list.
+
+An operator that did not change between source and target is looked up once for the whole model, not once a node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import NodeProto
+
+from .. import progress
+from ..errors import Blocker, NotSimplified, Unconvertible
+from ..graph import bodies
+from ..graph.model import Model
+from ..graph.node import Node
+from ..graph.protos import GRAPH_HOLDERS
+from ..graph.scope import Scope
+from ..opsets import transitions
+from ..opsets.transitions import Transition
+from . import cleanup, widening
+from .registry import Registry, Rule
+from .repeats import Twins
+
+MAX_EXPANSIONS = 100_000
+"""Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
+
+
+class Remark(NamedTuple):
+    """Something the user should know of one node: a simplification that was left undone, or a caution."""
+
+    kind: Literal["left", "caution"]
+    op_type: str
+    node: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
+
+    def as_blocker(self, hint: str) -> Blocker:
+        """A caution that stops the conversion; `hint` says why it does."""
+        return Blocker(self.op_type, self.node, self.where, "", self.message, hint)
+
+
+class Change(NamedTuple):
+    """One use of a rule that changed a node; `op_type` is what the node was before."""
+
+    rule: str
+    op_type: str
+    node: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
+
+
+@dataclass(slots=True)
+class Rewrite:
+    """One node of the model as it was read, number `index` of `scope`, and the nodes that stand in its place now."""
+
+    scope: Scope
+    index: int
+    nodes: list[NodeProto]
+
+
+@dataclass
+class Outcome:
+    """What a conversion did and what it could not do."""
+
+    blockers: list[Blocker] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    rewrites: list[Rewrite] = field(default_factory=list)
+    """What the changes add up to, a node of the original at a time."""
+    inexact: set[str] = field(default_factory=set)
+    """Rules among those that made changes whose result may differ in the last bits."""
+
+    @property
+    def cautions(self) -> list[Remark]:
+        return [remark for remark in self.remarks if remark.kind == "caution"]
+
+
+class Selection(NamedTuple):
+    """Which rules may run: those that `only` names (all where it is empty), without those that `skip` names.
+
+    A name is a rule ("split.sizes_to_input") or a module ("split").
+    """
+
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+
+    def allows(self, name: str) -> bool:
+        names = {name, name.partition(".")[0]}
+        return (not self.only or bool(names & self.only)) and not names & self.skip
+
+
+class _Step:
+    """One version step of an operator in this model, with everything that is the same for all its nodes looked up once."""
+
+    __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
+
+    def __init__(self, transition: Transition, registry: Registry, selection: Selection, types: frozenset[str] | None) -> None:
+        self.transition = transition
+        self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
+        self.delta = None if transition.older is None else transition.delta
+        self.refusal = self._refusal(selection)
+        self.gates_form = self.delta is not None and self.delta.touches_every_node
+        self.gates_types = self.delta is not None and not self.delta.fits(types)
+
+    def _refusal(self, selection: Selection) -> Unconvertible | None:
+        """Why no node can take this step."""
+        step = self.transition
+        if self.rule is not None and not selection.allows(self.rule.name):
+            return _excluded(self.rule.name)
+        if step.older is None:
+            return None
+        if step.review is None:
+            return Unconvertible(
+                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that nobody has reviewed yet",
+                "update split-rewrite, or choose a target on this side of it",
+            )
+        if self.rule is None and step.review in ("H", "V", "N"):
+            return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
+        if self.rule is None and step.delta.target.deprecated:
+            return Unconvertible(f"{step.op_type} is deprecated in opset {step.opset_after}")
+        return None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every node takes this step as it is."""
+        birth = self.delta is None
+        return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
+
+
+NODES_A_STEP = 4096
+"""Of progress."""
+
+MECHANISMS = {
+    "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
+    "widening": "an operator that does not take a type yet works in a wider one, between Casts",
+}
+"""What the engine does without a rule, for any operator: "expansion.OPERATOR". --only and --skip name it like a module."""
+
+
+def _excluded(name: str) -> Unconvertible:
+    return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
+
+
+class _Route:
+    """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
+
+    __slots__ = ("conditions", "is_always_simplified", "simplifications", "steps")
+
+    def __init__(self, simplifications: tuple[Rule, ...], steps: tuple[_Step, ...]) -> None:
+        self.simplifications = simplifications
+        self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
+        self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
+        self.steps = steps
+
+    def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
+        """Whether nothing can happen to this very node."""
+        return not self.steps and proto.op_type not in GRAPH_HOLDERS and not self.may_simplify(proto, scope)
+
+    def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
+        """Whether a simplification has to be tried on this very node."""
+        if self.is_always_simplified:
+            return True
+        for condition in self.conditions:  # noqa: SIM110 - any() of a generator takes twice as long, for each node
+            if condition(proto, scope):
+                return True
+        return False
+
+
+_STAYS = _Route((), ())
+"""That of an operator to which nothing can happen."""
+_FOREIGN = _Route((), ())
+"""That of an operator of another domain, which may have subgraphs."""
+
+
+class Engine:
+    """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`."""
+
+    def __init__(self, model: Model, target: int | None, registry: Registry, selection: Selection) -> None:
+        self._model = model
+        self._target = target
+        self._registry = registry
+        self._selection = selection
+        self._types = transitions.possible_types(
+            model.survey.graphs, model.survey.operators, {function.domain for function in model.proto.functions}
+        )
+        self._routes: dict[tuple[str, int, int, bool], _Route | None] = {}
+        self._blocked: list[tuple[NodeProto, Blocker]] = []
+        self._left: list[tuple[NodeProto, Remark]] = []
+        self.outcome = Outcome()
+
+    @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
+    def run(self) -> Outcome:
+        """Convert the main graph and the functions, then clean up. Edits the model in place, blockers or not."""
+        for scope in (self._model.main, *self._model.functions):
+            if scope.opset:
+                self._convert(scope, self._target or scope.opset)
+        removed = cleanup.clean(self._model)
+        alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
+        gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
+        self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
+        self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
+        return self.outcome
+
+    # -- graphs
+
+    def _convert(self, scope: Scope, target: int) -> None:
+        scope.target = target
+        original = scope.is_original
+        rebuilt: dict[int, list[NodeProto]] = {}
+        routes: dict[str, _Route] = {}
+        twins = Twins()
+        advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
+        protos = scope.graph.node
+        for index, label in enumerate(scope.labels):
+            if advance is not None and not index % NODES_A_STEP:
+                advance(NODES_A_STEP)
+            route = routes.get(label)
+            if route is None:
+                route = routes[label] = self._route_of_label(label, scope, target)
+            if route is _STAYS:
+                continue
+            proto = protos[index]
+            if route is _FOREIGN:
+                self._descend(Node(proto, scope, scope.opset, index if original else None), target)
+                continue
+            if route.turns_down(proto, scope):
+                continue
+            node = Node(proto, scope, transitions.form_opset(label, scope.opset), index if original else None)
+            nodes = self._work_or_repeat(node, route, target, twins)
+            if node.changed and original:
+                self.outcome.rewrites.append(Rewrite(scope, index, nodes))
+            if len(nodes) != 1 or nodes[0] is not proto:
+                rebuilt[index] = nodes
+        if rebuilt:
+            _rebuild(scope, rebuilt)
+
+    def _descend(self, node: Node, target: int) -> None:
+        for scope in node.within.children(node.proto, node.source_index, node.body_opset):
+            self._convert(scope, target)
+
+    # -- nodes
+
+    def _work_or_repeat(self, node: Node, route: _Route, target: int, twins: Twins) -> list[NodeProto]:
+        """As `_work`, but what became of a twin is not worked out again."""
+        proto = node.proto
+        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
+            return self._work(node, target)
+        form = node.within.form(node.source_index, proto)
+        edit = twins.find(form, node)
+        if edit is not None:
+            edit.repeat(node)
+            for rule in edit.rules:
+                self._change(rule, node)
+            return [proto]
+        before, known = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes)
+        nodes = self._work(node, target)
+        twins.remember(form, before, node, [change.rule for change in self.outcome.changes[known:]])
+        return nodes
+
+    def _work(self, first: Node, target: int) -> list[NodeProto]:
+        """The nodes that `first` becomes, all at the target, in topological order."""
+        finished: list[NodeProto] = []
+        origin = (first.op_type, first.name)
+        pending = [first]
+        while pending:
+            node = pending.pop()
+            if node.settled or node.proto.domain:  # a rule may move nodes of other domains
+                if node.op_type in GRAPH_HOLDERS or node.proto.domain:
+                    self._descend(node, target)
+                finished.append(node.proto)
+                continue
+            self._walk(node, target, origin)
+            node.settled = True
+            made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
+            pending.extend(reversed(made))
+            if len(finished) + len(pending) > MAX_EXPANSIONS:
+                raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
+        return finished
+
+    def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
+        """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
+        tried: set[str] = set()
+        simplified = ""
+        made = node.source_index is None
+        step: _Step | None = None
+        try:
+            while not node.removed:
+                op_type = node.op_type
+                route = self._route(op_type, node.opset, target, made)
+                if route is None:
+                    return
+                if op_type != simplified and self._simplify(node, route, tried):
+                    continue
+                simplified = op_type
+                if not route.steps:
+                    return
+                step = route.steps[0]
+                self._take(node, step)
+                made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
+                step = None
+        except Unconvertible as refusal:
+            self._block(node, step, refusal, origin)
+        except UnicodeError:
+            raise
+        except (ArithmeticError, LookupError, ValueError) as error:  # onnx.checker does not see all numbers that make no sense
+            reason = f"its attributes, constants and shapes contradict each other: {error}"
+            self._block(node, step, Unconvertible(reason, "correct the model; if it runs, please report this"), origin)
+
+    def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
+        """Try each simplification once; True as soon as one changed the node."""
+        for rule in route.simplifications:
+            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.within)):
+                continue
+            tried.add(rule.name)
+            node.facts = None
+            try:
+                if self._apply(rule, node):
+                    if not node.removed:
+                        node.within.register(node.proto, node.opset)
+                    return True
+            except (NotSimplified, Unconvertible) as reason:
+                self._left.append((node.proto, self._remark("left", node, str(reason))))
+        return False
+
+    def _take(self, node: Node, step: _Step) -> None:
+        """One version step: the rule if there is one, then the gates that the schemas imply."""
+        transition = step.transition
+        if transition.older is None:
+            self._decompose(node, transition)
+            return
+        if step.refusal is not None:
+            raise Unconvertible(step.refusal.reason, step.refusal.hint)
+        opset = node.opset
+        if step.rule is not None:
+            self._apply(step.rule, node)
+            if node.removed or node.op_type != transition.op_type or node.opset not in (opset, transition.opset_after):
+                return  # gone, or on another chain now
+            node.opset = opset
+        self._gate(node, step)
+        node.opset = transition.opset_after
+
+    def _gate(self, node: Node, step: _Step) -> None:
+        delta, transition = step.transition.delta, step.transition
+        if step.gates_form:
+            node.changed |= delta.gate_attributes(node.proto, transition.review or "")
+            delta.gate_arity(node.proto)
+        if not step.gates_types:
+            return
+        wrong = delta.wrong_types(node.proto, node.type_string)
+        if wrong:
+            node.facts = None
+            node.begin_rule(transition.opset_after)
+            name = f"widening.{node.op_type}"
+            self._require(name)
+            self._change(name, node)
+            if not widening.widen(node, wrong, delta):
+                self.outcome.inexact.add(name)
+
+    def _decompose(self, node: Node, step: Transition) -> None:
+        """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
+        node.begin_rule(node.opset)
+        if self._selection.allows("expansion.constant") and bodies.fold(node):
+            self._change("expansion.constant", node)
+            return
+        rule = self._registry.decomposition(step.op_type)
+        if rule is not None:
+            self._require(rule.name)
+            self._apply(rule, node)
+            if not node.removed and node.op_type == step.op_type:
+                raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
+            return
+        name = f"expansion.{step.op_type}"
+        self._require(name)
+        exact = bodies.expand(node)
+        self._change(name, node)
+        if not exact:
+            self.outcome.inexact.add(name)
+
+    def _require(self, name: str) -> None:
+        if not self._selection.allows(name):
+            raise _excluded(name)
+
+    def _apply(self, rule: Rule, node: Node) -> bool:
+        """Run the rule; True if it changed the node."""
+        before, node.changed = node.changed, False
+        op_type = node.op_type
+        node.begin_rule(rule.written_for)
+        rule.apply(node)
+        for message in node.cautions:
+            self._remark("caution", node, message, op_type)
+        node.cautions.clear()
+        changed = node.changed
+        node.changed |= before
+        if changed:
+            self._change(rule.name, node, op_type)
+            if not rule.exact or node.approximate:
+                self.outcome.inexact.add(rule.name)
+        node.approximate = False
+        return changed
+
+    def _block(self, node: Node, step: _Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
+        """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
+        node.facts = None
+        transition = "" if step is None else str(step.transition)
+        is_origin = node.source_index is not None and node.op_type == origin[0]
+        reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
+        why, hint = node.why
+        if why:
+            reason = f"{why}: {reason}"
+        self._blocked.append((node.proto, Blocker(*origin, node.within.where, transition, reason, hint or refusal.hint)))
+
+    def _change(self, rule: str, node: Node, op_type: str = "") -> None:
+        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.within.where))
+
+    def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> Remark:
+        remark = Remark(kind, op_type or node.op_type, node.name, node.within.where, message)
+        self.outcome.remarks.append(remark)
+        return remark
+
+    # -- routes
+
+    def _route_of_label(self, label: str, scope: Scope, target: int) -> _Route:
+        if "::" in label:
+            return _FOREIGN
+        made = not scope.is_original
+        return self._route(label, transitions.form_opset(label, scope.opset), target, made) or _STAYS
+
+    def _route(self, op_type: str, opset: int, target: int, made: bool) -> _Route | None:
+        """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
+
+        Nodes `made` by rules, or put between Casts, may have types that the model did not have.
+        """
+        key = (op_type, opset, target, made)
+        if key not in self._routes:
+            self._routes[key] = self._make_route(op_type, opset, target, None if made else self._types)
+        return self._routes[key]
+
+    def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
+        simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
+        path = transitions.path(op_type, opset, target)
+        steps = tuple(_Step(transition, self._registry, self._selection, types) for transition in path)
+        while steps and steps[0].is_free:
+            steps = steps[1:]
+        if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
+            steps = steps[-1:]
+        if not steps and not simplifications and op_type not in GRAPH_HOLDERS:
+            return None
+        return _Route(simplifications, steps)
+
+    def _reads_any_version(self, op_type: str, opset: int) -> bool:
+        """Whether a node that has to go altogether can go at once, in the form that it has."""
+        rule = self._registry.decomposition(op_type)
+        return bodies.has_body(op_type, opset) if rule is None else rule.any_version
+
+
+def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
+    """Put the new node list in place. The views on the old one are stale from here on."""
+    nodes: list[NodeProto] = []
+    for index, proto in enumerate(scope.graph.node):
+        nodes.extend(replaced.get(index, (proto,)))
+    del scope.graph.node[:]
+    scope.graph.node.extend(nodes)
+    scope.__dict__.pop("producers", None)
+    scope.nodes_changed()
+
+
+def _all_gone(node: NodeProto, removed: set[str]) -> bool:
+    outputs = [name for name in node.output if name]
+    return bool(outputs) and removed.issuperset(outputs)

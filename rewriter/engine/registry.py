@@ -1,0 +1,145 @@
+"""Rules: the decorators that register them, and the registry.
+
+A rule is a function of one `Node`. It edits the node in place, puts nodes before or after it, or removes it; it raises
+`Unconvertible` when the node cannot be expressed. A transition is named by the newer schema's since_version, both ways:
+
+    @upgrade("Split", 13)      a node in the form of opset 12 becomes one of opset 13
+    @downgrade("Split", 13)    a node in the form of opset 13 becomes one of opset 12
+    @decompose("Gelu", opset=13)   an operator younger than the target becomes nodes written for opset 13
+    @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
+
+New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ..graph.node import Node
+    from ..graph.scope import Scope
+
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify"]
+RuleFunction = Callable[["Node"], None]
+Precondition = Callable[["NodeProto", "Scope"], bool]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A registered rule.
+
+    `name` is "module.function"; `version` the newer since_version of a transition, else the opset that new nodes are written
+    for; `exact` says that the result is the same to the last bit, `sums` that it is sums of many terms, where they are not; a
+    decomposition with `any_version` reads every version of its operator, others get a node that walked down to its first one.
+    """
+
+    name: str
+    kind: Kind
+    op_type: str
+    version: int
+    apply: RuleFunction
+    exact: bool
+    summary: str
+    any_version: bool = False
+    sums: bool = False
+    when: Precondition | None = None
+    """A cheap look at a node that tells whether a simplification may apply; None where it always may."""
+
+    @property
+    def written_for(self) -> int:
+        """The opset in whose form the nodes that this rule makes are."""
+        return self.version - 1 if self.kind == "downgrade" else self.version
+
+
+class Registry:
+    """Every rule, by what it does to which operator."""
+
+    def __init__(self) -> None:
+        self._transitions: dict[tuple[Kind, str, int], Rule] = {}
+        self._decompositions: dict[str, Rule] = {}
+        self._simplifications: dict[str, list[Rule]] = {}
+
+    def add(self, rule: Rule) -> None:
+        """Raises ValueError where two rules claim the same transition or decomposition."""
+        if rule.kind == "simplify":
+            self._simplifications.setdefault(rule.op_type, []).append(rule)
+            return
+        table, key = (
+            (self._decompositions, rule.op_type)
+            if rule.kind == "decompose"
+            else (self._transitions, (rule.kind, rule.op_type, rule.version))
+        )
+        if key in table:
+            raise ValueError(f"two rules for {key}: {table[key].name} and {rule.name}")  # type: ignore[index]
+        table[key] = rule  # type: ignore[index]
+
+    def transition(self, op_type: str, newer: int, up: bool) -> Rule | None:
+        return self._transitions.get(("upgrade" if up else "downgrade", op_type, newer))
+
+    def decomposition(self, op_type: str) -> Rule | None:
+        return self._decompositions.get(op_type)
+
+    def simplifications(self, op_type: str) -> list[Rule]:
+        return self._simplifications.get(op_type, [])
+
+    def __iter__(self) -> Iterator[Rule]:
+        yield from self._transitions.values()
+        yield from self._decompositions.values()
+        for rules in self._simplifications.values():
+            yield from rules
+
+
+registry = Registry()
+
+
+def _register(
+    kind: Kind,
+    op_types: str | tuple[str, ...],
+    version: int,
+    exact: bool,
+    any_version: bool = False,
+    sums: bool = False,
+    when: Precondition | None = None,
+) -> Callable[[RuleFunction], RuleFunction]:
+    def decorate(function: RuleFunction) -> RuleFunction:
+        name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+        summary = (function.__doc__ or "").strip().split("\n")[0]
+        for op_type in (op_types,) if isinstance(op_types, str) else op_types:
+            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when))
+        return function
+
+    return decorate
+
+
+def upgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule takes a node of the form before since_version `newer` to that version."""
+    return _register("upgrade", op_types, newer, exact)
+
+
+def downgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule takes a node of since_version `newer` to the version before it."""
+    return _register("downgrade", op_types, newer, exact)
+
+
+def decompose(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, any_version: bool = False, sums: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule replaces an operator that the target does not have by nodes written for `opset`.
+
+    It gets the node in the form of the operator's first version, or with `any_version` in that of any.
+    """
+    return _register("decompose", op_types, opset, exact, any_version, sums)
+
+
+def simplify(
+    op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, when: Precondition | None = None
+) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule may replace a node of any opset by a simpler one; nodes that it makes are written for `opset`.
+
+    `when` is for operators of which models have many: nodes that it turns down cost next to nothing.
+    """
+    return _register("simplify", op_types, opset, exact, when=when)

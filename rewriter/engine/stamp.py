@@ -1,0 +1,92 @@
+"""Opset and IR version of a model: which belong together, what a model needs, and the stamp at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import onnx
+from onnx import GraphProto, TensorProto, helper
+
+from ..graph.protos import DEFAULT_DOMAINS, GraphLike
+
+_NEEDS_IR = {
+    "BFLOAT16": 4,
+    "FLOAT8E4M3FN": 9,
+    "FLOAT8E4M3FNUZ": 9,
+    "FLOAT8E5M2": 9,
+    "FLOAT8E5M2FNUZ": 9,
+    "UINT4": 10,
+    "INT4": 10,
+    "FLOAT4E2M1": 11,
+    "FLOAT8E8M0": 12,
+    "UINT2": 13,
+    "INT2": 13,
+}
+"""Element types and the IR version that brought them."""
+
+
+def ir_version_of(opset: int) -> int:
+    """The IR version of the first onnx release that had `opset`."""
+    rows = [(row[2], row[1]) for row in helper.VERSION_TABLE]
+    return min(ir for version, ir in rows if version >= opset)
+
+
+def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> int:
+    """The oldest IR version that can hold what `model`, and `graphs`, all its graphs, contain."""
+    needs = 3
+    if model.functions:
+        needs = max(needs, 10 if any(getattr(f, "overload", "") for f in model.functions) else 8)
+    if model.training_info:
+        needs = max(needs, 7)
+    for graph in graphs:
+        if not isinstance(graph, GraphProto):
+            continue
+        inputs = {value.name for value in graph.input}
+        if any(tensor.name not in inputs for tensor in graph.initializer):
+            needs = max(needs, 4)
+        if graph.sparse_initializer:
+            needs = max(needs, 5)
+        for number in {tensor.data_type for tensor in graph.initializer} | {
+            value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)
+        }:
+            needs = max(needs, _needed_by_type(number))
+    return needs
+
+
+def _has_defaults(graph: GraphProto) -> bool:
+    inputs = {value.name for value in graph.input}
+    return any(tensor.name in inputs for tensor in graph.initializer)
+
+
+def _needed_by_type(number: int) -> int:
+    try:
+        return _NEEDS_IR.get(TensorProto.DataType.Name(number), 3)  # type: ignore[arg-type]
+    except ValueError:
+        return 3
+
+
+def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None) -> int:
+    """`wanted`, else lowered on the way down to what the target's onnx release used; never less than the model needs.
+
+    Nor below 4, if not `wanted`, where callers may override initializers: before it, runtimes take all of them for constants.
+    Raises ValueError where `wanted` is too low for what the model contains, or unknown to the installed onnx.
+    """
+    needs = needed_ir_version(model, graphs)
+    if wanted is not None:
+        if wanted < needs:
+            raise ValueError(f"--ir-version {wanted}: this model needs at least IR version {needs}")
+        if wanted > onnx.IR_VERSION:
+            raise ValueError(f"--ir-version {wanted}: the installed onnx knows IR versions up to {onnx.IR_VERSION}")
+        return wanted
+    if target < source:
+        lowest = min(model.ir_version, 4) if _has_defaults(model.graph) else needs
+        return max(needs, lowest, min(model.ir_version, ir_version_of(target)))
+    return max(needs, model.ir_version)
+
+
+def stamp(model: onnx.ModelProto, opset: int) -> None:
+    """Write `opset` wherever the default domain is imported, in the model and in its functions."""
+    for owner in (model, *model.functions):
+        for entry in owner.opset_import:
+            if entry.domain in DEFAULT_DOMAINS:
+                entry.version = opset

@@ -1,0 +1,262 @@
+"""An operator that did not yet take a type: it works in a wider type that it did take, between two Casts, where that is right.
+
+Which operators may do so is one table, `CLASSES`. What it rests on:
+
+- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the
+  identity, and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
+- float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product,
+  quotient or square root to float32 and then to the narrow type is the same as rounding it once.
+- Anything else computed in float32 and rounded once at the end may differ from the narrow type in the last bits, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from onnx import TensorProto, TypeProto, helper, numpy_helper
+
+from ..errors import Unconvertible
+from ..graph.node import Node
+from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
+
+
+class Class(Enum):
+    """What an operator does to its data, and so in which types it may do it."""
+
+    MOVES = auto()
+    """Copies elements: any type that holds all values of the narrow one, and uint64 as the int64 of the same bits."""
+    ORDERS = auto()
+    """Compares, chooses, or maps to whole numbers: any type that holds all values of the narrow one."""
+    WRAPS = auto()
+    """Integers: modulo a power of two, so any wider integer. float16, bfloat16: one correctly rounded operation."""
+    DIVIDES = auto()
+    """Integers: a wider integer. float16, bfloat16: one correctly rounded operation."""
+    COMPUTES = auto()
+    """Floating point only, and the last bits may differ."""
+
+
+_OPERATORS = {
+    Class.MOVES: (
+        "CenterCropPad Compress Concat DepthToSpace Equal Expand Flatten Gather GatherElements GatherND Identity NonZero "
+        "OneHot Pad Reshape ReverseSequence Scatter ScatterElements ScatterND Shape Size Slice SpaceToDepth Split Squeeze "
+        "Tile Transpose Trilu Unsqueeze Where"
+    ),
+    Class.ORDERS: (
+        "ArgMax ArgMin Ceil Clip Floor GlobalMaxPool Greater GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual Max "
+        "MaxPool MaxUnpool Min ReduceMax ReduceMin Relu Round Sign TopK Unique"
+    ),
+    Class.WRAPS: "Abs Add BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Mul Neg Sub",
+    Class.DIVIDES: "Div LeakyRelu Mod PRelu Reciprocal Sqrt",
+    Class.COMPUTES: (
+        "Acos Acosh Asin Asinh Atan Atanh AveragePool BatchNormalization Celu Conv ConvTranspose Cos Cosh CumSum DFT "
+        "DeformConv Det Dropout Einsum Elu Erf Exp GRU Gemm GlobalAveragePool GlobalLpPool GridSample HardSigmoid "
+        "HardSwish InstanceNormalization LRN LSTM Log LogSoftmax LpNormalization LpPool MatMul MaxRoiPool Mean "
+        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow QLinearMatMul RNN ReduceL1 ReduceL2 ReduceLogSum "
+        "ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign STFT Selu Shrink Sigmoid Sin "
+        "Sinh Softmax SoftmaxCrossEntropyLoss Softplus Softsign Sum Tan Tanh ThresholdedRelu Upsample"
+    ),
+}
+CLASSES = {op_type: work for work, op_types in _OPERATORS.items() for op_type in op_types.split()}
+
+_INTEGERS = {  # bits, signed
+    **{f"int{bits}": (bits, True) for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{bits}": (bits, False) for bits in (2, 4, 8, 16, 32, 64)},
+}
+_SIGNIFICAND = {"float16": 11, "float": 24, "double": 53}
+_FLOATS_IN_FLOAT = ("float16", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1")
+_PREFERRED = ("int32", "int64", "float", "double", "uint8", "int8", "uint32", "uint64", "float16")
+"""Wider types in the order in which runtimes have kernels for them."""
+
+
+def holds(wide: str, narrow: str) -> bool:
+    """Whether every value of element type `narrow` is one of `wide`, and comes back by a Cast."""
+    if wide == narrow:
+        return True
+    if narrow == "bool":
+        return wide in _INTEGERS or wide in _SIGNIFICAND
+    if narrow in _INTEGERS:
+        bits, signed = _INTEGERS[narrow]
+        if wide in _INTEGERS:
+            wide_bits, wide_signed = _INTEGERS[wide]
+            return wide_bits > bits and (wide_signed or not signed)
+        return wide in _SIGNIFICAND and bits <= _SIGNIFICAND[wide]
+    if narrow in _FLOATS_IN_FLOAT:
+        return wide in ("float", "double")
+    return (narrow, wide) == ("float", "double")
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """One value of a node in its place."""
+
+    name: str
+    index: int
+    is_input: bool
+    kind: str
+    """Its element type as schemas write it."""
+
+
+def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
+    """Wrap `node` in Casts so that `wrong`, the values whose types the target does not take, have types that it does.
+
+    Returns whether that is exact. Raises Unconvertible where no way is known.
+    """
+    if node.op_type == "ConstantOfShape":
+        _cast_filling(node, delta)
+        return True
+    exact = True
+    for slots, allowed in _groups(node, delta.target):
+        if not any(slot.name in wrong for slot in slots):
+            continue
+        wide = _choose(node, slots, allowed, delta)
+        exact &= _is_exact(node.op_type, slots)
+        _cast_around(node, slots, wide)
+    return exact
+
+
+def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
+    """The values of `node` that have to have one type, and the element types that they may have."""
+    found: dict[str, tuple[list[_Slot], frozenset[str]]] = {}
+    for is_input, names, parameters in ((True, node.inputs, schema.inputs), (False, node.outputs, schema.outputs)):
+        for index, name in enumerate(names):
+            if not name or not parameters:
+                continue
+            parameter = parameters[min(index, len(parameters) - 1)]
+            alone = not parameter.is_homogeneous or "(" in parameter.type_str
+            key = f"{is_input} {index}" if alone else parameter.type_str
+            types = frozenset(kind[7:-1] for kind in parameter.types if kind.startswith("tensor("))
+            slots, _ = found.setdefault(key, ([], types))
+            slots.append(_Slot(name, index, is_input, _element_type(node, name, slots)))
+    yield from found.values()
+
+
+def _element_type(node: Node, name: str, tied: list[_Slot]) -> str:
+    kind = node.scope.type_string(name)
+    if kind is None and tied:
+        return tied[0].kind
+    return kind[7:-1] if kind is not None and kind.startswith("tensor(") else kind or "?"
+
+
+def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delta) -> str:
+    """The type to work in. Raises Unconvertible where there is none."""
+    kinds = sorted({slot.kind for slot in slots})
+    _require_castable(node, kinds)
+    work = None if _reduces(node) else CLASSES.get(node.op_type)
+    # The least of nothing is the largest number: uint8 gives true back, and the greatest false
+    preferred = ("uint8", *_PREFERRED) if kinds == ["bool"] and work is Class.ORDERS else _PREFERRED
+    for wide in preferred:
+        if work is not None and wide in allowed and all(_may_work_in(wide, kind, work) for kind in kinds):
+            return wide
+    raise Unconvertible(
+        f"{node.op_type} of opset {delta.target.since_version} does not take {', '.join(kinds)} ('{slots[0].name}')",
+        "cast the model to another type, or choose a newer target",
+    )
+
+
+def _reduces(node: Node) -> bool:
+    """Scatter operators that add, multiply or compare do more than move data."""
+    return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
+
+
+def _may_work_in(wide: str, kind: str, work: Class) -> bool:
+    if work is Class.MOVES and (kind, wide) == ("uint64", "int64"):
+        return True
+    if not holds(wide, kind):
+        return False
+    if kind == "bool":
+        return work in (Class.MOVES, Class.ORDERS)
+    if kind in _INTEGERS:
+        if work in (Class.WRAPS, Class.DIVIDES):
+            return wide in _INTEGERS
+        return work is not Class.COMPUTES
+    return True
+
+
+def _is_exact(op_type: str, slots: list[_Slot]) -> bool:
+    return CLASSES[op_type] is not Class.COMPUTES or all(slot.kind in _INTEGERS for slot in slots)
+
+
+def _require_castable(node: Node, kinds: list[str]) -> None:
+    """Raises Unconvertible where one of `kinds` does not exist at the opset that `node` is going to."""
+    for kind in kinds:
+        if kind == "string":
+            continue
+        born = _first_opset(kind)
+        if born is not None and born > node.written_for:
+            raise Unconvertible(
+                f"{kind} does not exist before opset {born}, and {node.op_type} computes in it",
+                "convert the weights and activations to float or float16 first",
+            )
+
+
+def _first_opset(kind: str) -> int | None:
+    """The first opset whose Cast takes `kind` (6, the first typed one, for all that are older); None if none does."""
+    for opset in range(6, newest_opset() + 1):
+        schema = schema_at("Cast", opset)
+        if schema is not None and f"tensor({kind})" in schema.inputs[0].types:
+            return opset
+    return None
+
+
+def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
+    number = TensorProto.DataType.Value(wide.upper())
+    cast: dict[str, str] = {}
+    for slot in slots:
+        if slot.kind == wide:
+            continue
+        if slot.is_input:
+            if slot.name not in cast:
+                cast[slot.name] = node.before("Cast", [slot.name], what=f"as_{wide}", to=number)
+            node.set_input(slot.index, cast[slot.name])
+        else:
+            known = node.scope.type(slot.name)
+            inner = node.detach_output(slot.index, wide)
+            node.scope.note_type(inner, _with_element_type(known, number))
+            if _may_give_an_end(node, slot):
+                inner = _within_narrow(node, inner, slot.kind)
+            node.after("Cast", [inner], outputs=[slot.name], to=TensorProto.DataType.Value(slot.kind.upper()))
+
+
+_BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
+"""What keeps the result of an operator, which for an empty axis is an end of its type, at the same end of a narrower type."""
+
+
+def _may_give_an_end(node: Node, slot: _Slot) -> bool:
+    """Whether the node may reduce an empty axis of a type whose end is not what a Cast makes of the end of a wider one."""
+    if node.op_type not in _BOUNDS or slot.kind not in _INTEGERS:
+        return False
+    shape = node.shape(0)
+    return shape is None or any(not isinstance(dim, int) or dim == 0 for dim in shape)
+
+
+def _within_narrow(node: Node, name: str, kind: str) -> str:
+    """`name` as a floating type that every opset compares, and within what `kind` holds."""
+    bits, signed = _INTEGERS[kind]
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    number = TensorProto.FLOAT if holds("float", kind) else TensorProto.DOUBLE
+    end = node.add_constant(low if node.op_type == "ReduceMax" else high, helper.tensor_dtype_to_np_dtype(number), "end")
+    floating = node.after("Cast", [name], what="floating", to=number)
+    return node.after(_BOUNDS[node.op_type], [floating, end], what="within")
+
+
+def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:
+    kind = TypeProto()
+    if known is not None:
+        kind.CopyFrom(known)
+    kind.tensor_type.elem_type = number
+    return kind
+
+
+def _cast_filling(node: Node, delta: Delta) -> None:
+    """ConstantOfShape of a type that it did not take: fills with the value in a wider type, then casts."""
+    value = node.attr("value")
+    kind = TensorProto.DataType.Name(value.data_type).lower()
+    _require_castable(node, [kind])
+    allowed = {kind[7:-1] for kind in delta.target.outputs[0].types}
+    wide = next(wide for wide in _PREFERRED if wide in allowed and holds(wide, kind))
+    number = TensorProto.DataType.Value(wide.upper())
+    array = numpy_helper.to_array(value).astype(helper.tensor_dtype_to_np_dtype(number))
+    node.set_attr("value", numpy_helper.from_array(array))
+    _cast_around(node, [_Slot(node.output(0), 0, False, kind)], wide)

@@ -1,0 +1,1 @@
+"""The model as rules see it: Model, Scope, Node, and what is known of a value."""

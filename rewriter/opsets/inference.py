@@ -1,0 +1,235 @@
+"""Types and shapes of values, by onnx's shape inference in a child process. For deciding only: none is ever saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeGuard
+
+import onnx
+from onnx import TypeProto, shape_inference
+from onnx.checker import ValidationError
+from onnx.shape_inference import InferenceError
+
+from ..child_call import Crashed, run_isolated
+
+Dimension = int | str | None
+Shape = tuple[Dimension, ...]
+
+
+def infer_model(serialized: bytes) -> onnx.ModelProto | None:
+    """`serialized` with the value_info of all graphs filled in; None where inference crashes or refuses the model."""
+    try:
+        return onnx.ModelProto.FromString(run_isolated(_infer, serialized))
+    except (Crashed, RuntimeError, ValueError, InferenceError):
+        return None
+
+
+def _infer(serialized: bytes) -> bytes:
+    # The C++ entry takes bytes as they are; `infer_shapes` of a ModelProto would serialize again.
+    return shape_inference.C.infer_shapes(serialized, False, False, True)  # type: ignore[attr-defined]
+
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+
+def infer_node(
+    node: onnx.NodeProto,
+    opset: int,
+    types: Mapping[str, TypeProto],
+    data: Mapping[str, onnx.TensorProto],
+    ir_version: int,
+) -> dict[str, TypeProto]:
+    """Types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be told.
+
+    Those of a node with a subgraph cannot: its body may read outer values, of which onnx knows none here, and dies of it.
+    """
+    if node.domain not in ("", "ai.onnx") or any(a.type in _GRAPHS for a in node.attribute):
+        return {}
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        return shape_inference.infer_node_outputs(
+            schema,
+            node,
+            dict(types),
+            dict(data),
+            None,
+            [onnx.helper.make_opsetid("", opset)],
+            ir_version,
+        )
+    except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
+        return {}
+
+
+def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
+    """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+    except onnx.defs.SchemaError:
+        return {}
+    found: dict[str, TypeProto] = {}
+    for name, parameter in zip(node.output, schema.outputs, strict=False):
+        if name and len(parameter.types) == 1 and (number := _tensor_of(next(iter(parameter.types)))):
+            found[name] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))
+    return found
+
+
+def state_cast_types(graph: onnx.GraphProto) -> None:
+    """State what the Casts of `graph` give, a graph in the form of an opset below 6, whose Casts say it as text.
+
+    Inference does not read that, and what asks for the type of its input, as Split from 2 on, does not pass the check.
+    """
+    stated = {value.name for values in (graph.value_info, graph.output) for value in values}
+    for node in graph.node:
+        if node.op_type != "Cast" or node.domain not in ("", "ai.onnx"):
+            continue
+        text = next((attribute.s for attribute in node.attribute if attribute.name == "to"), b"")
+        number = _tensor_of(f"tensor({text.decode(errors='replace').lower()})")
+        if number and node.output[0] not in stated:
+            graph.value_info.add(name=node.output[0], type=onnx.helper.make_tensor_type_proto(number, None))
+
+
+def _tensor_of(text: str) -> int:
+    """The TensorProto.DataType of "tensor(int64)"; 0 for what is no tensor."""
+    name = text[7:-1].upper() if text.startswith("tensor(") else ""
+    return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
+
+
+def tied_values(node: onnx.NodeProto, opset: int) -> list[list[str]]:
+    """The inputs and outputs of `node` that have one type by its schema, whatever it is, two or more at a time."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+    except onnx.defs.SchemaError:
+        return []
+    tied: dict[str, dict[str, None]] = {}
+    for values, parameters in ((node.output, schema.outputs), (node.input, schema.inputs)):
+        for index, value in enumerate(values if parameters else ()):
+            parameter = parameters[min(index, len(parameters) - 1)]
+            if value and parameter.is_homogeneous and "(" not in parameter.type_str:
+                tied.setdefault(parameter.type_str, {})[value] = None
+    return [list(values) for values in tied.values() if len(values) > 1]
+
+
+def type_string(proto: TypeProto) -> str | None:
+    """`proto` as schemas write it: "tensor(float)", "seq(tensor(int64))"; None where it says nothing."""
+    kind = proto.WhichOneof("value")
+    if kind == "tensor_type" or kind == "sparse_tensor_type":
+        number = getattr(proto, kind).elem_type
+        return None if number == 0 else f"{'sparse_' if kind[0] == 's' else ''}tensor({elem_type_name(number)})"
+    if kind == "sequence_type":
+        inner = type_string(proto.sequence_type.elem_type)
+        return None if inner is None else f"seq({inner})"
+    if kind == "optional_type":
+        inner = type_string(proto.optional_type.elem_type)
+        return None if inner is None else f"optional({inner})"
+    if kind == "map_type":
+        inner = type_string(proto.map_type.value_type)
+        return None if inner is None else f"map({elem_type_name(proto.map_type.key_type)},{inner})"
+    return None
+
+
+def elem_type_name(number: int) -> str:
+    """The schema's name of a TensorProto.DataType: 1 → "float"."""
+    try:
+        return onnx.TensorProto.DataType.Name(number).lower()  # type: ignore[arg-type]
+    except ValueError:
+        return f"type {number}"
+
+
+def shape_of(proto: TypeProto) -> Shape | None:
+    """The dimensions of a tensor type: a number, a symbol of the model's author, or None; None where the rank is unknown."""
+    tensor = proto.tensor_type  # an empty one where it is no tensor
+    return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
+
+
+def is_known(shape: Shape | None) -> TypeGuard[Shape]:
+    """Whether the rank is known and every dimension is a number."""
+    return shape is not None and all(isinstance(dim, int) for dim in shape)
+
+
+def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
+    size = dim.dim_value
+    if size > 0:
+        return size
+    kind = dim.WhichOneof("value")
+    if kind == "dim_value":
+        # Inference may compute a negative length from an invalid model.
+        return dim.dim_value if dim.dim_value >= 0 else None
+    if kind == "dim_param" and dim.dim_param and not dim.dim_param.startswith("unk__"):
+        # Inference gives all elements of a ragged sequence one and the same "unk__N": such symbols prove nothing.
+        return dim.dim_param
+    return None
+
+
+def infer_functions(model: onnx.ModelProto) -> dict[tuple[str, str, str], onnx.GraphProto]:
+    """The bodies of the local functions of `model`, a model with inferred types, as graphs with inferred types.
+
+    A function's values have types only if all its calls pass the same ones; where they do not, it is not in the answer.
+    """
+    bodies = {(f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions}
+    signatures: dict[tuple[str, str, str], list[TypeProto] | None] = {}
+    done: dict[tuple[str, str, str], onnx.GraphProto] = {}
+    pending = [model.graph]
+    while pending:
+        _collect_calls(pending.pop(), bodies, signatures)
+        for key, types in signatures.items():
+            if types is not None and key not in done and _calls_all_seen(key, bodies, done):
+                done[key] = _infer_body(model, bodies[key], types)
+                pending.append(done[key])
+    return {key: graph for key, graph in done.items() if signatures[key] is not None}
+
+
+def _collect_calls(
+    graph: onnx.GraphProto,
+    bodies: Mapping[tuple[str, str, str], onnx.FunctionProto],
+    signatures: dict[tuple[str, str, str], list[TypeProto] | None],
+    outer: Mapping[str, TypeProto] | None = None,
+) -> None:
+    """Note with which types `graph` and its subgraphs call each function; None where two calls differ."""
+    types = dict(outer or {})
+    for values in (graph.value_info, graph.input, graph.output):
+        types.update((value.name, value.type) for value in values)
+    for tensor in graph.initializer:
+        types.setdefault(tensor.name, onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims))
+    for node in graph.node:
+        key = (node.domain, node.op_type, getattr(node, "overload", ""))
+        if key in bodies:
+            called = [types.get(name, TypeProto()) for name in node.input]
+            signatures[key] = called if signatures.get(key, called) == called else None
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                _collect_calls(attribute.g, bodies, signatures, types)
+
+
+def _calls_all_seen(
+    key: tuple[str, str, str],
+    bodies: Mapping[tuple[str, str, str], onnx.FunctionProto],
+    done: Mapping[tuple[str, str, str], onnx.GraphProto],
+) -> bool:
+    """Whether every function that calls `key` has been read."""
+    return all(
+        other in done
+        for other, body in bodies.items()
+        if other != key and any((n.domain, n.op_type, getattr(n, "overload", "")) == key for n in body.node)
+    )
+
+
+def _infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
+    """`body` as a graph whose inputs have `types`, with inferred value_info."""
+    graph = onnx.GraphProto(name=body.name, node=body.node)
+    for name, kind in zip(body.input, types, strict=False):
+        graph.input.append(onnx.ValueInfoProto(name=name, type=kind))
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in body.output)
+    whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
+    whole.opset_import.extend(body.opset_import)
+    inferred = infer_model(whole.SerializeToString())
+    return graph if inferred is None else inferred.graph
+
+
+def infer_subgraph(model: onnx.ModelProto, graph: onnx.GraphProto, outer: Mapping[str, TypeProto], opset: int) -> onnx.GraphProto:
+    """`graph`, a subgraph of `model` in the form of `opset`, with inferred value_info; `outer`: types of what it captures."""
+    whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
+    whole.graph.input.extend(onnx.ValueInfoProto(name=name, type=kind) for name, kind in outer.items())
+    whole.opset_import.extend(entry for entry in model.opset_import if entry.domain not in ("", "ai.onnx"))
+    whole.opset_import.append(onnx.helper.make_opsetid("", opset))
+    inferred = infer_model(whole.SerializeToString())
+    return graph if inferred is None else inferred.graph

@@ -1,0 +1,1 @@
+"""What a conversion did, as text, as JSON, and as a page to look at."""

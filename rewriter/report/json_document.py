@@ -1,0 +1,165 @@
+"""The report for programs: one JSON document a run, successful or not. docs/report.md describes every field.
+
+`SCHEMA_VERSION` goes up when a field changes its meaning or goes; new fields may come at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import GraphProto, NodeProto, printer
+
+from ..errors import Blocker, SplitRewriteError, UnconvertibleError
+from ..graph.protos import has_text_names, shown_name
+
+if TYPE_CHECKING:
+    from ..comparison.by_model import Comparison
+    from ..engine.conversion import Rewrite
+    from .summary import Report
+
+SCHEMA = "split-rewrite/report"
+SCHEMA_VERSION = 1
+LONGEST_TEXT = 2_000
+"""Characters of one node: constants inside may be big."""
+
+Document = dict[str, Any]
+
+
+def make_document(
+    source: str, destination: str | None, report: Report | None, error: BaseException | None, exit_status: int
+) -> Document:
+    """Everything about one run, as JSON types. `report` is None where the run failed before there was one."""
+    blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"split-rewrite": version("split-rewrite"), "onnx": onnx.__version__},
+        "outcome": outcome(report, error, destination),
+        "exit_status": exit_status,
+        "message": "" if error is None else str(error),
+        "input": file_facts(source),
+        "output": None if destination is None or error is not None else file_facts(destination),
+        "blockers": [_blocker(blocker) for blocker in blockers],
+        **({} if report is None else _done(report)),
+    }
+
+
+def dump(document: Document) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def write(text: str, path: str) -> None:
+    """Write a report to the file `path`, whole or not at all. Raises OSError."""
+    temporary = Path(f"{path}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def outcome(report: Report | None, error: BaseException | None, destination: str | None) -> str:
+    if error is None:
+        if destination is not None:
+            return "converted"
+        return "convertible" if report is not None and not report.blockers else "not convertible"
+    names = {1: "not convertible", 2: "unusable", 3: "failed a check"}
+    return names[error.exit_status] if isinstance(error, SplitRewriteError) else "failed"
+
+
+def file_facts(path: str) -> Document:
+    """Name, size in bytes and SHA-256 of a model file, None where it cannot be read. External data is not hashed."""
+    try:
+        with open(path, "rb") as file:
+            digest = hashlib.sha256()
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+            return {"path": path, "bytes": file.tell(), "sha256": digest.hexdigest()}
+    except OSError:
+        return {"path": path, "bytes": None, "sha256": None}
+
+
+def _blocker(blocker: Blocker) -> Document:
+    return blocker._asdict()
+
+
+def _done(report: Report) -> Document:
+    return {
+        "opset": {"before": report.source_opset, "after": report.target_opset},
+        "ir_version": {"before": report.source_ir_version, "after": report.ir_version},
+        "operators": {name: {"before": b, "after": a} for name, (b, a) in report.changed_operators.items() if report.checked},
+        "rules": dict(sorted(report.applied.items())),
+        "inexact_rules": sorted(report.inexact),
+        "changes": [change._asdict() for change in report.changes],
+        "rewrites": list(_rewrites(report)),
+        "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "caution"],
+        "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
+        "check": report.checked,
+        "comparison": None if report.comparison is None else _comparison(report.comparison),
+        "reach": None
+        if report.reach is None
+        else {
+            "lowest": report.reach.lowest,
+            "highest": report.reach.highest,
+            "below": [_blocker(blocker) for blocker in report.reach.below],
+            "above": [_blocker(blocker) for blocker in report.reach.above],
+        },
+    }
+
+
+def _rewrites(report: Report) -> Iterable[Document]:
+    for rewrite in report.rewrites:
+        before = original_node(rewrite)
+        yield {
+            "where": rewrite.scope.where,
+            "op_type": before.op_type,
+            "node": shown_name(before),
+            "before": node_text(before),
+            "after": [node_text(node) for node in rewrite.nodes],
+        }
+
+
+def without_unprintable(report: Report) -> Report:
+    """`report` without the rewrites of nodes with names that are not valid UTF-8: no text form, page or JSON has them."""
+    printable = [r for r in report.rewrites if all(map(has_text_names, (original_node(r), *r.nodes)))]
+    return replace(report, rewrites=printable)
+
+
+def original_node(rewrite: Rewrite) -> NodeProto:
+    """The node as it was read."""
+    return rewrite.scope.original_graph.node[rewrite.index]
+
+
+def node_text(node: NodeProto) -> str:
+    """`node` in ONNX's text form, cut where it is long."""
+    graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
+    text = " ".join(graph.partition("{")[2].rpartition("}")[0].split())
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " …"
+
+
+def _comparison(comparison: Comparison) -> Document:
+    outputs = [{key: _plain(value) for key, value in asdict(output).items()} for output in comparison.outputs]
+    pieces = [{key: _plain(value) for key, value in asdict(piece).items()} for piece in comparison.pieces]
+    return {
+        "status": comparison.status,
+        "runtime": comparison.runtime,
+        "reason": comparison.reason,
+        "seed": comparison.seed,
+        "outputs": outputs,
+        "pieces": pieces,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinities: they are written as text."""
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value

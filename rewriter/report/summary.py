@@ -1,0 +1,214 @@
+"""What a conversion did, for people and for programs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ..comparison.by_model import Comparison
+    from ..engine.conversion import Change, Remark, Rewrite
+    from ..engine.reach import Reach
+    from ..engine.registry import Rule
+    from ..errors import Blocker
+
+
+@dataclass
+class Report:
+    """Everything that a conversion has to say. Opsets are of the default domain, None where the model does not import it."""
+
+    source_opset: int | None
+    target_opset: int | None
+    source_ir_version: int
+    ir_version: int
+    operators_before: Counter[str] = field(default_factory=Counter)
+    """How many nodes of each operator ("domain::op_type" outside the default domain), in all graphs and functions."""
+    operators_after: Counter[str] = field(default_factory=Counter)
+    changes: list[Change] = field(default_factory=list)
+    """Each use of a rule that changed a node."""
+    rewrites: list[Rewrite] = field(default_factory=list)
+    """What the changes add up to, a node of the original at a time."""
+    inexact: set[str] = field(default_factory=set)
+    """Rules among them whose results may differ in the last bits."""
+    remarks: list[Remark] = field(default_factory=list)
+    blockers: list[Blocker] = field(default_factory=list)
+    """What a dry run found in the way of the target."""
+    reach: Reach | None = None
+    """The opsets that a dry run found within reach."""
+    checked: str = ""
+    comparison: Comparison | None = None
+
+    @property
+    def applied(self) -> Counter[str]:
+        """How many nodes each rule changed, by rule name."""
+        return Counter(change.rule for change in self.changes)
+
+    @property
+    def changed_operators(self) -> dict[str, tuple[int, int]]:
+        """Operators whose count changed: (before, after), by name."""
+        names = sorted(self.operators_before.keys() | self.operators_after.keys())
+        pairs = {name: (self.operators_before[name], self.operators_after[name]) for name in names}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def summary(report: Report) -> str:
+    """The report as a short table, its lines ended by newlines but for the last."""
+    left = len(_remarks(report, "left"))
+    rows = [
+        ("opset", _step(report.source_opset, report.target_opset)),
+        ("IR version", _step(report.source_ir_version, report.ir_version)),
+        *_group("operators", _aligned(_counts(report)), "none changed in number"),
+        *_group("rules", _aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
+        *([("left", f"{_nodes(left)} that could be simpler (-v says why)")] if left else []),
+        ("check", f"passed: {report.checked}"),
+        ("comparison", _comparison(report.comparison)),
+    ]
+    return "\n".join(_aligned(rows))
+
+
+def warnings(report: Report) -> Iterator[str]:
+    """What the user has to know although the conversion succeeded: what is true of many nodes, once."""
+    alike: dict[tuple[str, str], list[Remark]] = {}
+    for remark in _remarks(report, "caution"):
+        alike.setdefault((remark.op_type, remark.message), []).append(remark)
+    for (op_type, message), (first, *others) in alike.items():
+        more = f" and {len(others):,} more" if others else ""
+        yield f"{op_type} '{first.node}' ({first.where}){more}: {message}"
+    if report.comparison is not None and report.comparison.status == "not compared":
+        yield f"the result was not compared: {report.comparison.reason}"
+    if report.comparison is not None and report.comparison.status == "partly compared":
+        yield f"the result was compared in part: {report.comparison.reason}"
+
+
+def details(report: Report) -> Iterator[str]:
+    """What each rule changed, the remarks on each node, and how each output compared."""
+    yield from map(str, report.changes)
+    yield from (f"caution: {remark}" for remark in _remarks(report, "caution"))
+    yield from (f"left: {remark}" for remark in _remarks(report, "left"))
+    if report.comparison is None:
+        return
+    if report.comparison.status == "equal" and report.comparison.reason:
+        yield f"comparison: {report.comparison.reason}"
+    for piece in report.comparison.pieces:
+        reason = f" ({piece.reason})" if piece.reason else ""
+        yield f"{piece.status}: {_nodes(piece.count)} as {piece.example}, {piece.change}{reason}"
+    for output in report.comparison.outputs:
+        shape = ",".join(map(str, output.shape))
+        yield (
+            f"output '{output.name}' {output.dtype}[{shape}]: "
+            f"max difference {output.max_abs:g} absolute, {output.max_rel:g} relative"
+        )
+
+
+def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
+    """One line a rule: name, kind, the opset that it is named by, operators and summary; then what is done without a rule."""
+    operators: dict[tuple[str, str, int, str], list[str]] = {}
+    for rule in rules:
+        operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), []).append(rule.op_type)
+    rows = [
+        (name, kind, str(version), f"{', '.join(sorted(names))}: {summary}")
+        for (name, kind, version, summary), names in sorted(operators.items())
+    ]
+    rows += [(name, "any", "any", f"all operators: {summary}") for name, summary in mechanisms.items()]
+    return "\n".join(_aligned(sorted(rows)))
+
+
+def _remarks(report: Report, kind: Literal["left", "caution"]) -> list[Remark]:
+    return [remark for remark in report.remarks if remark.kind == kind]
+
+
+def _step(before: int | None, after: int | None) -> str:
+    if before is None:
+        return "none: the model does not import the domain ai.onnx"
+    return f"{before}, unchanged" if before == after else f"{before} → {after}"
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
+
+
+def _comparison(comparison: Comparison | None) -> str:
+    if comparison is None:
+        return "off"
+    if comparison.status == "not compared":
+        return "not possible: see the warning"
+    if comparison.pieces:
+        return _comparison_of_pieces(comparison)
+    if not comparison.runtime:
+        return "equal: no node changed, and no operator in the model has another definition"
+    difference = max((output.max_abs for output in comparison.outputs), default=0.0)
+    exact = comparison.rtol == comparison.atol == 0
+    allowed = "exact" if exact else f"within rtol {comparison.rtol:g} and atol {comparison.atol:g}"
+    return f"equal, {allowed}, max difference {difference:g} ({comparison.runtime})"
+
+
+def _comparison_of_pieces(comparison: Comparison) -> str:
+    equal = [piece for piece in comparison.pieces if piece.status == "equal"]
+    rest = len(comparison.pieces) - len(equal)
+    text = f"node by node: {_nodes(sum(piece.count for piece in equal))} equal, {len(equal)} distinct ({comparison.runtime})"
+    return f"{text}; {rest} distinct not compared: see the warning" if rest else text
+
+
+def _counts(report: Report) -> Iterator[tuple[str, ...]]:
+    for name, (before, after) in report.changed_operators.items():
+        yield name, f"{before:,} → {after:,}"
+
+
+def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]:
+    """Rows of a table of which only the first has the title."""
+    return list(zip([title, *[""] * len(lines)], lines or [if_empty], strict=False))
+
+
+def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """One line a row, the columns below each other."""
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+LISTED_IN_FULL = 20
+"""Blockers that are a line each; of more, equal ones are one line."""
+
+
+def grouped(blockers: Sequence[Blocker]) -> Iterator[str]:
+    """The blockers, a line each; where they are many, those that differ only in names are one line with their number."""
+    if len(blockers) <= LISTED_IN_FULL:
+        yield from map(str, blockers)
+        return
+    for group in alike(blockers):
+        more = "" if len(group) == 1 else f" (and {len(group) - 1:,} more like it; -v lists them)"
+        yield f"{group[0]}{more}"
+
+
+def alike(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
+    """The blockers, those that differ only in names together."""
+    groups: dict[tuple[str, str, str, str], list[Blocker]] = {}
+    for blocker in blockers:
+        reason = _QUOTED.sub("'…'", blocker.reason)
+        groups.setdefault((blocker.op_type, blocker.transition, reason, _QUOTED.sub("'…'", blocker.hint)), []).append(blocker)
+    return list(groups.values())
+
+
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def verdict(report: Report) -> str:
+    """What a dry run found, as a short table."""
+    count = len(report.blockers)
+    nodes = "1 node is" if count == 1 else f"{count:,} nodes are"
+    answer = "can be converted" if not count else f"cannot be converted: {nodes} in the way"
+    rows = [("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
+    if report.reach is not None:
+        rows.append(("lowest", _limit(report.reach.lowest, report.reach.below)))
+        rows.append(("highest", _limit(report.reach.highest, report.reach.above)))
+    return "\n".join(_aligned(rows))
+
+
+def _limit(opset: int, stops: tuple[Blocker, ...]) -> str:
+    if len(stops) == 0:
+        return f"opset {opset}"
+    more = f" (and {len(stops) - 1:,} more)" if len(stops) > 1 else ""
+    return f"opset {opset}; further is in the way: {stops[0]}{more}"

@@ -1,0 +1,144 @@
+"""Decides where each payload of a result goes, before a byte of it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnx import TensorProto
+
+from ..errors import InvalidModelError, SplitRewriteError
+from . import wire
+from .payload import Payload, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
+from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
+
+_MODES = ("auto", "keep", "copy", "inline", "split")
+_SPLIT_FROM = 1024  # bytes, as in onnx.save_model
+PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
+_ALIGNMENT = 64  # bytes, of smaller payloads
+
+
+class DataName(bytes):
+    """The name of the data file, wherever the model file has it."""
+
+
+@dataclass
+class Layout:
+    """What the model file and the data file will contain (spans are of `source`), and which data files stay in use."""
+
+    source: wire.Source
+    model: list[bytes | wire.Piece] = field(default_factory=list)
+    data: list[bytes | wire.Piece] = field(default_factory=list)
+    kept: set[tuple[int, int]] = field(default_factory=set)
+
+
+def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder: bool) -> Layout:
+    """The result in the mode `external_data` (see `stage`), with `data_name` for the data file.
+
+    `same_folder`: the result will be in the folder that the input is in.
+    Raises: SplitRewriteError for an impossible mode; InvalidModelError if a payload is missing, unsafe or misfits.
+    """
+    mode, split_from = _parsed(external_data)
+    source, hits = skeleton.with_references()
+    if mode == "auto":
+        layout = _Planner(skeleton, source, "keep" if same_folder else "copy", 0, data_name).layout_of(hits)
+        if wire.length_of(layout.model) <= LARGEST_PROTOBUF:
+            return layout
+        mode = "split"
+    layout = _Planner(skeleton, source, mode, split_from, data_name).layout_of(hits)
+    if layout.kept and not same_folder:
+        raise SplitRewriteError("external data can only be kept if the result is written to the folder of the input")
+    if wire.length_of(layout.model) > LARGEST_PROTOBUF:
+        raise SplitRewriteError("the result has more than the 2 GiB that one file can hold; split its data off")
+    return layout
+
+
+def _parsed(external_data: str) -> tuple[str, int]:
+    mode, colon, size = external_data.partition(":")
+    if mode not in _MODES or (colon and not (mode == "split" and size.isascii() and size.isdigit() and len(size) < 20)):
+        raise SplitRewriteError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
+    return mode, int(size) if colon else _SPLIT_FROM
+
+
+class _Planner:
+    """Lays out one result in one mode."""
+
+    def __init__(self, skeleton: Skeleton, source: wire.Source, mode: str, split_from: int, data_name: str) -> None:
+        self._skeleton = skeleton
+        self._mode = mode
+        self._split_from = split_from
+        self._data_name = data_name
+        self._layout = Layout(source)
+        self._data_length = 0
+        self._places: dict[Payload, int] = {}
+
+    def layout_of(self, hits: list[int]) -> Layout:
+        looked_at_from = self._split_from if self._mode == "split" else wire.NOWHERE
+        self._layout.model = wire.rewrite(self._layout.source, {"TensorProto": self._tensor}, looked_at_from, hits)
+        return self._layout
+
+    def _tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
+        tensor = TensorProto.FromString(source.read(start, stop))
+        payload = self._skeleton.payload(tensor)
+        if self._mode == "split" and _can_be_external(path):
+            movable = _inline_payload(tensor, source, start, stop) if payload is None else payload
+            if movable is not None and self._is_split_off(tensor, movable):
+                return self._placed(tensor, movable)
+        if payload is None:
+            return None
+        if is_cut(tensor) or self._mode in ("inline", "split"):
+            return restored(tensor, payload)
+        if self._mode == "copy":
+            return self._placed(tensor, payload)
+        self._layout.kept.add(payload.file.identity)
+        return None
+
+    def _is_split_off(self, tensor: TensorProto, payload: Payload | wire.Span) -> bool:
+        if payload.length < self._split_from or is_vector_of_sizes(tensor, payload.length):
+            return False
+        return isinstance(payload, wire.Span) or has_raw_layout(tensor, payload.field)
+
+    def _placed(self, tensor: TensorProto, payload: Payload | wire.Span) -> list[bytes | wire.Piece]:
+        """`tensor` with `payload` in the data file."""
+        head = without_payload(tensor)
+        refer(head, self._data_name, self._place(payload), payload.length)
+        data = head.SerializeToString(deterministic=True)
+        name = self._data_name.encode()
+        entry = wire.header(1, len("location")) + b"location" + wire.header(2, len(name))
+        at = data.index(entry + name) + len(entry)
+        return [data[:at], DataName(name), data[at + len(name) :]]
+
+    def _place(self, payload: Payload | wire.Span) -> int:
+        """Put `payload` into the data file; where it is in there. What several tensors share is there once."""
+        if isinstance(payload, Payload) and payload in self._places:
+            return self._places[payload]
+        length = payload.length
+        gap = -self._data_length % (PAGE if length >= PAGE else _ALIGNMENT)
+        offset = self._data_length + gap
+        self._layout.data += [bytes(gap), payload] if gap else [payload]
+        self._data_length = offset + length
+        if isinstance(payload, Payload):
+            self._places[payload] = offset
+        return offset
+
+
+def _can_be_external(path: wire.MessagePath) -> bool:
+    """Whether `onnx.load` reads the external data of a tensor in such a place."""
+    if path[-1] == "SparseTensorProto" or "TrainingInfoProto" in path:
+        return False
+    if path[-1] == "GraphProto":
+        return "FunctionProto" not in path
+    return path[-2] == "NodeProto"
+
+
+def _inline_payload(tensor: TensorProto, source: wire.Source, start: int, stop: int) -> wire.Span | None:
+    """Where in `source` the bytes of a tensor are, if they are in one piece and laid out as raw data."""
+    spans = [
+        wire.Span(field.start, field.stop)
+        for field in wire.fields(source, start, stop)
+        if field.wire_type == wire.LENGTH_DELIMITED and has_raw_layout(tensor, field.number)
+    ]
+    if tensor.data_type == TensorProto.STRING or len(spans) != 1:
+        return None
+    if spans[0].length != raw_length(tensor):
+        raise InvalidModelError(f"{label(tensor)}: its data does not fit its type and shape {list(tensor.dims)}")
+    return spans[0]

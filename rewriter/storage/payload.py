@@ -1,0 +1,419 @@
+"""Where the bytes of a tensor lie when they are not in the model's protobuf, and how many they have to be.
+
+Two kinds of tensor have their bytes elsewhere: those with external data, as ONNX defines it, and those whose payload
+was cut out when the model was read. Those are marked in band, as external data at a location that no file can have,
+so that whoever copies the TensorProto copies the reference. https://onnx.ai/onnx/repo-docs/ExternalData.html
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import numpy as np
+from onnx import TensorProto
+
+from ..errors import InvalidModelError
+from . import wire
+
+MARK = "\0split-rewrite"
+LOCATION_KEY = b"\x08location"  # how the key of every external location looks on the wire
+CUT_FROM = 4096  # bytes; cutting a tensor out and putting it back takes 0.1 ms, no longer than to carry 16 KiB along
+KEPT_INT64 = 1 << 16  # bytes
+
+RAW_DATA = TensorProto.RAW_DATA_FIELD_NUMBER
+_FLOATS = {TensorProto.FLOAT_DATA_FIELD_NUMBER, TensorProto.DOUBLE_DATA_FIELD_NUMBER}
+_VARINTS = {
+    TensorProto.INT32_DATA_FIELD_NUMBER,
+    TensorProto.INT64_DATA_FIELD_NUMBER,
+    TensorProto.UINT64_DATA_FIELD_NUMBER,
+}
+CUT_FIELDS = {RAW_DATA} | _FLOATS | _VARINTS
+_TYPED_FIELDS: dict[int, int] = {
+    TensorProto.FLOAT: TensorProto.FLOAT_DATA_FIELD_NUMBER,
+    TensorProto.COMPLEX64: TensorProto.FLOAT_DATA_FIELD_NUMBER,
+    TensorProto.DOUBLE: TensorProto.DOUBLE_DATA_FIELD_NUMBER,
+    TensorProto.COMPLEX128: TensorProto.DOUBLE_DATA_FIELD_NUMBER,
+    TensorProto.INT64: TensorProto.INT64_DATA_FIELD_NUMBER,
+    TensorProto.UINT32: TensorProto.UINT64_DATA_FIELD_NUMBER,
+    TensorProto.UINT64: TensorProto.UINT64_DATA_FIELD_NUMBER,
+}
+DATA_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+
+# By number, because the oldest supported onnx has no names for the youngest types: bits of an element in raw data, dtype.
+_TYPES = {
+    1: (32, "float32"),
+    2: (8, "uint8"),
+    3: (8, "int8"),
+    4: (16, "uint16"),
+    5: (16, "int16"),
+    6: (32, "int32"),
+    7: (64, "int64"),
+    9: (8, "bool"),
+    10: (16, "float16"),
+    11: (64, "float64"),
+    12: (32, "uint32"),
+    13: (64, "uint64"),
+    14: (64, "complex64"),
+    15: (128, "complex128"),
+    16: (16, "bfloat16"),
+    17: (8, "float8_e4m3fn"),
+    18: (8, "float8_e4m3fnuz"),
+    19: (8, "float8_e5m2"),
+    20: (8, "float8_e5m2fnuz"),
+    21: (4, "uint4"),
+    22: (4, "int4"),
+    23: (4, "float4_e2m1fn"),
+    24: (8, "float8_e8m0fnu"),
+    25: (2, "uint2"),
+    26: (2, "int2"),
+    27: (6, "float6_e2m3fn"),
+    28: (6, "float6_e3m2fn"),
+}
+_WINDOW = 1 << 20  # bytes
+
+
+def label(tensor: TensorProto) -> str:
+    return f"tensor {tensor.name!r}" if tensor.name else "a tensor without a name"
+
+
+def element_bits(tensor: TensorProto) -> int:
+    """Bits of one element of `tensor` in raw data. Raises: InvalidModelError for types that have no such number."""
+    if tensor.data_type not in _TYPES:
+        raise InvalidModelError(f"{label(tensor)}: element type {tensor.data_type} cannot be stored as bytes")
+    return _TYPES[tensor.data_type][0]
+
+
+def element_count(tensor: TensorProto) -> int:
+    if any(dim < 0 for dim in tensor.dims):
+        raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)} has a negative dimension")
+    return math.prod(tensor.dims)
+
+
+def raw_length(tensor: TensorProto) -> int:
+    """Bytes that a tensor of this type and shape takes as raw data."""
+    return (element_count(tensor) * element_bits(tensor) + 7) // 8
+
+
+def is_vector_of_sizes(tensor: TensorProto, length: int) -> bool:
+    """Whether `tensor`, of `length` bytes, may hold sizes, shapes or axes, which shape inference reads."""
+    return tensor.data_type == TensorProto.INT64 and len(tensor.dims) <= 1 and length <= KEPT_INT64
+
+
+def is_kept(tensor: TensorProto, length: int) -> bool:
+    """Whether a payload of `length` bytes is held in memory."""
+    return length < CUT_FROM or is_vector_of_sizes(tensor, length)
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A regular file as it was when it was first looked at. `name` is what messages call it."""
+
+    path: Path
+    name: str
+    stamp: tuple[int, int, int, int]
+
+    @property
+    def size(self) -> int:
+        return self.stamp[2]
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Device and inode."""
+        return self.stamp[:2]
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """A descriptor for reading, open for the time of a `with`. Raises: InvalidModelError if the file changed."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise InvalidModelError(f"{self.name}: cannot be opened: {error.strerror}") from error
+        try:
+            if _stamp(os.fstat(descriptor)) != self.stamp:
+                raise self._changed()
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Raises: InvalidModelError if the file changed, or the disk does not give it."""
+        try:
+            with self.opened() as descriptor:
+                return wire.FileSource(descriptor, self.size).read(offset, offset + length)
+        except wire.MalformedError as error:
+            raise self._changed() from error
+        except OSError as error:
+            raise InvalidModelError(f"{self.name}: cannot be read: {error.strerror}") from error
+
+    def _changed(self) -> InvalidModelError:
+        return InvalidModelError(f"{self.name}: changed on disk while it was being converted; try again")
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def model_file(path: str | os.PathLike[str]) -> SourceFile:
+    """The model file at `path`; symbolic links are followed. Raises: InvalidModelError unless it is a regular file."""
+    name = os.fspath(path)
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise InvalidModelError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise InvalidModelError(f"{name}: is a folder; name the .onnx file in it")
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidModelError(f"{name}: is not a regular file")
+    return SourceFile(Path(path), name, _stamp(status))
+
+
+def data_file(base_dir: Path, location: str) -> SourceFile:
+    """The external data file at `location` in the model's folder.
+
+    As onnx does, this refuses whatever could reach another file than the one that came with the model: absolute paths,
+    paths that leave the folder, symbolic and hard links, and anything that is not a regular file.
+    Raises: InvalidModelError.
+    """
+    name = f"data file {location!r}"
+    *folders, last = PurePosixPath(location).parts or ("",)
+    if not last or "\0" in location:
+        raise InvalidModelError(f"{name}: is not a file name")
+    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
+        raise InvalidModelError(f"{name}: is an absolute path; external data has to lie in the model's folder")
+    if ".." in (*folders, last) or ".." in PureWindowsPath(location).parts:
+        raise InvalidModelError(f"{name}: leaves the model's folder")
+    path = base_dir
+    for folder in folders:
+        path /= folder
+        _status(path, name, base_dir)
+    path /= last
+    status = _status(path, name, base_dir)
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidModelError(f"{name}: {path} is not a regular file")
+    if status.st_nlink > 1:
+        raise InvalidModelError(f"{name}: {path} has several hard links; put a copy of its own into the model's folder")
+    return SourceFile(path, name, _stamp(status))
+
+
+def _status(path: Path, name: str, base_dir: Path) -> os.stat_result:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        raise InvalidModelError(f"{name}: does not exist in {base_dir}") from None
+    except OSError as error:
+        raise InvalidModelError(f"{name}: cannot be read: {error.strerror}") from error
+    if stat.S_ISLNK(status.st_mode):
+        raise InvalidModelError(f"{name}: {path} is a symbolic link; put the file itself into the model's folder")
+    return status
+
+
+@dataclass(frozen=True)
+class Payload:
+    """`length` bytes at `offset` of a file, the value of the TensorProto field `field`."""
+
+    file: SourceFile
+    offset: int
+    length: int
+    field: int = RAW_DATA
+
+    def read(self) -> bytes:
+        return self.file.read(self.offset, self.length)
+
+    def raw_range(self, start: int, stop: int) -> Payload:
+        """Bytes `start` to `stop` of it."""
+        return Payload(self.file, self.offset + start, stop - start, self.field)
+
+    def follows(self, other: Payload) -> bool:
+        """Whether it begins where `other` ends."""
+        return self.file == other.file and self.offset == other.offset + other.length
+
+
+def is_external(tensor: TensorProto) -> bool:
+    """Whether the payload is elsewhere: cut, or external data."""
+    return tensor.data_location == TensorProto.EXTERNAL
+
+
+def is_cut(tensor: TensorProto) -> bool:
+    return is_external(tensor) and any(entry.value == MARK for entry in tensor.external_data)
+
+
+def typed_field(tensor: TensorProto) -> int:
+    """The field that holds the elements of `tensor` if they are not raw data."""
+    return _TYPED_FIELDS.get(tensor.data_type, TensorProto.INT32_DATA_FIELD_NUMBER)
+
+
+def has_raw_layout(tensor: TensorProto, field: int) -> bool:
+    """Whether the bytes of `field` are those that raw data would have."""
+    return field == RAW_DATA or (field in _FLOATS and field == typed_field(tensor))
+
+
+def external_entries(tensor: TensorProto) -> dict[str, str]:
+    entries: dict[str, str] = {}
+    for entry in tensor.external_data:
+        if entry.key in entries:
+            raise InvalidModelError(f"{label(tensor)}: its external data has two entries '{entry.key}'")
+        entries[entry.key] = entry.value
+    if "location" not in entries:
+        raise InvalidModelError(f"{label(tensor)}: its external data has no location")
+    return entries
+
+
+def byte_number(tensor: TensorProto, entries: dict[str, str], key: str, default: int) -> int:
+    text = entries.get(key, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise InvalidModelError(f"{label(tensor)}: the {key} of its external data is {text[:30]!r}, not a byte count")
+    return int(text)
+
+
+def refer(tensor: TensorProto, location: str, offset: int, length: int, **more: int) -> None:
+    """Make `length` bytes at `offset` of `location` the payload of `tensor`."""
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, "offset": offset, "length": length, **more}.items():
+        tensor.external_data.add(key=key, value=str(value))
+
+
+def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> None:
+    """Mark `tensor` as cut. Some writers spell out a data_location that is the default; that is remembered."""
+    is_explicit = tensor.HasField("data_location")
+    refer(tensor, MARK, offset, length, field=field, explicit=int(is_explicit))
+
+
+def without_payload(tensor: TensorProto) -> TensorProto:
+    """`tensor` as it was before its payload was put where it is, less the payload."""
+    head = TensorProto()
+    head.CopyFrom(tensor)
+    for field in (*DATA_FIELDS, "external_data", "data_location"):
+        head.ClearField(field)
+    if is_cut(tensor) and external_entries(tensor)["explicit"] == "1":
+        head.data_location = TensorProto.DEFAULT
+    return head
+
+
+def cut_payload(tensor: TensorProto, model: SourceFile) -> Payload:
+    """The payload of a tensor that was cut out of `model`. Raises: InvalidModelError if it misfits type and shape."""
+    entries = external_entries(tensor)
+    if any(tensor.HasField(n) if n == "raw_data" else len(getattr(tensor, n)) for n in DATA_FIELDS):
+        raise InvalidModelError(f"{label(tensor)}: has two payloads")
+    payload = Payload(model, int(entries["offset"]), int(entries["length"]), int(entries["field"]))
+    if has_raw_layout(tensor, payload.field):
+        _require_length(tensor, payload.length)
+    elif payload.field != typed_field(tensor):
+        raise InvalidModelError(f"{label(tensor)}: has its data in a field that is not for its element type")
+    else:
+        _require_varints(tensor, payload)
+    return payload
+
+
+def file_payload(tensor: TensorProto, file: SourceFile) -> Payload:
+    """The payload of a tensor whose external data is in `file`. Raises: InvalidModelError if it does not fit."""
+    entries = external_entries(tensor)
+    needed = raw_length(tensor)
+    offset = byte_number(tensor, entries, "offset", 0)
+    _require_length(tensor, byte_number(tensor, entries, "length", needed))
+    if offset + needed > file.size:
+        raise InvalidModelError(f"{label(tensor)}: needs bytes {offset} to {offset + needed} of {file.name}, which has {file.size}")
+    return Payload(file, offset, needed)
+
+
+def _require_length(tensor: TensorProto, length: int) -> None:
+    if length != raw_length(tensor):
+        raise InvalidModelError(
+            f"{label(tensor)}: has {length} bytes of data, but its type and shape {list(tensor.dims)} take {raw_length(tensor)}"
+        )
+
+
+def _require_varints(tensor: TensorProto, payload: Payload) -> None:
+    """Neither protobuf nor onnx will see these packed integers, so that one broken byte would pass as a model."""
+    count = unfinished = 0
+    for start in range(0, payload.length, _WINDOW):
+        window = np.frombuffer(payload.raw_range(start, min(start + _WINDOW, payload.length)).read(), np.uint8)
+        last_bytes = np.flatnonzero(window < 0x80)
+        lengths = np.diff(last_bytes, prepend=-1 - unfinished)
+        if np.any(lengths > 10):
+            raise InvalidModelError(f"{label(tensor)}: has a packed integer of more than ten bytes")
+        count += len(last_bytes)
+        unfinished = len(window) - 1 - last_bytes[-1] if len(last_bytes) else unfinished + len(window)
+    needed = raw_length(tensor) if element_bits(tensor) in (2, 4) else element_count(tensor)
+    if unfinished or count != needed:
+        raise InvalidModelError(f"{label(tensor)}: has {count} packed integers, its type and shape take {needed}")
+
+
+def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
+    """Type and shape of `tensor`, with its payload inside."""
+    copy = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
+    copy.MergeFromString(wire.header(payload.field, payload.length) + payload.read())
+    return copy
+
+
+def raw_bytes(tensor: TensorProto) -> bytes:
+    """The payload of a tensor that has it inside, as raw data: little-endian, elements of less than a byte packed.
+
+    Raises: InvalidModelError if it does not fit type and shape.
+    """
+    if tensor.HasField("segment"):
+        raise InvalidModelError(f"{label(tensor)}: is one segment of a tensor, which is not supported")
+    if tensor.HasField("raw_data"):
+        _require_length(tensor, len(tensor.raw_data))
+        return tensor.raw_data
+    field = typed_field(tensor)
+    if field == TensorProto.FLOAT_DATA_FIELD_NUMBER:
+        values = np.array(tensor.float_data, dtype="<f4")
+    elif field == TensorProto.DOUBLE_DATA_FIELD_NUMBER:
+        values = np.array(tensor.double_data, dtype="<f8")
+    elif field == TensorProto.INT64_DATA_FIELD_NUMBER:
+        values = np.array(tensor.int64_data, dtype="<i8")
+    elif field == TensorProto.UINT64_DATA_FIELD_NUMBER:
+        values = np.array(tensor.uint64_data, dtype="<u8").astype(f"<u{element_bits(tensor) // 8}")
+    else:
+        bits = element_bits(tensor)
+        values = np.array(tensor.int32_data, dtype="<i4").astype(f"<u{max(1, bits // 8)}")
+        if bits == 6:
+            values = np.packbits(np.unpackbits(values[:, None], axis=1, count=6, bitorder="little"), bitorder="little")
+    raw = values.tobytes()
+    _require_length(tensor, len(raw))
+    return raw
+
+
+def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:
+    """Elements `start` to `stop` of packed raw data, as packed raw data."""
+    if bits % 8 == 0:
+        return raw[start * bits // 8 : stop * bits // 8]
+    unpacked = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")
+    return np.packbits(unpacked[start * bits : stop * bits], bitorder="little").tobytes()
+
+
+def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
+    """Raw data that fits the type and shape of `tensor`, as an array; types that numpy lacks are those of ml_dtypes.
+
+    onnx's own `to_array` is no help here: that of onnx 1.17 returns uninitialized memory for bfloat16 raw data.
+    """
+    bits = element_bits(tensor)
+    dtype = _dtype(tensor)
+    if bits % 8 == 0:
+        values = np.frombuffer(raw, dtype)
+    else:
+        of_elements = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[: element_count(tensor) * bits]
+        values = np.packbits(of_elements.reshape(-1, bits), axis=1, bitorder="little").ravel().view(dtype)
+    try:
+        return values.reshape(tensor.dims)
+    except (ValueError, OverflowError) as error:
+        raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)}: {error}") from error
+
+
+def _dtype(tensor: TensorProto) -> np.dtype:
+    _, name = _TYPES[tensor.data_type]
+    if name in np.sctypeDict:
+        return np.dtype(name).newbyteorder("<")
+    import ml_dtypes  # only few models need it, and onnx 1.17 does not import it
+
+    if not hasattr(ml_dtypes, name):
+        raise InvalidModelError(f"{label(tensor)}: element type {name} needs a newer ml_dtypes")
+    return np.dtype(getattr(ml_dtypes, name))

@@ -1,0 +1,110 @@
+"""Reads the skeleton of a model file: cuts every big payload before protobuf sees it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+from onnx import ModelProto, TensorProto
+
+from ..errors import InvalidModelError
+from . import wire
+from .payload import CUT_FIELDS, CUT_FROM, DATA_FIELDS, MARK, SourceFile, is_external, is_kept, model_file, refer_to_cut
+from .skeleton import LARGEST_PROTOBUF, Skeleton
+
+PARSED_WHOLE = 1 << 23  # bytes; parsing a file of this size takes less time than looking for what to cut
+
+_TEXT = "is text, not a binary ONNX model"
+_KNOWN_FORMATS = {
+    b"version https://git-lfs": "is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'",
+    b"PK\x03\x04": "is a zip archive (a PyTorch checkpoint or a packed model), not an ONNX model",
+    b"\x89HDF": "is an HDF5 file, not an ONNX model",
+    b"\x1f\x8b": "is compressed with gzip; unpack it first",
+    b"<": f"{_TEXT}; parse it with onnx.parser and save the result",
+    b"{": f"{_TEXT}; load it with onnx.load(format='json') and save the result",
+    b"ir_version": f"{_TEXT}; load it with onnx.load(format='textproto') and save the result",
+}
+
+
+def read(path: str | os.PathLike[str]) -> Skeleton:
+    """The model at `path`, a binary ONNX file, without its big payloads.
+
+    In a file of more than 8 MiB, tensors of 4 KiB or more stay on disk, except int64 vectors of up to 64 KiB, which may
+    be sizes, shapes or axes.
+    Raises: InvalidModelError, whose one line names the file.
+    """
+    file = model_file(path)
+    if file.size == 0:
+        raise InvalidModelError(f"{file.name}: is empty")
+    try:
+        proto = _parse(file)
+    except wire.MalformedError as error:
+        reason = _known_format(file) or f"is damaged or no ONNX model: {error}"
+        raise InvalidModelError(f"{file.name}: {reason}") from error
+    except OSError as error:
+        raise InvalidModelError(f"{file.name}: cannot be read: {error.strerror}") from error
+    if not proto.HasField("graph"):
+        raise InvalidModelError(f"{file.name}: {_known_format(file) or 'has no graph; is it an ONNX model?'}")
+    return Skeleton(proto, file, Path(path).parent)
+
+
+def _parse(file: SourceFile) -> ModelProto:
+    with file.opened() as descriptor:
+        source = wire.FileSource(descriptor, file.size)
+        if file.size <= PARSED_WHOLE:
+            data, cuts = source.read(0, file.size), 0
+        else:
+            data, cuts = _cut(source, file.name)
+    if data.count(MARK.encode()) != cuts:
+        raise InvalidModelError(f"{file.name}: has external data at the location {MARK!r}, which is reserved")
+    try:
+        return ModelProto.FromString(data)
+    except DecodeError as error:
+        wire.rewrite(wire.MemorySource(data), {}, minimum=0)  # knows better what is wrong
+        raise wire.MalformedError(str(error)) from error
+
+
+def _cut(source: wire.FileSource, name: str) -> tuple[bytes, int]:
+    """The serialized skeleton, and the number of payloads that were cut out."""
+    pieces = wire.rewrite(source, {"TensorProto": _cut_tensor}, minimum=CUT_FROM)
+    if wire.length_of(pieces) > LARGEST_PROTOBUF:
+        raise InvalidModelError(f"{name}: has more than 2 GiB apart from its tensors")
+    cuts = sum(isinstance(piece, _Mark) for piece in pieces)
+    parts = [source.read(piece.start, piece.stop) if isinstance(piece, wire.Span) else piece for piece in pieces]
+    return b"".join(part for part in parts if isinstance(part, bytes)), cuts
+
+
+class _Mark(bytes):
+    """What takes the place of a payload."""
+
+
+def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
+    big = list(wire.fields(source, start, stop, CUT_FROM))
+    if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in CUT_FIELDS:
+        return None
+    payload = big[0]
+    before, after = wire.Span(start, payload.head), wire.Span(payload.stop, stop)
+    try:
+        tensor = TensorProto.FromString(source.read(*before) + source.read(*after))
+    except DecodeError:
+        return None  # as the model will be, with an error that says more
+    length = payload.stop - payload.start
+    if is_external(tensor) or tensor.external_data or is_kept(tensor, length) or _has_payload(tensor):
+        return None
+    mark = TensorProto()
+    if tensor.HasField("data_location"):
+        mark.data_location = tensor.data_location
+    refer_to_cut(mark, payload.start, length, payload.number)
+    return [before, after, _Mark(mark.SerializeToString(deterministic=True))]
+
+
+def _has_payload(tensor: TensorProto) -> bool:
+    return any(field.name in DATA_FIELDS for field, _ in tensor.ListFields())
+
+
+def _known_format(file: SourceFile) -> str | None:
+    start = file.read(0, min(64, file.size)).lstrip()
+    if start[4:8] == b"ORTM":
+        return "is in the ORT format of onnxruntime, which cannot be converted; use the ONNX model it was made from"
+    return next((text for prefix, text in _KNOWN_FORMATS.items() if start.startswith(prefix)), None)

@@ -1,0 +1,253 @@
+"""A model without its big payloads: what the engine works on, and the one way to the values of its tensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from onnx import ModelProto, SparseTensorProto, TensorProto
+
+from ..errors import InvalidModelError
+from . import wire
+from .payload import (
+    LOCATION_KEY,
+    Payload,
+    SourceFile,
+    cut_payload,
+    data_file,
+    decoded,
+    element_bits,
+    element_count,
+    element_range,
+    external_entries,
+    file_payload,
+    has_raw_layout,
+    inline_copy,
+    is_cut,
+    is_external,
+    is_kept,
+    label,
+    raw_bytes,
+    raw_length,
+    refer,
+    refer_to_cut,
+    without_payload,
+)
+
+LARGEST_PROTOBUF = 2**31 - 1  # bytes
+
+# onnx takes a location that begins with "#" for data in memory, and looks for no file.
+_NO_FILE = "#"
+
+
+class Skeleton:
+    """A model whose big payloads may be on disk.
+
+    `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external
+    data, is a reference inside the TensorProto. `path` is the model file, None for a model in memory; `base_dir` the
+    folder that locations of external data are relative to, None if unknown.
+    """
+
+    def __init__(self, proto: ModelProto, file: SourceFile | None = None, base_dir: Path | None = None) -> None:
+        self.proto = proto
+        self.file = file
+        self.path = file.path if file else None
+        self.base_dir = base_dir
+        self._data_files: dict[str, SourceFile] = {}
+        self._sealed: tuple[wire.MemorySource, list[int]] | None = None
+
+    @classmethod
+    def of(cls, proto: ModelProto, base_dir: str | os.PathLike[str] | None = None) -> Skeleton:
+        """A model in memory, used as it is."""
+        return cls(proto, base_dir=None if base_dir is None else Path(base_dir))
+
+    def seal(self) -> None:
+        """`proto` will not change any more: it is serialized once for all that follows."""
+        self._sealed = self.with_references()
+
+    def payload(self, tensor: TensorProto) -> Payload | None:
+        """Where on disk the payload of `tensor` is; None if `tensor` contains it.
+
+        Raises: InvalidModelError if the file is missing, unsafe or too short, or the payload misfits type and shape.
+        """
+        if not is_external(tensor):
+            return None
+        if not is_cut(tensor):
+            return file_payload(tensor, self._data_file(tensor))
+        if self.file is None:
+            raise InvalidModelError(f"{label(tensor)}: has no data in this model")
+        return cut_payload(tensor, self.file)
+
+    def _data_file(self, tensor: TensorProto) -> SourceFile:
+        location = external_entries(tensor)["location"]
+        if self.base_dir is None:
+            raise InvalidModelError(f"{label(tensor)}: has external data, but the folder of the model is not known")
+        if location not in self._data_files:
+            try:
+                self._data_files[location] = data_file(self.base_dir, location)
+            except InvalidModelError as error:
+                raise InvalidModelError(f"{label(tensor)}: {error}") from error
+        return self._data_files[location]
+
+    def array(self, tensor: TensorProto) -> np.ndarray:
+        """The value of `tensor`, which may be read-only. Types that numpy lacks are those of ml_dtypes, strings are objects.
+
+        Raises: InvalidModelError if the payload cannot be read or does not fit type and shape.
+        """
+        if tensor.data_type == TensorProto.STRING:
+            return _strings(tensor)
+        return decoded(self._raw(tensor, self.payload(tensor)), tensor)
+
+    def _raw(self, tensor: TensorProto, payload: Payload | None) -> bytes:
+        if payload is None:
+            return raw_bytes(tensor)
+        return payload.read() if has_raw_layout(tensor, payload.field) else raw_bytes(inline_copy(tensor, payload))
+
+    def part(self, tensor: TensorProto, start: int, stop: int, dims: Sequence[int], name: str) -> TensorProto:
+        """A tensor `name` of shape `dims` that holds elements `start` to `stop` of `tensor`, flattened in C order.
+
+        It refers to the bytes on disk if `tensor` does and the part is big, and holds a copy otherwise.
+        Raises: InvalidModelError, like `array`.
+        """
+        part = TensorProto(name=name, dims=dims, data_type=tensor.data_type)
+        if not 0 <= start <= stop <= element_count(tensor) or element_count(part) != stop - start:
+            raise ValueError(f"elements {start} to {stop} of shape {list(tensor.dims)} do not fit shape {list(dims)}")
+        if tensor.data_type == TensorProto.STRING:
+            _strings(tensor)
+            part.string_data.extend(tensor.string_data[start:stop])
+            return part
+        bits = element_bits(tensor)
+        payload = self.payload(tensor)
+        if payload is None or bits % 8 or not has_raw_layout(tensor, payload.field):
+            part.raw_data = element_range(self._raw(tensor, payload), bits, start, stop)
+            return part
+        payload = payload.raw_range(start * bits // 8, stop * bits // 8)
+        if is_kept(part, payload.length):
+            part.raw_data = payload.read()
+            return part
+        if is_cut(tensor):
+            refer_to_cut(part, payload.offset, payload.length, payload.field)
+        else:
+            refer(part, external_entries(tensor)["location"], payload.offset, payload.length)
+        return part
+
+    def checkable(self) -> bytes:
+        """The serialized model for `onnx.checker` (`full_check` too) and shape inference, which need no weights then.
+
+        Tensors whose payload is on disk pass as typed and shaped as they are declared; vectors that may be sizes,
+        shapes, axes or scales are filled in: int64 ones of up to 64 KiB, others of less than 4 KiB.
+        Raises: InvalidModelError if such a vector cannot be read.
+        """
+        source, hits = self.with_references()
+        if not hits:
+            return source.data
+        edits = {"TensorProto": self._checkable_tensor, "SparseTensorProto": self._checkable_sparse}
+        return _joined(source, wire.rewrite(source, edits, hits=hits))
+
+    def _checkable_tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
+        tensor = TensorProto.FromString(source.read(start, stop))
+        if not is_external(tensor):
+            return None
+        is_readable = is_cut(tensor) or self.base_dir is not None
+        if is_readable and len(tensor.dims) <= 1 and is_kept(tensor, raw_length(tensor)):
+            payload = self.payload(tensor)
+            assert payload is not None
+            return [inline_copy(tensor, payload).SerializeToString(deterministic=True)]
+        return [_without_file(tensor).SerializeToString(deterministic=True)]
+
+    def _checkable_sparse(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
+        """The checker reads the indices of a sparse tensor: one element of the same dense shape stands for them."""
+        sparse = SparseTensorProto.FromString(source.read(start, stop))
+        if not (is_external(sparse.values) or is_external(sparse.indices)):
+            return None
+        values = _without_file(sparse.values)
+        values.dims[:] = [1]
+        indices = TensorProto(name=sparse.indices.name, data_type=TensorProto.INT64, dims=[1], int64_data=[0])
+        one_element = SparseTensorProto(values=values, indices=indices, dims=sparse.dims)
+        return [one_element.SerializeToString(deterministic=True)]
+
+    def materialize(self) -> ModelProto:
+        """The whole model with everything inside; `proto` itself if everything is.
+
+        External data stays external only where the folder of the model is not known.
+        Raises: InvalidModelError if it would have more than 2 GiB, or a payload cannot be read.
+        """
+        source, hits = self.with_references()
+        if not hits:
+            return self.proto
+        pieces = wire.rewrite(source, {"TensorProto": self._inlined_tensor}, hits=hits)
+        if wire.length_of(pieces) > LARGEST_PROTOBUF:
+            raise InvalidModelError("the model has over 2 GiB, too much for one protobuf in memory; write it to a file")
+        return ModelProto.FromString(_joined(source, pieces))
+
+    def _inlined_tensor(
+        self, source: wire.Source, start: int, stop: int, path: wire.MessagePath
+    ) -> Sequence[bytes | wire.Piece] | None:
+        tensor = TensorProto.FromString(source.read(start, stop))
+        if self.base_dir is None and not is_cut(tensor):
+            return None
+        payload = self.payload(tensor)
+        return None if payload is None else restored(tensor, payload)
+
+    def refers_to(self, file: Path) -> bool:
+        """Whether `file`, which exists, is external data of this model."""
+        locations: set[str] = set()
+
+        def note_location(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> None:
+            tensor = TensorProto.FromString(source.read(start, stop))
+            if is_external(tensor) and not is_cut(tensor):
+                locations.add(external_entries(tensor)["location"])
+
+        source, hits = self.with_references()
+        wire.rewrite(source, {"TensorProto": note_location}, hits=hits)
+        paths = [self.base_dir / location for location in locations] if self.base_dir else []
+        return any(path.exists() and path.samefile(file) for path in paths)
+
+    def with_references(self) -> tuple[wire.MemorySource, list[int]]:
+        """`proto`, serialized deterministically, and the positions where tensors may refer to payloads on disk."""
+        if self._sealed is not None:
+            return self._sealed
+        try:
+            data = self.proto.SerializeToString(deterministic=True)
+        except Exception as error:  # which one depends on the implementation of protobuf
+            raise InvalidModelError(f"the model cannot be serialized: {error}") from error
+        return wire.MemorySource(data), wire.find_all(data, LOCATION_KEY)
+
+
+def _strings(tensor: TensorProto) -> np.ndarray:
+    if is_external(tensor) or len(tensor.string_data) != element_count(tensor):
+        raise InvalidModelError(f"{label(tensor)}: has {len(tensor.string_data)} strings for shape {list(tensor.dims)}")
+    try:
+        return np.array([text.decode() for text in tensor.string_data], dtype=object).reshape(tensor.dims)
+    except UnicodeDecodeError as error:
+        raise InvalidModelError(f"{label(tensor)}: string {error.object[:30]!r} is not UTF-8") from error
+
+
+def restored(tensor: TensorProto, payload: Payload) -> list[bytes | wire.Piece]:
+    """`tensor` with `payload` inside, its fields in the order of their numbers, as protobuf writes them."""
+    head = without_payload(tensor).SerializeToString(deterministic=True)
+    fields = wire.fields(wire.MemorySource(head), 0, len(head))
+    at = next((field.head for field in fields if field.number > payload.field), len(head))
+    return [head[:at], wire.header(payload.field, payload.length), payload, head[at:]]
+
+
+def _joined(source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bytes:
+    return b"".join(_bytes_of(source, piece) for piece in pieces)
+
+
+def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
+    if isinstance(piece, wire.Span):
+        return source.read(piece.start, piece.stop)
+    if isinstance(piece, Payload):
+        return piece.read()
+    assert isinstance(piece, bytes)
+    return piece
+
+
+def _without_file(tensor: TensorProto) -> TensorProto:
+    """`tensor` with its type and shape only; onnx looks for its data nowhere."""
+    stub = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
+    refer(stub, _NO_FILE, 0, 0)
+    return stub

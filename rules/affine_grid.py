@@ -1,0 +1,48 @@
+"""Col2Im, and AffineGrid where the sizes are known.
+
+https://onnx.ai/onnx/operators/onnx__Col2Im.html, onnx__AffineGrid.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.tables import arange, require_few
+
+
+@decompose("AffineGrid", opset=13, exact=False)
+def transform_a_constant_grid(node: Node) -> None:
+    """theta times the homogeneous positions of the grid. ONNX's own body drops the batch axis where it is 1."""
+    sizes = _sizes(node)
+    if node.attr("align_corners", 0) and 1 in sizes:
+        raise Unconvertible("the position of a single pixel is not defined for align_corners=1")
+    require_few(prod(sizes))
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    grid = np.stack(np.meshgrid(*(_positions(size, bool(node.attr("align_corners", 0))) for size in sizes), indexing="ij"))
+    homogeneous = np.concatenate([grid[::-1].reshape(len(sizes), -1), np.ones((1, prod(sizes)))])
+    moved = node.before("MatMul", [node.input(0), node.add_constant(homogeneous, dtype, "grid")], what="moved")
+    positions = node.before("Transpose", [moved], what="positions", perm=[0, 2, 1])
+    node.become("Reshape", [positions, int64(node, [0, *sizes, len(sizes)], "form")])
+
+
+def _sizes(node: Node) -> list[int]:
+    """The spatial sizes: of a constant, or of the output as the model declares it."""
+    value = node.constant(1)
+    if value is not None:
+        return [int(size) for size in value[2:]]
+    shape = node.output_shape()
+    known = [] if shape is None else [dim for dim in shape[1:-1] if isinstance(dim, int)]
+    if shape is None or len(known) != len(shape) - 2:
+        node.const_input(1, "the size")
+    return known
+
+
+def _positions(size: int, align_corners: bool) -> np.ndarray:
+    return np.linspace(-1, 1, size) if align_corners else (2 * arange(size) + 1) / size - 1

@@ -1,0 +1,85 @@
+"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+
+https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.integers import BITS, UNSIGNED
+
+
+class _Layout(NamedTuple):
+    """Of an IEEE floating point type: sign, exponent, fraction."""
+
+    bits: int
+    fraction: int
+
+    @property
+    def exponents(self) -> int:
+        return 2 ** (self.bits - 1 - self.fraction)
+
+    @property
+    def powers(self) -> list[float]:
+        """What a significand is multiplied by, for each exponent: with a fraction of zero, and with any other."""
+        bias = self.exponents // 2 - 1 + self.fraction
+        finite = [2.0 ** (max(exponent, 1) - bias) for exponent in range(self.exponents - 1)]
+        return [*finite, np.inf, *finite, np.nan]
+
+
+_LAYOUTS = {
+    TensorProto.FLOAT16: _Layout(16, 10),
+    TensorProto.BFLOAT16: _Layout(16, 7),
+    TensorProto.FLOAT: _Layout(32, 23),
+    TensorProto.DOUBLE: _Layout(64, 52),
+}
+
+
+@decompose("BitCast", opset=24)
+def cast_of_the_same_width(node: Node) -> None:
+    """Between integers of one width, and from bool, Cast keeps the bits; a float is put together from its three parts.
+
+    The other way, the bits of NaN would be lost, which is more than one number.
+    """
+    source, target = node.need_elem_type(), node.attr("to")
+    if source == target:
+        node.become("Identity", [node.input(0)])
+    elif BITS.get(target) == (8 if source == TensorProto.BOOL else BITS.get(source, 0)):
+        node.become("Cast", [node.input(0)], to=target)
+    elif source in BITS and target in _LAYOUTS and BITS[source] == _LAYOUTS[target].bits:
+        node.become("Cast", [_float_of(node, _LAYOUTS[target])], to=target)
+    else:
+        raise Unconvertible("older operators cannot read the bits of a floating point number, or of numbers of another width")
+
+
+def _float_of(node: Node, layout: _Layout) -> str:
+    """The floating point number of the bits of input 0, as double: two of its parts are looked up in tables."""
+    signed = next(kind for kind, bits in BITS.items() if bits == layout.bits and kind not in UNSIGNED)
+    number = node.before("Cast", [node.input(0)], what="signed", to=signed)
+    number = node.before("Cast", [number], what="number", to=TensorProto.INT64)
+    negative = node.before("Less", [number, int64(node, 0, "zero")], what="negative")
+    negative = node.before("Cast", [negative], what="negative", to=TensorProto.INT64)
+    lowest = node.before("Mul", [negative, int64(node, -(2 ** (layout.bits - 1)), "lowest")], what="offset")
+    number = node.before("Sub", [number, lowest], what="low_bits")
+    unit = int64(node, 2**layout.fraction, "unit")
+    exponent = node.before("Div", [number, unit], what="exponent")
+    fraction = node.before("Sub", [number, node.before("Mul", [exponent, unit], what="high_bits")], what="fraction")
+    some = node.before(
+        "Cast", [node.before("Cast", [fraction], what="some", to=TensorProto.BOOL)], what="some", to=TensorProto.INT64
+    )
+    row = node.before("Mul", [some, int64(node, layout.exponents, "row")], what="row")
+    place = node.before("Add", [exponent, row], what="place")
+    hidden = int64(node, [0] + [2**layout.fraction] * (layout.exponents - 1), "hidden")
+    significand = node.before("Add", [fraction, node.before("Gather", [hidden, exponent], axis=0)], what="significand")
+    significand = node.before("Cast", [significand], what="significand", to=TensorProto.DOUBLE)
+    power = node.before("Gather", [node.add_constant(layout.powers, np.float64, "powers"), place], what="power", axis=0)
+    sign = node.before("Gather", [node.add_constant([1, -1], np.float64, "signs"), negative], what="sign", axis=0)
+    return node.before("Mul", [node.before("Mul", [significand, power], what="size"), sign], what="float")

@@ -1,0 +1,66 @@
+"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+
+https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.engine.registry import decompose, downgrade
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.integers import BITS, UNSIGNED, cast_to, complement_where, finish
+
+
+@downgrade("BitShift", 28)
+def shift_within_the_width(node: Node) -> None:
+    """Before 28 only unsigned numbers shift, by less than their width: signed ones shift their bits, or those of -1 - x."""
+    elem_type = node.need_elem_type()
+    bits, (x, by) = BITS[elem_type], node.inputs
+    known = node.constant(1)
+    in_range = known is not None and bool(((known >= 0) & (known < bits)).all())
+    if in_range and elem_type in UNSIGNED:
+        return
+    arithmetic = elem_type not in UNSIGNED and node.attr("direction") == "RIGHT"
+    # onnxruntime shifts no uint16, and what is discarded in the end may as well be shifted
+    unsigned = TensorProto.UINT64 if bits == 64 else TensorProto.UINT32
+    x, by = (cast_to(node, name, elem_type) for name in (x, by))
+    inside = None if in_range else _is_inside(node, by, elem_type, bits)
+    negative = node.before("Less", [x, int64(node, 0, "zero")], what="negative") if arithmetic else ""
+    bit_pattern = complement_where(node, negative, x) if arithmetic else x
+    if inside:
+        by = node.before("Mul", [by, inside], what="by")
+    operands = [node.before("Cast", [name], what="unsigned", to=unsigned) for name in (bit_pattern, by)]
+    shifted = node.before("BitShift", operands, what="shifted", direction=node.attr("direction"))
+    wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
+    shifted = node.before("Cast", [shifted], what="wide", to=wide)
+    if inside:
+        shifted = node.before("Mul", [shifted, inside], what="shifted")
+    finish(node, complement_where(node, negative, shifted) if arithmetic else shifted, elem_type)
+
+
+def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
+    """One where a shift is by no less than 0 and less than `bits`, else zero; in the type of `by`."""
+    wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
+    bounds = [node.add_constant(bound, helper.tensor_dtype_to_np_dtype(wide), "bound") for bound in (0, bits)]
+    from_0 = node.before("Not", [node.before("Less", [by, bounds[0]], what="below")], what="from_0")
+    inside = node.before("And", [from_0, node.before("Less", [by, bounds[1]], what="narrow")], what="inside")
+    return node.before("Cast", [inside], what="inside", to=wide)
+
+
+@decompose("BitShift", opset=9)
+def times_power_of_two(node: Node) -> None:
+    """A shift by n multiplies with, or divides by, 2**n, which is looked up in a table."""
+    elem_type = node.need_elem_type()
+    if elem_type not in UNSIGNED:
+        raise Unconvertible("a shift of signed integers is not defined before opset 28")
+    bits = BITS[elem_type]
+    wide = np.uint64 if elem_type == TensorProto.UINT64 else np.int64
+    powers = node.add_constant([2**n for n in range(bits)], wide, "powers")
+    by = node.before("Cast", [node.input(1)], what="by", to=TensorProto.INT64)
+    power = node.before("Gather", [powers, by], what="power", axis=0)
+    operator = "Mul" if node.attr("direction") == "LEFT" else "Div"
+    finish(node, node.before(operator, [cast_to(node, node.input(0), elem_type), power], what="shifted"), elem_type)

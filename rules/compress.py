@@ -1,0 +1,27 @@
+"""OneHot below opset 9, where its depth is known, and Compress.
+
+https://onnx.ai/onnx/operators/onnx__OneHot.html, onnx__Compress.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+
+
+@decompose("Compress", opset=8)
+def gather_the_kept(node: Node) -> None:
+    """The condition says which slices to gather."""
+    known = node.constant(1)
+    if known is None:
+        places = node.before("NonZero", [node.input(1)], what="places", opset=9)
+        kept = node.before("Reshape", [places, int64(node, [-1], "flat")], what="kept")
+    else:
+        kept = int64(node, np.flatnonzero(known).tolist(), "kept")
+    data, axis = node.input(0), node.attr("axis")
+    if axis is None:
+        data, axis = node.before("Reshape", [data, int64(node, [-1], "flat")], what="flat"), 0
+    node.become("Gather", [data, kept], axis=axis)

@@ -1,0 +1,99 @@
+"""CumSum and CumProd: a Scan that carries the total; for a short axis of known length, the steps written out.
+
+https://onnx.ai/onnx/operators/onnx__CumSum.html, onnx__CumProd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import GraphProto, TensorProto, helper
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.any_axis import along_any
+from .shared.axes import from_the_front
+from .shared.indices import int64
+from .shared.parameters import one_number
+
+_STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
+_HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+"""Of these, runtimes may round the totals, or only what is left in the end."""
+WRITTEN_OUT = 16
+"""The longest axis whose steps are written out: that reaches opset 7, and a Scan only 9."""
+
+
+@decompose(("CumSum", "CumProd"), opset=13)
+def one_after_the_other(node: Node) -> None:
+    """Each element joins the total of those before it, in the order of the axis."""
+    rank, given = node.need_rank(), node.constant(1)
+    if given is None and rank > 1:
+        along_any(node, 1, range(rank))
+        return
+    (axis,) = from_the_front([0 if given is None else int(one_number(given))], rank)
+    dimension = node.dimension(axis)
+    if 0 in (node.shape() or ()):
+        node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty
+        return
+    node.approximate = node.need_elem_type() in _HALVES
+    if isinstance(dimension, int) and 0 < dimension <= WRITTEN_OUT:
+        _write_out(node, axis, dimension)
+    else:
+        _scan(node, axis, rank)
+
+
+def _write_out(node: Node, axis: int, count: int) -> None:
+    operator, neutral = _STEPS[node.op_type]
+    parts = node.before_many("Split", [node.input(0)], count, what="part", axis=axis)
+    order = parts[::-1] if node.attr("reverse", 0) else parts
+    totals = [order[0]]
+    for part in order[1:]:
+        totals.append(node.before(operator, [totals[-1], part], what="total"))
+    if node.attr("exclusive", 0):
+        totals = [_filled(node, neutral, node.before("Shape", [parts[0]], what="shape")), *totals[:-1]]
+    node.become("Concat", totals[::-1] if node.attr("reverse", 0) else totals, axis=axis)
+
+
+def _filled(node: Node, value: int, shape: str) -> str:
+    """`value` in that shape, in the type of the input, of which ConstantOfShape does not make all."""
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    return node.before("Expand", [node.add_constant(np.array(value, dtype), dtype, "neutral"), shape], what="start")
+
+
+def _scan(node: Node, axis: int, rank: int) -> None:
+    """onnxruntime scans nothing that is empty, as the data may turn out to be: a neutral element comes last, and goes after."""
+    operator, neutral = _STEPS[node.op_type]
+    elem_type, direction = node.need_elem_type(), node.attr("reverse", 0)
+    others = [other for other in range(rank) if other != axis]
+    shape = node.before("Shape", [node.input(0)], what="shape")
+    inner = node.before("Gather", [shape, int64(node, others, "others")], what="inner", axis=0)
+    start = _filled(node, neutral, inner)
+    extra = node.before("Unsqueeze", [start, int64(node, [axis], "axis")], what="extra")
+    data = node.before("Concat", [extra, node.input(0)] if direction else [node.input(0), extra], what="data", axis=axis)
+    names = [node.fresh_name(what) for what in ("before", "element", "total", "given")]
+    body = _body(names, operator, elem_type, rank - 1, exclusive=bool(node.attr("exclusive", 0)))
+    _, totals = node.before_many(
+        "Scan",
+        [start, data],
+        2,
+        what="scan",
+        body=body,
+        num_scan_inputs=1,
+        scan_input_axes=[axis],
+        scan_output_axes=[axis],
+        scan_input_directions=[direction],
+        scan_output_directions=[direction],
+    )
+    first, end = (1, np.iinfo(np.int64).max) if direction else (0, -1)
+    node.become("Slice", [totals, *(int64(node, [value], "bound") for value in (first, end, axis))])
+
+
+def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:
+    before, element, total, given = names
+    values = {name: helper.make_tensor_value_info(name, elem_type, [None] * rank) for name in names}
+    nodes = [
+        helper.make_node(operator, [before, element], [total], name=total),
+        helper.make_node("Identity", [before if exclusive else total], [given], name=given),
+    ]
+    return helper.make_graph(nodes, "step", [values[before], values[element]], [values[total], values[given]])

@@ -1,0 +1,47 @@
+"""Det of small matrices: expanded along the rows, each minor computed once.
+
+Onnxruntime eliminates with pivots; both err by a few units in the last place of the product of the largest elements.
+
+https://onnx.ai/onnx/operators/onnx__Det.html
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+
+MAX_SIZE = 4
+"""Beyond, the expansion takes more and more terms, which cancel worse and worse."""
+
+
+@decompose("Det", opset=10, exact=False)
+def expand_along_the_rows(node: Node) -> None:
+    """The minors of the last row are its elements, those of the last two rows come from them, and so on."""
+    rank, size = node.need_rank(), node.need_dimension(-1)
+    if not 0 < size <= MAX_SIZE:
+        raise Unconvertible(f"older operators cannot express the determinant of {size} rows without pivots")
+    rows = [node.before("Gather", [node.input(0), int64(node, i, "row")], what="row", axis=rank - 2) for i in range(size)]
+    cells = [[_cell(node, row, column, rank) for column in range(size)] for row in rows]
+    minors: dict[tuple[int, ...], str] = {(column,): cell for column, cell in enumerate(cells[-1])}
+    for height in range(2, size + 1):
+        row = cells[size - height]
+        minors = {columns: _minor(node, row, columns, minors) for columns in combinations(range(size), height)}
+    node.become("Identity", [minors[tuple(range(size))]])
+
+
+def _cell(node: Node, row: str, column: int, rank: int) -> str:
+    return node.before("Gather", [row, int64(node, column, "column")], what="cell", axis=rank - 2)
+
+
+def _minor(node: Node, row: list[str], columns: tuple[int, ...], below: dict[tuple[int, ...], str]) -> str:
+    """The determinant of `row` and the rows below it, with these columns only."""
+    total = ""
+    for number, column in enumerate(columns):
+        others = tuple(other for other in columns if other != column)
+        term = node.before("Mul", [row[column], below[others]], what="term")
+        total = node.before("Sub" if number % 2 else "Add", [total, term], what="minor") if total else term
+    return total

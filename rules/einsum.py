@@ -1,0 +1,133 @@
+"""Einsum as Transpose, ReduceSum and MatMul, two operands at a time.
+
+https://onnx.ai/onnx/operators/onnx__Einsum.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from string import ascii_letters
+
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64, length
+from .shared.tables import arange
+
+_WHOLE = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
+_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
+_Operand = tuple[str, str]
+"""The name of a value, and a letter for each of its axes."""
+
+
+@decompose("Einsum", opset=12)
+def pairwise_products(node: Node) -> None:
+    """Operands join from left to right; an axis is summed as soon as nothing to come needs it."""
+    kind = node.need_elem_type()
+    if kind not in (*_WHOLE, *_FLOATING):
+        raise Unconvertible(f"MatMul of opset 9 takes no {TensorProto.DataType.Name(kind).lower()}")
+    node.approximate = kind in _FLOATING
+    terms, output = _terms(node)
+    operands = [_diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
+    joined = operands[0]
+    for index, operand in enumerate(operands[1:], 1):
+        needed = set(output).union(*(letters for _, letters in operands[index + 1 :]))
+        joined = _multiply(node, joined, operand, needed)
+    name, letters = _sum(node, joined, set(output))
+    node.become("Transpose", [name], perm=[letters.index(letter) for letter in output])
+
+
+def _terms(node: Node) -> tuple[list[str], str]:
+    """The letters of each operand and of the output; the axes of an ellipsis get letters that the equation does not use."""
+    equation = node.attr("equation").replace(" ", "")
+    left, arrow, output = equation.partition("->")
+    terms = left.split(",")
+    spare = [letter for letter in ascii_letters if letter not in equation]
+    counts = {node.need_rank(i) - len(term) + 3 for i, term in enumerate(terms) if "..." in term}
+    if len(counts) > 1:
+        raise Unconvertible(f"the ellipses of '{equation}' stand for different numbers of axes")
+    ellipsis = "".join(spare[: counts.pop()]) if counts else ""
+    if not arrow:
+        letters = re.sub(r"[.,]", "", left)
+        output = ("..." if ellipsis else "") + "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
+    return [term.replace("...", ellipsis) for term in terms], output.replace("...", ellipsis)
+
+
+def _diagonal(node: Node, operand: _Operand) -> _Operand:
+    """A letter that stands for two axes takes what is on their diagonal: the places on it of both merged to one."""
+    name, letters = operand
+    for letter in dict.fromkeys(letters):
+        while letters.count(letter) > 1:
+            first, last = letters.index(letter), letters.rindex(letter)
+            rest = [axis for axis in range(len(letters)) if axis not in (first, last)]
+            shape = node.scope.shape_worked_out(name)
+            size = None if shape is None else shape[first]
+            if not isinstance(size, int) or shape is None or shape[last] != size:
+                raise Unconvertible(f"the diagonal '{letter}' of '{name}' is of unknown length", node.shape_hint())
+            moved = node.before("Transpose", [name], what="moved", perm=[*rest, first, last])
+            lengths = [length(node, moved, axis) for axis in range(len(rest))]
+            form = node.before("Concat", [*lengths, int64(node, [size * size], "square")], what="form", axis=0)
+            flat = node.before("Reshape", [moved, form], what="flat")
+            places = int64(node, (arange(size) * (size + 1)).tolist(), "diagonal")
+            name = node.before("Gather", [flat, places], what="diagonal", axis=len(rest))
+            letters = "".join(letters[axis] for axis in rest) + letter
+    return name, letters
+
+
+def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
+    name, letters = operand
+    axes = [axis for axis, letter in enumerate(letters) if letter not in keep]
+    if not axes:
+        return operand
+    summed = node.before("ReduceSum", [name], what="sum", axes=axes, keepdims=0)
+    return summed, "".join(letter for letter in letters if letter in keep)
+
+
+def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> _Operand:
+    """MatMul: axes of both that are needed are its batch, axes of both that are not are what it sums."""
+    left = _sum(node, left, needed | set(right[1]))
+    right = _sum(node, right, needed | set(left[1]))
+    batch = [letter for letter in left[1] if letter in right[1] and letter in needed]
+    inner = [letter for letter in left[1] if letter in right[1] and letter not in needed]
+    rows = [letter for letter in left[1] if letter not in right[1]]
+    columns = [letter for letter in right[1] if letter not in left[1]]
+    sizes = {letter: length(node, name, axis) for name, letters in (right, left) for axis, letter in enumerate(letters)}
+    a = _as_matrices(node, left, batch, rows, inner, sizes)
+    b = _as_matrices(node, right, batch, inner, columns, sizes)
+    product, letters = node.before("MatMul", [a, b], what="product"), [*batch, *rows, *columns]
+    if len(rows) == len(columns) == 1:
+        return product, "".join(letters)
+    # the lengths of a batch are those of the product: one of its operands may have broadcast
+    lengths = [*(length(node, product, axis) for axis in range(len(batch))), *(sizes[letter] for letter in rows + columns)]
+    return _reshape(node, product, lengths), "".join(letters)
+
+
+def _as_matrices(
+    node: Node, operand: _Operand, batch: Sequence[str], rows: Sequence[str], columns: Sequence[str], sizes: dict[str, str]
+) -> str:
+    """The operand with its axes as batch, one of rows, one of columns."""
+    name, letters = operand
+    order = [letters.index(letter) for letter in (*batch, *rows, *columns)]
+    if order != list(range(len(order))):
+        name = node.before("Transpose", [name], what="ordered", perm=order)
+    if len(rows) == len(columns) == 1:
+        return name
+    lengths = [length(node, operand[0], letters.index(letter)) for letter in batch]
+    return _reshape(node, name, [*lengths, _product(node, rows, sizes), _product(node, columns, sizes)])
+
+
+def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
+    if not letters:
+        return int64(node, [1], "one")
+    total = sizes[letters[0]]
+    for letter in letters[1:]:
+        total = node.before("Mul", [total, sizes[letter]], what="size")
+    return total
+
+
+def _reshape(node: Node, name: str, lengths: list[str]) -> str:
+    form = node.before("Concat", lengths, what="form", axis=0) if lengths else int64(node, [], "scalar")
+    return node.before("Reshape", [name, form], what="shaped")

@@ -1,0 +1,24 @@
+"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
+
+https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
+onnx__Trilu.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import helper
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.tables import require_few
+
+
+@decompose("EyeLike", opset=9)
+def constant_eye(node: Node) -> None:
+    """A constant, where the shape is known."""
+    rows, columns = node.need_shape()
+    require_few(rows * columns)
+    elem_type = node.attr("dtype") or node.need_elem_type()
+    eye = np.eye(rows, columns, node.attr("k", 0), dtype=helper.tensor_dtype_to_np_dtype(elem_type))
+    node.become("Identity", [node.add_constant(eye, eye.dtype, "eye")])

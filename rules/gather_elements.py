@@ -1,0 +1,26 @@
+"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+
+https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
+onnx__ScatterND.html, onnx__ReverseSequence.html
+"""
+
+from __future__ import annotations
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front
+from .shared.flat_indices import count_elements, flattened, indices_from_the_front, places_along_other_axes
+from .shared.indices import length
+
+
+@decompose("GatherElements", opset=10)
+def gather_flat(node: Node) -> None:
+    """The place of an element in the flattened data: its index times the stride of the axis, plus where the rest of it is."""
+    rank = node.need_rank()
+    (axis,) = from_the_front([node.attr("axis", 0)], rank)
+    size = length(node, node.input(0), axis, "scalar")
+    indices = indices_from_the_front(node, 1, size)
+    stride = count_elements(node, node.input(0), range(axis + 1, rank))
+    along = node.before("Mul", [indices, stride], what="along")
+    places = node.before("Add", [along, places_along_other_axes(node, node.input(1), axis, rank)], what="places")
+    node.become("Gather", [flattened(node, node.input(0)), places], axis=0)

@@ -1,0 +1,236 @@
+"""Broadcasting: until opset 6 by the attributes broadcast and axis, from 7 (Max, Min, Mean, Sum: 8) as numpy does it.
+
+Before 7 only the second operand stretches, and only along leading and trailing dimensions of the first: its shape is a
+contiguous part of the first's, from `axis` on (without it: the last part), or it has one element.
+
+https://onnx.ai/onnx/operators/onnx__Add.html (Add-6, Add-7), and the same pages of Sub, Mul, Div, Pow, And, Or, Xor, Equal,
+Greater, Less, PRelu, Max, Min, Mean, Sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import helper
+
+from ...rewriter.engine.registry import downgrade, upgrade
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+
+BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
+MIRRORED = {
+    **{name: name for name in ("Add", "Mul", "And", "Or", "Xor", "Equal")},
+    "Greater": "Less",
+    "Less": "Greater",
+}
+"""What computes the same with its operands exchanged."""
+Dims = Sequence[int | str | None]
+
+
+@upgrade(BINARY, 7)
+def numpy_broadcast(node: Node) -> None:
+    """The attributes go; a second operand that starts at `axis` gets the trailing dimensions of 1 that numpy wants."""
+    broadcast, axis = node.pop_attr("broadcast", 0), node.pop_attr("axis")
+    if not broadcast or axis is None or _has_one_element(node.shape(1)):
+        return
+    rank = node.need_rank(1)
+    trailing = node.need_rank(0) - axis - rank
+    if axis < 0 and (axis, rank) != (-1, 1):
+        hint = "set the attribute axis to a dimension of the first operand"
+        raise Unconvertible(f"axis={axis} has no meaning before opset 7", hint)
+    if axis < 0 or trailing == 0:
+        return
+    if trailing < 0:
+        raise Unconvertible(f"'{node.input(1)}' of rank {rank} does not fit '{node.input(0)}' from axis {axis} on")
+    added = list(range(rank, rank + trailing))
+    node.set_input(1, node.before("Unsqueeze", [node.input(1)], what="aligned", axes=added))
+
+
+def _has_one_element(shape: Dims | None) -> bool:
+    return shape is not None and all(dim == 1 for dim in shape)
+
+
+@downgrade(BINARY, 7)
+def limited_broadcast(node: Node) -> None:
+    """The attributes come back; what the old form cannot stretch is tiled before it. Needs to know which dimensions are 1."""
+    if node.input(0) == node.input(1):
+        return
+    if node.shape(1) == ():
+        node.set_attr("broadcast", 1)
+        return
+    stretch = _Stretch(node)
+    if stretch.first and not stretch.second and node.op_type in MIRRORED:
+        node.become(MIRRORED[node.op_type], [node.input(1), node.input(0)])
+        stretch = _Stretch(node)
+    if stretch.first or stretch.rank > node.need_rank(0):
+        _fill_first(node, stretch)
+    if stretch.second or stretch.rank > node.need_rank(1):
+        _fit_second(node, stretch)
+
+
+class _Stretch:
+    """Which dimensions of the common shape the `first` and the `second` operand have to be stretched along.
+
+    Raises Unconvertible where the shapes do not tell.
+    """
+
+    def __init__(self, node: Node) -> None:
+        ranks = [node.need_rank(index) for index in (0, 1)]
+        self.rank = max(ranks)
+        self.dims = [_padded(node.shape(index) or (None,) * ranks[index], self.rank) for index in (0, 1)]
+        self.first: list[int] = []
+        self.second: list[int] = []
+        for axis, (one, other) in enumerate(zip(*self.dims, strict=True)):
+            if one == other and one is not None:
+                continue
+            if other == 1:
+                self.second.append(axis)
+            elif one == 1:
+                self.first.append(axis)
+            else:
+                raise Unconvertible(
+                    f"before opset 7 it has to be known which operand broadcasts, and {_shown(one)} may or may not equal "
+                    f"{_shown(other)} (dimension {axis - self.rank} of '{node.input(0)}' and '{node.input(1)}')",
+                    node.shape_hint(),
+                )
+
+
+def _padded(shape: Dims, rank: int) -> list[int | str | None]:
+    return [1] * (rank - len(shape)) + list(shape)
+
+
+def _shown(dim: int | str | None) -> str:
+    return "an unknown dimension" if dim is None else f"'{dim}'" if isinstance(dim, str) else str(dim)
+
+
+def _fill_first(node: Node, stretch: _Stretch) -> None:
+    """Give the first operand the common shape."""
+    name, missing = node.input(0), stretch.rank - node.need_rank(0)
+    if missing:
+        name = node.before("Unsqueeze", [name], what="first", axes=list(range(missing)))
+    if stretch.first:
+        other = stretch.rank - node.need_rank(1)
+        repeats = [_length(node, 1, axis - other) if axis in stretch.first else 1 for axis in range(stretch.rank)]
+        name = _tile(node, name, repeats)
+    node.set_input(0, name)
+
+
+def _fit_second(node: Node, stretch: _Stretch) -> None:
+    """Cut the dimensions of 1 from both ends of the second operand, and tile those between them."""
+    name, rank = node.input(1), stretch.rank
+    own = range(rank - node.need_rank(1), rank)
+    kept = [axis for axis in own if stretch.dims[1][axis] != 1]
+    start, stop = (kept[0], kept[-1] + 1) if kept else (rank, rank)
+    inner = [axis for axis in stretch.second if start <= axis < stop]
+    if inner:
+        name = _tile(node, name, [_length(node, 0, axis) if axis in inner else 1 for axis in own])
+    ends = [axis - own.start for axis in own if not start <= axis < stop]
+    if kept and ends:
+        name = node.before("Squeeze", [name], what="second", axes=ends)
+    node.set_input(1, name)
+    node.set_attr("broadcast", 1)
+    if stop < rank:
+        node.set_attr("axis", start)
+
+
+def _length(node: Node, index: int, axis: int) -> int | str:
+    """Dimension `axis` of input `index`, or the name of a tensor that holds it at run time."""
+    dim = node.dimension(axis, index)
+    if isinstance(dim, int):
+        return dim
+    shape = node.before("Shape", [node.input(index)], what="shape")
+    return node.before("Gather", [shape, node.add_constant([axis], np.int64, "axis")], what="length", axis=0)
+
+
+def _tile(node: Node, name: str, repeats: list[int | str]) -> str:
+    if all(isinstance(count, int) for count in repeats):
+        return node.before("Tile", [name, node.add_constant(repeats, np.int64, "repeats")], what="tiled")
+    parts = [node.add_constant([count], np.int64, "once") if isinstance(count, int) else count for count in repeats]
+    return node.before("Tile", [name, node.before("Concat", parts, what="repeats", axis=0)], what="tiled")
+
+
+@upgrade("PRelu", 7)
+def slope_per_channel(node: Node) -> None:
+    """A slope of shape (C) belongs to dimension 1 of x, and numpy would give it to the last: it becomes (C, 1, ...)."""
+    if _has_one_element(node.shape(1)) or node.need_rank(1) != 1:
+        return
+    trailing = node.need_rank(0) - 2
+    if trailing > 0:
+        node.set_input(1, node.before("Unsqueeze", [node.input(1)], what="slope", axes=list(range(1, trailing + 1))))
+
+
+@downgrade("PRelu", 7)
+def slope_of_one_dimension(node: Node) -> None:
+    """A slope has one element or one per channel; any other, if it is finite, becomes the factor of a product."""
+    if _has_one_element(node.shape(1)):
+        return
+    rank, slope_rank = node.need_rank(0), node.need_rank(1)
+    dims = _padded(node.shape(1) or (None,) * slope_rank, rank)
+    channel = 1 if rank > 1 else 0
+    if len(dims) == rank and all(dim == 1 for axis, dim in enumerate(dims) if axis != channel):
+        ones = [axis for axis in range(slope_rank) if axis != channel - (rank - slope_rank)]
+        if ones:
+            node.set_input(1, node.before("Squeeze", [node.input(1)], what="slope", axes=ones))
+        return
+    _multiply_where_negative(node)
+
+
+def _multiply_where_negative(node: Node) -> None:
+    """x * (slope where x < 0, else 1), written for opset 7."""
+    slope = node.const_input(1, "a slope that is not one per channel")
+    if not np.isfinite(slope).all():
+        raise Unconvertible("the slope is not one per channel, and not finite")
+    kind, x = node.need_elem_type(), node.input(0)
+    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
+    negative = node.before("Less", [x, zero], what="negative", opset=7)
+    mask = node.before("Cast", [negative], what="mask", to=kind, opset=7)
+    positive = node.before("Not", [negative], what="positive", opset=7)
+    ones = node.before("Cast", [positive], what="ones", to=kind, opset=7)
+    slopes = node.before("Mul", [mask, node.input(1)], what="slopes", opset=7)
+    node.become("Mul", [x, node.before("Add", [slopes, ones], what="factor", opset=7)], opset=7)
+
+
+@downgrade(("Max", "Min", "Mean", "Sum"), 8)
+def equal_shapes(node: Node) -> None:
+    """All inputs must have one shape: those that may not are multiplied by ones of the shape of the others."""
+    names = node.inputs
+    shapes = [node.shape(index) for index in range(len(names))]
+    if len(set(names)) == 1 or (_is_known(shapes[0]) and all(shape == shapes[0] for shape in shapes)):
+        return
+    common = _common_shape(shapes)
+    full = [name for name, shape in zip(names, shapes, strict=True) if common is not None and shape == common]
+    ones = [_ones_like(node, name) for name in (full[:1] or dict.fromkeys(names))]
+    shaped = ones[0]
+    for other in ones[1:]:
+        shaped = node.before("Mul", [shaped, other], what="ones")
+    for index, name in enumerate(names):
+        if not full or shapes[index] != common:
+            node.set_input(index, node.before("Mul", [name, shaped], what="broadcast"))
+
+
+def _is_known(shape: Dims | None) -> bool:
+    return shape is not None and None not in shape
+
+
+def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
+    """The broadcast shape of all; None where it is not known."""
+    common: list[int | str | None] = []
+    for shape in shapes:
+        if shape is None or None in shape:
+            return None
+        rank = max(len(common), len(shape))
+        pairs = list(zip(_padded(common, rank), _padded(shape, rank), strict=True))
+        if any(1 not in pair and pair[0] != pair[1] for pair in pairs):
+            return None
+        common = [one if other == 1 else other for one, other in pairs]
+    return tuple(common)
+
+
+def _ones_like(node: Node, name: str) -> str:
+    """Ones of the shape and type of `name`, whatever is in it: x < x holds nowhere, not even for NaN."""
+    kind = node.scope.elem_type(name)
+    if kind is None:
+        raise Unconvertible(f"the type of '{name}' is unknown", "declare it in value_info")
+    nowhere = node.before("Less", [name, name], what="nowhere")
+    return node.before("Cast", [node.before("Not", [nowhere])], what="ones", to=kind)

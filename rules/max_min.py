@@ -1,0 +1,26 @@
+"""Max, Min and Pow: more types came with opset 12.
+
+https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import downgrade
+from ..rewriter.graph.node import Node
+
+_OF_64_BITS = (TensorProto.INT64, TensorProto.UINT64)
+
+
+@downgrade(("Max", "Min"), 12)
+def compare_integers(node: Node) -> None:
+    """Integers that no floating type holds are compared two by two."""
+    if node.elem_type() not in _OF_64_BITS:
+        return
+    comparison = "Greater" if node.op_type == "Max" else "Less"
+    chosen, *others = node.inputs
+    for other in others:
+        is_chosen = node.before(comparison, [chosen, other], what="is_chosen")
+        chosen = node.before("Where", [is_chosen, chosen, other], what="chosen")
+    node.become("Identity", [chosen])

@@ -1,0 +1,39 @@
+"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+
+https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
+onnx__ScatterND.html, onnx__ReverseSequence.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.flat_indices import flattened, stored_places
+from .shared.indices import int64
+from .shared.tables import arange, index_grid
+
+
+@decompose("ReverseSequence", opset=9)
+def gather_mirrored(node: Node) -> None:
+    """Within its length, an element of a sequence comes from the mirrored place; behind it, from its own."""
+    shape = node.need_shape()
+    batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    grid = index_grid(shape)
+    time = int64(node, arange(shape[time_axis]).tolist(), "time")
+    lengths = node.before("Cast", [node.input(1)], what="lengths", to=TensorProto.INT64)
+    lengths = node.before("Reshape", [lengths, int64(node, [-1, 1], "column")], what="lengths")
+    inside = node.before("Less", [time, lengths], what="inside")
+    inside = node.before("Cast", [inside], what="inside", to=TensorProto.INT64)
+    # length - 1 - 2 * time is the way from an element to its mirror image
+    twice = int64(node, [2 * t + 1 for t in range(shape[time_axis])], "twice")
+    way = node.before("Mul", [inside, node.before("Sub", [lengths, twice], what="way")], what="way")
+    cells = stored_places(node, grid[batch_axis] * shape[time_axis] + grid[time_axis], "cells")
+    way = node.before("Gather", [flattened(node, way), cells], what="way", axis=0)
+    way = node.before("Mul", [way, int64(node, strides[time_axis], "stride")], what="way")
+    own = stored_places(node, arange(prod(shape)).reshape(shape), "own")
+    node.become("Gather", [flattened(node, node.input(0)), node.before("Add", [way, own], what="places")], axis=0)

@@ -1,0 +1,1 @@
+"""Helpers that several rule modules use; no rule lives here."""

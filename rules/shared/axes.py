@@ -1,0 +1,44 @@
+"""Negative axes came with opset 11 (code N of the reviewed transitions): below it, the rank is added.
+
+https://onnx.ai/onnx/operators/ (each operator's changelog: "Negative value means counting dimensions from the back" since 11).
+Slice, Split, Squeeze, Unsqueeze, Gather and OneHot, where more than that changed, have their own files.
+"""
+
+from __future__ import annotations
+
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+
+REDUCTIONS = tuple(
+    f"Reduce{name}" for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+)
+
+
+def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> None:
+    """Make the axis or axes in `attribute` count from the front of input `index`; `extra` is added to its rank.
+
+    Raises Unconvertible where one is negative and the rank is unknown.
+    """
+    value = node.attr(attribute)
+    axes = value if isinstance(value, list) else [value]
+    if value is None or all(axis >= 0 for axis in axes):
+        return
+    positive = from_the_front(axes, node.need_rank(index) + extra)
+    node.set_attr(attribute, positive if isinstance(value, list) else positive[0])
+
+
+def require_axis(axis: int, rank: int) -> None:
+    """Raises Unconvertible where a tensor of `rank` has no such axis."""
+    if not -rank <= axis < rank:
+        raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
+
+
+def from_the_front(axes: list[int], rank: int) -> list[int]:
+    """`axes` of a tensor of `rank`, none of them negative.
+
+    Raises Unconvertible where one is out of range; `rank` itself, behind the last axis, is none for a Flatten.
+    """
+    for axis in axes:
+        if axis != rank:
+            require_axis(axis, rank)
+    return [axis + rank if axis < 0 else axis for axis in axes]

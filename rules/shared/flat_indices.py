@@ -1,0 +1,103 @@
+"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+
+https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
+onnx__ScatterND.html, onnx__ReverseSequence.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+from .indices import count_up, int64, length, wrapped
+from .tables import index_grid, require_few
+
+_MOST_STORED = 1 << 22
+"""Places that are written into the model where they could be computed as it runs: 32 MB of int64."""
+
+
+def flattened(node: Node, name: str) -> str:
+    return node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat")
+
+
+def stored_places(node: Node, array: np.ndarray, what: str) -> str:
+    require_few(array.size)
+    return node.add_constant(array, np.int64, what)
+
+
+def indices_from_the_front(node: Node, index: int, size: str) -> str:
+    """Input `index`, indices, as int64 and none of them negative; `size` broadcasts to them."""
+    value, bound = node.constant(index), node.scope.constant(size)
+    if value is not None and ((value >= 0).all() or bound is not None):
+        positive = value if bound is None else value + (value < 0) * bound
+        return node.add_constant(positive, np.int64, "indices")
+    indices = node.input(index)
+    if node.need_elem_type(index) != TensorProto.INT64:
+        indices = node.before("Cast", [indices], what="indices", to=TensorProto.INT64)
+    return wrapped(node, indices, TensorProto.INT64, size)
+
+
+def count_elements(node: Node, name: str, axes: range) -> str:
+    """The number of elements along `axes` of `name`, an int64 scalar."""
+    shape = node.scope.shape_worked_out(name)
+    known = [] if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
+    if len(known) == len(axes):
+        return int64(node, prod(known), "stride")
+    sizes = node.before("Concat", [length(node, name, axis) for axis in axes], what="sizes", axis=0)
+    return node.before("ReduceProd", [sizes], what="stride", axes=[0], keepdims=0)
+
+
+def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> str:
+    """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and where it is else."""
+    data = node.input(0)
+    shapes = [node.scope.shape_worked_out(name) for name in (data, indices)]
+    known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
+    if all(len(dims) == rank for dims in known):
+        strides = [prod(known[0][d + 1 :]) for d in range(rank)]
+        grid = index_grid(known[1])
+        return stored_places(node, sum(grid[d] * strides[d] for d in range(rank) if d != axis) + np.zeros(known[1]), "places")
+    return places_at_run_time(node, data, indices, [d for d in range(rank) if d != axis])
+
+
+def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int]) -> str:
+    """The places in the flattened data of its elements at 0, 1, … along `axes`, as many as `counted` has, and at 0 along others.
+
+    Along each axis, the stride is added at every step; the result broadcasts to the shape of `counted`.
+    """
+    rank = len(node.scope.shape_worked_out(data) or ())
+    total = int64(node, 0, "places")
+    for axis in axes:
+        count = count_up(node, int64(node, [0], "zero"), length(node, counted, axis), int64(node, [1], "one"))
+        places = node.before("Mul", [count, count_elements(node, data, range(axis + 1, rank))], what="places")
+        column = int64(node, [-1] + [1] * (rank - 1 - axis), "column")
+        total = node.before("Add", [total, node.before("Reshape", [places, column], what="places")], what="places")
+    return total
+
+
+def index_depth(node: Node) -> int:
+    """How many indices lead to one row."""
+    depth = node.need_dimension(-1, 1)
+    if depth == 0:
+        raise Unconvertible("indices of length 0 take the data whole, and older operators cannot express it")
+    return depth
+
+
+def row_places(node: Node, depth: int) -> str:
+    """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged to one."""
+    data, vector = node.input(0), int64(node, [1], "vector")
+    shape = node.scope.shape_worked_out(data)
+    known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]
+    if len(known) == depth:
+        sizes = int64(node, known, "sizes")
+    else:
+        sizes = node.before("Concat", [length(node, data, axis) for axis in range(depth)], what="sizes", axis=0)
+    numbers = [count_elements(node, data, range(axis + 1, depth)) for axis in range(depth)]
+    cells = [node.before("Reshape", [number, vector], what="stride") for number in numbers]
+    strides = node.before("Concat", cells, what="strides", axis=0)
+    weighted = node.before("Mul", [indices_from_the_front(node, 1, sizes), strides], what="weighted")
+    return node.before("ReduceSum", [weighted], what="places", axes=[node.need_rank(1) - 1], keepdims=0)

@@ -1,0 +1,25 @@
+"""Back from two dimensions: what Flatten took apart, Reshape puts together again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...rewriter.graph.node import Node
+
+
+def become_reshape(node: Node, flat: str, like: str, *, flattened_from: int) -> None:
+    """Let `node` reshape `flat`, a value with the shape of Flatten(`like`, axis=`flattened_from`), to the shape of `like`.
+
+    A 0 in Reshape's shape copies a dimension of `flat`. That is meant where only the first dimension can be 0, and it is the
+    first of `flat` too; else allowzero (opset 14) says so.
+    """
+    shape = node.scope.shape(like)
+    if shape is not None and all(isinstance(dim, int) for dim in shape):
+        target = node.add_constant(shape, np.int64, "shape")
+    else:
+        target = node.before("Shape", [like], what="shape")
+    doubtful = [axis for axis, dim in enumerate(shape or ()) if not isinstance(dim, int) or dim == 0]
+    if shape is not None and (not doubtful or (doubtful == [0] and flattened_from > 0)):
+        node.become("Reshape", [flat, target])
+    else:
+        node.become("Reshape", [flat, target], opset=14, allowzero=1)

@@ -1,0 +1,83 @@
+"""Indices and lengths that are only known when the model runs, computed by operators that opset 7 has.
+
+Below opset 9 nothing compares int64, and below 12 Min and Max take floats only. So signs are tested in float (no rounding
+changes a sign) and bounds in double (exact for every length a tensor can have; what is larger stays larger).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from onnx import TensorProto
+
+from ...rewriter.graph.node import Node
+from .axes import require_axis
+
+Form = Literal["scalar", "vector"]
+
+
+def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
+    """The length of `name` along `axis` as int64: a scalar, or a vector of one; a constant where it is known."""
+    shape = node.scope.shape(name)
+    if shape is not None:
+        require_axis(axis, len(shape))
+    if shape is not None and isinstance(dim := shape[axis], int):
+        return int64(node, dim if form == "scalar" else [dim], f"length{dim}")
+    sizes = node.before("Shape", [name], what="shape")
+    index = int64(node, axis if form == "scalar" else [axis], "axis")
+    return node.before("Gather", [sizes, index], what="length", axis=0)
+
+
+def int64(node: Node, value: int | list[int], what: str) -> str:
+    """A constant."""
+    return node.add_constant(value, np.int64, what)
+
+
+def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
+    """`indices` (int32 or int64) with `size`, an int64 scalar, added where they are negative."""
+    if elem_type != TensorProto.INT64:
+        size = node.before("Cast", [size], what="size", to=elem_type)
+    as_float = node.before("Cast", [indices], what="sign", to=TensorProto.FLOAT)
+    negative = node.before("Less", [as_float, node.add_constant(0, np.float32, "zero")], what="negative")
+    as_number = node.before("Cast", [negative], what="negative", to=elem_type)
+    shift = node.before("Mul", [as_number, size], what="shift")
+    return node.before("Add", [indices, shift], what="wrapped")
+
+
+def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int | str) -> str:
+    """A bound of a slice (a vector of one, int32 or int64) as a position: counted from the front, at least `lowest`, at most
+    `size` (a vector of one, int64) plus `beyond`; both may be vectors of one double.
+    """
+    at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (bound, size))
+    negative = node.before("Less", [at, double(node, [0.0])], what="negative")
+    at = choose(node, negative, node.before("Add", [at, end], what="back"), at)
+    floor = lowest if isinstance(lowest, str) else double(node, [float(lowest)])
+    at = choose(node, node.before("Less", [at, floor], what="too_low"), floor, at)
+    more = beyond if isinstance(beyond, str) else double(node, [float(beyond)])
+    ceiling = end if beyond == 0 else node.before("Add", [end, more], what="last")
+    at = choose(node, node.before("Greater", [at, ceiling], what="too_high"), ceiling, at)
+    return node.before("Cast", [at], what="position", to=TensorProto.INT64)
+
+
+def choose(node: Node, condition: str, yes: str, no: str) -> str:
+    """`yes` where `condition` holds, else `no`: what Where (9) does, for finite doubles."""
+    taken = node.before("Cast", [condition], what="taken", to=TensorProto.DOUBLE)
+    left = node.before("Cast", [node.before("Not", [condition], what="not")], what="left", to=TensorProto.DOUBLE)
+    parts = [node.before("Mul", pair, what="part") for pair in ([yes, taken], [no, left])]
+    return node.before("Add", parts, what="chosen")
+
+
+def double(node: Node, value: list[float]) -> str:
+    """A constant."""
+    return node.add_constant(value, np.float64, "bound")
+
+
+def count_up(node: Node, start: str, limit: str, step: str) -> str:
+    """start, start + step, … up to `limit`, which is not included; int64 vectors of one in, a vector out."""
+    scalars = [_scalar(node, value) for value in (start, limit, step)]
+    return node.before("Range", scalars, what="indices", opset=11)
+
+
+def _scalar(node: Node, vector: str) -> str:
+    return node.before("Reshape", [vector, int64(node, [], "scalar")], what="scalar")

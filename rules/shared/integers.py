@@ -1,0 +1,41 @@
+"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+
+https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ...rewriter.graph.node import Node
+from .indices import int64
+
+BITS: dict[int, int] = {
+    TensorProto.INT8: 8,
+    TensorProto.UINT8: 8,
+    TensorProto.INT16: 16,
+    TensorProto.UINT16: 16,
+    TensorProto.INT32: 32,
+    TensorProto.UINT32: 32,
+    TensorProto.INT64: 64,
+    TensorProto.UINT64: 64,
+}
+UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
+
+
+def cast_to(node: Node, name: str, elem_type: int) -> str:
+    """`name` as int64, or as uint64, which int64 does not hold."""
+    wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
+    return name if elem_type == wide else node.before("Cast", [name], what="wide", to=wide)
+
+
+def finish(node: Node, value: str, elem_type: int) -> None:
+    """Let the node give `value`, int64 or uint64, as `elem_type`."""
+    node.become("Cast", [value], to=elem_type)
+
+
+def complement_where(node: Node, condition: str, number: str) -> str:
+    """`number`, and -1 - number where `condition` holds: x * (1 - 2c) - c, modulo 2**64."""
+    c = node.before("Cast", [condition], what="c", to=TensorProto.INT64)
+    sign = node.before("Sub", [int64(node, 1, "one"), node.before("Add", [c, c], what="twice")], what="sign")
+    return node.before("Sub", [node.before("Mul", [number, sign], what="turned"), c], what="complement")

@@ -1,0 +1,73 @@
+"""Loops that rules write: a body node by node, with what it carries from step to step and what it gives at each.
+
+https://onnx.ai/onnx/operators/onnx__Loop.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper
+
+from ...rewriter.graph.node import Node
+from .indices import int64
+
+
+class Typed(NamedTuple):
+    """A tensor and its element type."""
+
+    name: str
+    elem_type: int
+
+
+class Step(NamedTuple):
+    """What one step of a loop ends with: whether there is another (a bool scalar), what it carries, what is stacked."""
+
+    goes_on: str
+    carried: Sequence[str]
+    given: Sequence[Typed] = ()
+
+
+class Body:
+    """The nodes of a step; they may read all that is defined before the loop."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.nodes: list[NodeProto] = []
+
+    def add(self, op_type: str, inputs: Sequence[str], what: str = "", **attributes: Any) -> str:
+        name = self._node.fresh_name(what or op_type.lower())
+        self.nodes.append(helper.make_node(op_type, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def any(self, condition: str) -> str:
+        """Whether a bool tensor holds anywhere, also where it is empty: a sum of floats above zero stays above zero."""
+        total = self.add("ReduceSum", [self.add("Cast", [condition], "holds", to=TensorProto.FLOAT)], "total", keepdims=0)
+        return self.add("Greater", [total, self._node.add_constant(0, np.float32, "zero")], "any")
+
+
+def repeat(node: Node, most: int, condition: str, start: Sequence[Typed], write: Callable[[Body, list[str]], Step]) -> list[str]:
+    """Put a Loop before `node`: while `condition`, then what each step says, and at most `most` steps.
+
+    `start` is what it carries; `write` adds the nodes of one step, in the form of the opset that the rule writes for, and gets
+    the names of what is carried. Returns the last of what is carried, then what was stacked.
+    """
+    number, go_on = node.fresh_name("number"), node.fresh_name("go_on")
+    body, carried = Body(node), [Typed(node.fresh_name("carried"), value.elem_type) for value in start]
+    step = write(body, [value.name for value in carried])
+    ends = [Typed(step.goes_on, TensorProto.BOOL)]
+    ends += [Typed(name, value.elem_type) for name, value in zip(step.carried, start, strict=True)]
+    graph = helper.make_graph(
+        body.nodes,
+        "step",
+        [
+            helper.make_tensor_value_info(number, TensorProto.INT64, []),
+            helper.make_tensor_value_info(go_on, TensorProto.BOOL, []),
+            *(helper.make_tensor_value_info(value.name, value.elem_type, None) for value in carried),
+        ],
+        [helper.make_tensor_value_info(value.name, value.elem_type, None) for value in [*ends, *step.given]],
+    )
+    inputs = [int64(node, most, "most"), condition, *(value.name for value in start)]
+    return node.before_many("Loop", inputs, len(start) + len(step.given), what="loop", body=graph)

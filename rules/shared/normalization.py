@@ -1,0 +1,29 @@
+"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
+
+ONNX's own bodies take it as E[x²] - E[x]², which loses every digit where the mean is large beside the deviation.
+
+https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, onnx__GroupNormalization.html,
+onnx__MeanVarianceNormalization.html
+"""
+
+from __future__ import annotations
+
+from ...rewriter.graph.node import Node
+from .typed import typed
+
+
+def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
+    return name if kind == wanted else node.before("Cast", [name], what="cast", to=wanted)
+
+
+def _mean(node: Node, name: str, axes: list[int], what: str) -> str:
+    return node.before("ReduceMean", [name], what=what, axes=axes, keepdims=1)
+
+
+def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> tuple[str, str, str]:
+    """The mean of `x`, what it deviates from it, and the square root of the variance plus `epsilon`."""
+    mean = _mean(node, x, axes, "mean")
+    deviation = node.before("Sub", [x, mean], what="deviation")
+    variance = _mean(node, node.before("Mul", [deviation, deviation], what="square"), axes, "variance")
+    padded = node.before("Add", [variance, typed(node, epsilon, kind, "epsilon")], what="padded")
+    return mean, deviation, node.before("Sqrt", [padded], what="std")

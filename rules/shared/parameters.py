@@ -1,0 +1,78 @@
+"""Operands that say how, not what (axes, sizes, pads, bounds): an attribute in old versions, an input in new ones.
+
+The two forms are read and exchanged here, so that a rule need not know which one its node has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+
+MAKE_CONSTANT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
+"""The hint for an operand that is computed at run time and should not be."""
+
+
+def known_input(node: Node, index: int) -> np.ndarray | None:
+    """Input `index` where it is the same in every run: a constant, or an empty tensor by its shape (int64 then)."""
+    value = node.constant(index)
+    if value is None and 0 in (node.shape(index) or ()):
+        return np.zeros([dim if isinstance(dim, int) else 0 for dim in node.shape(index) or ()], np.int64)
+    return value
+
+
+def one_number(constant: np.ndarray) -> np.ndarray:
+    """A constant that has to have one element, as a scalar. Raises Unconvertible where it has more, or none."""
+    if constant.size != 1:
+        raise Unconvertible(f"a constant of shape {list(constant.shape)} stands where one number has to be", "correct the model")
+    return constant.reshape(())
+
+
+def known_ints(node: Node, attribute: str, index: int) -> list[int] | None:
+    """The integers in `attribute`, else in input `index`; None where they are absent or only known at run time."""
+    if node.has_attr(attribute):
+        value = node.attr(attribute)
+        return [int(item) for item in value] if isinstance(value, list) else [int(value)]
+    array = known_input(node, index)
+    return None if array is None else [int(item) for item in array.reshape(-1)]
+
+
+def is_given(node: Node, attribute: str, index: int) -> bool:
+    """Whether the operand is there in either form, known or not."""
+    return node.has_attr(attribute) or node.has_input(index)
+
+
+def axes_of(node: Node, index: int = 1) -> list[int] | None:
+    """The axes of a node in either form, as they are written (maybe negative); None where absent or known at run time only."""
+    return known_ints(node, "axes", index)
+
+
+def to_input(node: Node, attribute: str, index: int, dtype: Any = np.int64) -> None:
+    """Turn `attribute`, where the node has it, into a constant at input `index`."""
+    value = node.pop_attr(attribute)
+    if value is not None:
+        node.set_input(index, node.add_constant(value, dtype, attribute))
+
+
+def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
+    """Turn input `index`, where the node has it, into the list attribute `attribute`.
+
+    Raises Unconvertible, naming the input `what`, where it is only known at run time.
+    """
+    if not node.has_input(index):
+        node.drop_input(index)
+        return
+    value = known_input(node, index)
+    if value is None:
+        value = node.const_input(index, what)
+    node.drop_input(index)
+    node.set_attr(attribute, value.reshape(-1).tolist())
+
+
+def say_computed(node: Node, what: str, name: str) -> None:
+    """Should what this node becomes be refused, tell the user that `what` is computed, unless there is an earlier cause."""
+    if not node.why[0]:
+        node.why = (f"its {what} '{name}' are computed at run time", MAKE_CONSTANT)

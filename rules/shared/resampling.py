@@ -1,0 +1,169 @@
+"""What Resize computes along one axis: for each element of the result, which elements of the input, with which weights.
+
+Pure numpy, by https://onnx.ai/onnx/operators/onnx__Resize.html. Known lengths only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...rewriter.errors import Unconvertible
+from .tables import arange, require_few
+
+_MAX_TAPS = 256
+"""Elements of the input that an element of the result may be made of: each is two nodes."""
+
+
+class Sampling(NamedTuple):
+    """How an axis of `length` becomes one of `resized` elements. `start` and `end` are the region of interest, as shares."""
+
+    length: int
+    resized: int
+    scale: float
+    start: float
+    end: float
+
+
+class Filter(NamedTuple):
+    """The attributes of a Resize that say which elements count."""
+
+    mode: str
+    coordinates: str
+    nearest: str
+    cubic_a: float
+    exclude_outside: bool
+    antialias: bool = False
+
+
+class Tap(NamedTuple):
+    """One element of the input for each of the result, [resized], and its weights, [resized], or None where they are all 1."""
+
+    indices: np.ndarray
+    weights: np.ndarray | None
+
+
+def taps(axis: Sampling, how: Filter) -> list[Tap]:
+    """The taps along one axis; their weighted sum is the result.
+
+    Raises Unconvertible where the nearest element hangs on the rounding of the coordinate.
+    """
+    at = _coordinates(axis, how, np.dtype(np.float64))
+    if how.mode == "nearest":
+        return [Tap(_nearest(axis, how, at), None)]
+    if how.antialias and axis.resized > 0:
+        return _antialiased(axis, how, at)
+    first = np.floor(at)
+    share = at - first
+    if how.mode == "linear":
+        offsets, weights = [0, 1], [1 - share, share]
+    else:
+        offsets, weights = [-1, 0, 1, 2], _cubic(share, how.cubic_a)
+    indices = [first.astype(np.int64) + offset for offset in offsets]
+    if how.exclude_outside:
+        weights = _inside_only(indices, weights, axis.length)
+    clamped = [np.clip(index, 0, axis.length - 1) for index in indices]
+    return [Tap(index, weight) for index, weight in zip(clamped, weights, strict=True)]
+
+
+def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
+    """For each element of the result, whether its coordinate lies in the input: a region of interest may reach beyond it.
+
+    Raises Unconvertible where that hangs on the rounding of the coordinate.
+    """
+    if how.coordinates != "tf_crop_and_resize":
+        require_few(axis.resized)
+        return np.ones(axis.resized, bool)
+    exact, single = (_coordinates(axis, how, np.dtype(dtype)) for dtype in (np.float64, np.float32))
+    inside = (exact >= 0) & (exact <= axis.length - 1)
+    if not np.array_equal(inside, (single >= 0) & (single <= axis.length - 1)):
+        raise Unconvertible("whether the border of the region of interest is extrapolated hangs on the runtime's rounding")
+    return inside
+
+
+def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
+    """Where each element of the result lies in the input, computed in `dtype`."""
+    x = arange(axis.resized, dtype=dtype)
+    scale, half = dtype.type(axis.scale), dtype.type(0.5)
+    last = dtype.type(axis.length - 1)
+    if how.coordinates == "asymmetric":
+        return x / scale
+    if how.coordinates == "half_pixel" or (how.coordinates == "pytorch_half_pixel" and axis.resized > 1):
+        return (x + half) / scale - half
+    if how.coordinates == "pytorch_half_pixel":
+        return np.zeros_like(x)
+    if how.coordinates == "align_corners":
+        return x * last / dtype.type(axis.resized - 1) if axis.resized > 1 else np.zeros_like(x)
+    if how.coordinates == "half_pixel_symmetric":
+        adjustment = dtype.type(axis.resized) / (scale * dtype.type(axis.length))
+        return dtype.type(axis.length) / 2 * (1 - adjustment) + (x + half) / scale - half
+    if how.coordinates == "tf_crop_and_resize":
+        start, end = dtype.type(axis.start), dtype.type(axis.end)
+        if axis.resized > 1:
+            return start * last + x * (end - start) * last / dtype.type(axis.resized - 1)
+        return half * (start + end) * last + x
+    raise Unconvertible(f"the coordinates '{how.coordinates}' have no older form")
+
+
+def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
+    """Runtimes compute coordinates in float32: where that chooses another element than the exact value, refuse."""
+    exact = _round(at, how.nearest)
+    single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
+    last = axis.length - 1
+    if not np.array_equal(np.clip(exact, 0, last), np.clip(single, 0, last)):
+        raise Unconvertible("an element lies so near the middle between two that its neighbour hangs on the runtime's rounding")
+    return np.clip(exact, 0, last).astype(np.int64)
+
+
+def _round(at: np.ndarray, how: str) -> np.ndarray:
+    if how == "floor":
+        return np.floor(at)
+    if how == "ceil":
+        return np.ceil(at)
+    if how == "round_prefer_ceil":
+        return np.floor(at + 0.5)
+    if how == "round_prefer_floor":
+        return np.ceil(at - 0.5)
+    raise Unconvertible(f"nearest_mode '{how}' has no older form")
+
+
+def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
+    """An axis that shrinks has its filter stretched by as much, so that every element of the input counts."""
+    if how.coordinates == "tf_crop_and_resize":
+        raise Unconvertible("antialias=1 of a region of interest has no older form", "export without antialias")
+    if axis.resized == axis.length and axis.scale != 1:
+        raise Unconvertible("antialias=1 of an axis that keeps its length, with a scale that is not 1, differs between runtimes")
+    shrink = min(axis.scale, 1.0)
+    reach = (1 if how.mode == "linear" else 2) / shrink
+    indices = np.ceil(at - reach)[:, None].astype(np.int64) + arange(math.floor(2 * reach) + 1)
+    distance = np.abs(indices - at[:, None]) * shrink
+    weights = np.maximum(1 - distance, 0) if how.mode == "linear" else _cubic_at(distance, how.cubic_a)
+    if how.exclude_outside:
+        weights = np.where((indices >= 0) & (indices < axis.length), weights, 0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    # What does not count must not be read: zero times infinity is NaN. The heaviest stands in for it.
+    heaviest = np.take_along_axis(indices, np.abs(weights).argmax(axis=1)[:, None], axis=1)
+    indices = np.clip(np.where(weights == 0, heaviest, indices), 0, axis.length - 1)
+    used = np.flatnonzero(weights.any(axis=0))
+    if len(used) > _MAX_TAPS:
+        raise Unconvertible(f"antialias=1 with a filter of {len(used)} elements would take twice as many nodes")
+    return [Tap(indices[:, tap], weights[:, tap]) for tap in used]
+
+
+def _cubic_at(distance: np.ndarray, a: float) -> np.ndarray:
+    """The cubic filter at a distance that is not negative."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+
+
+def _cubic(share: np.ndarray, a: float) -> list[np.ndarray]:
+    return [_cubic_at(distance, a) for distance in (share + 1, share, 1 - share, 2 - share)]
+
+
+def _inside_only(indices: list[np.ndarray], weights: list[np.ndarray], length: int) -> list[np.ndarray]:
+    kept = [np.where((index >= 0) & (index < length), weight, 0) for index, weight in zip(indices, weights, strict=True)]
+    total = np.sum(kept, axis=0)
+    return [weight / total for weight in kept]

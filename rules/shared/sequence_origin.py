@@ -1,0 +1,182 @@
+"""Where a sequence comes from, and what that tells of its elements. Rules that dissolve sequences ask here.
+
+A sequence is known if a SequenceConstruct or SequenceEmpty makes it: rules run in topological order, so every producer that
+can become one has. What an outer graph makes is seen from its subgraphs too.
+
+
+Sequences of known elements dissolve: what reads them reads the elements.
+
+Positions count from the end where they are negative (https://onnx.ai/onnx/operators/onnx__SequenceAt.html, and likewise
+SequenceInsert, SequenceErase, SequenceLength, ConcatFromSequence). Why each rewrite is exact: docs/sequences.md.
+
+
+SplitToSequence becomes a Split, whose parts are the elements of a SequenceConstruct, wherever the number of parts is known.
+
+Written for opset 13, where Split takes its sizes as an input: Split's own rules take it to the form of the model.
+keepdims counts only where split is not given; https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...rewriter.errors import InvalidModelError, NotSimplified
+from ...rewriter.graph.node import Node
+from ...rewriter.graph.protos import DEFAULT_DOMAINS
+from ...rewriter.graph.scope import Scope
+from .split_sizes import part_count
+
+
+class Parts(NamedTuple):
+    """`data` cut along `axis` into all the elements of a sequence; the axis is gone from them where `squeezed`.
+
+    `node` is what cuts it: a Split, or a SplitToSequence whose number of parts is only known at run time.
+    """
+
+    node: Node
+    data: str
+    axis: int
+    squeezed: bool
+
+
+def maker(node: Node, index: int = 0) -> Node | None:
+    """The node that makes the sequence in input `index`, looked at through Identity; None if it is an input."""
+    made_by = _maker_of(node.scope, node.input(index))
+    while made_by is not None and made_by.op_type == "Identity":
+        made_by = _maker_of(made_by.scope, made_by.input(0))
+    return made_by
+
+
+def elements(node: Node, index: int = 0) -> list[str]:
+    """The names of the elements of the sequence in input `index`, each readable where `node` is.
+
+    Raises NotSimplified, with the reason, where they are not known.
+    """
+    made_by = maker(node, index)
+    if made_by is not None and made_by.op_type == "SequenceEmpty":
+        return []
+    if made_by is None or made_by.op_type != "SequenceConstruct":
+        raise NotSimplified(f"the elements of '{node.input(index)}' are not known: {_source(node, index, made_by)}")
+    home = made_by.scope
+    names = [home.resolve(name) for name in made_by.inputs]
+    require_same_values(node, home, names)
+    return names
+
+
+def _source(node: Node, index: int, made_by: Node | None) -> str:
+    if made_by is None:
+        scope = node.scope.find(node.scope.resolve(node.input(index)))
+        return f"it is an input of the {'graph' if scope is None else scope.where}"
+    if made_by.op_type == "SplitToSequence":
+        return f"how many parts SplitToSequence '{made_by.name}' makes is only known at run time"
+    return f"it comes from {made_by.op_type} '{made_by.name}'"
+
+
+def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
+    """Raises NotSimplified where one of `names` of `home`, the scope of `node` or an outer one, means another value at `node`."""
+    scope = node.scope
+    for name in names if scope is not home else ():
+        if scope.find(name) is not home.find(name):
+            raise NotSimplified(f"'{name}' is another value inside {scope.where}")
+
+
+def run_time_parts(node: Node, index: int = 0) -> Parts | None:
+    """What the SplitToSequence cuts that makes the sequence in input `index`; None where something else makes it."""
+    source = maker(node, index)
+    if source is None or source.op_type != "SplitToSequence":
+        return None
+    names = [source.scope.resolve(name) for name in source.inputs]
+    require_same_values(node, source.scope, [name for name in names if name])
+    squeezed = not source.has_input(1) and not source.attr("keepdims", 1)
+    return Parts(source, names[0], source.attr("axis", 0), squeezed)
+
+
+def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
+    """The Split whose parts `names` are, all of them and in order, each perhaps squeezed along its axis; else None."""
+    makers = [_maker_of(node.scope, name) for name in names]
+    axes = {None if each is None else _squeezed_axis(each) for each in makers}
+    squeezed_axis = axes.pop() if len(axes) == 1 else None
+    if squeezed_axis is not None:
+        names = [each.scope.resolve(each.input(0)) for each in makers if each is not None]
+        makers = [_maker_of(each.scope, each.input(0)) for each in makers if each is not None]
+    split = makers[0] if makers else None
+    if split is None or split.op_type != "Split" or split.outputs != names or part_count(split) != len(names):
+        return None
+    axis = split.attr("axis", 0)
+    if squeezed_axis not in (None, axis):
+        return None
+    data = split.scope.resolve(split.input(0))
+    require_same_values(node, split.scope, [data])
+    return Parts(split, data, axis, squeezed_axis is not None)
+
+
+def _maker_of(scope: Scope, name: str) -> Node | None:
+    home = scope.find(scope.resolve(name))
+    proto = None if home is None else home.producers.get(scope.resolve(name))
+    if home is None or proto is None or proto.domain not in DEFAULT_DOMAINS:
+        return None
+    return Node(proto, home, home.opset)
+
+
+def _squeezed_axis(node: Node) -> int | None:
+    """The one axis that a Squeeze removes; None for other nodes and other Squeezes."""
+    if node.op_type != "Squeeze":
+        return None
+    value = node.constant(1)
+    axes = node.attr("axes", [] if value is None else value.reshape(-1).tolist())
+    return axes[0] if len(axes) == 1 else None
+
+
+def same_axis(first: int, second: int, rank: int | None) -> bool:
+    """Whether both mean the same dimension of a tensor of `rank`, as far as that is known."""
+    return first == second or (rank is not None and first % rank == second % rank)
+
+
+def constant_position(node: Node, index: int) -> int | None:
+    """The position in input `index`, a scalar, where it is the same in every run; else None."""
+    value = node.constant(index)
+    return None if value is None or value.size != 1 else int(value.reshape(-1)[0])
+
+
+def why_unknown(node: Node, index: int) -> str:
+    """Why the value in input `index` is no constant."""
+    name = node.scope.resolve(node.input(index))
+    home = node.scope.find(name)
+    is_stored = home is not None and name in home.initializers
+    return "may be overridden by the caller" if is_stored else "is only known at run time"
+
+
+def require_position(node: Node, position: int, low: int, high: int, length: int) -> None:
+    """`low` <= `position` <= `high`, of a sequence of `length`.
+
+    Raises InvalidModelError where it is not and the node always runs, NotSimplified in a subgraph or function, which may never.
+    """
+    if low <= position <= high:
+        return
+    problem = f"position {position} is out of range of a sequence of {length} elements"
+    if node.scope is node.scope.model.main:
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
+    raise NotSimplified(f"{problem}: it fails if it runs")
+
+
+def scalar(node: Node, index: int) -> str:
+    """Input `index`, which has one element, with rank 0."""
+    if node.rank(index) == 0:
+        return node.input(index)
+    return node.before("Reshape", [node.input(index), node.add_constant([], np.int64, "scalar")], what="scalar")
+
+
+def undoes_split(node: Node, parts: Parts | None) -> bool:
+    """Let a ConcatFromSequence that puts `parts` together again be what they were cut from; whether it is one."""
+    if parts is None or parts.squeezed != bool(node.attr("new_axis", 0)):
+        return False
+    if not same_axis(node.attr("axis"), parts.axis, parts.node.rank()):
+        return False
+    node.forward(0, parts.data)
+    node.remove()
+    return True
+
+
+KEEPDIMS_IGNORED = "keepdims=0 is ignored because split is given, as the specification says; onnxruntime removes the axis, or fails"

@@ -1,0 +1,41 @@
+"""Tests and comparisons of numbers, written with the comparisons that older opsets have.
+
+https://onnx.ai/onnx/operators/ (IsNaN, IsInf, Sign, Equal, Less, Greater). Nothing compares with NaN but by being false, and
+opset 7 compares floating point only.
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto, helper
+
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+
+FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
+
+
+def typed(node: Node, value: float | int, elem_type: int, what: str) -> str:
+    """A scalar constant of `elem_type`."""
+    return node.add_constant(value, helper.tensor_dtype_to_np_dtype(elem_type), what)
+
+
+def need_floating(node: Node) -> int:
+    elem_type = node.need_elem_type()
+    if elem_type not in FLOATING:
+        name = TensorProto.DataType.Name(elem_type).lower()
+        raise Unconvertible(f"older operators cannot compare {name}", "cast to float before it")
+    return elem_type
+
+
+def is_unequal(node: Node, a: str, b: str) -> str:
+    return node.before("Or", [node.before("Less", [a, b]), node.before("Greater", [a, b])], what="differ")
+
+
+def halves(node: Node, name: str, elem_type: int) -> tuple[str, str]:
+    """`name` divided by 2**32 towards zero, and the rest, both as double: they order as the integers do."""
+    base = typed(node, 2**32, elem_type, "base")
+    high = node.before("Div", [name, base], what="high")
+    low = node.before("Sub", [name, node.before("Mul", [high, base], what="rounded")], what="low")
+    high, low = (node.before("Cast", [half], what="double", to=TensorProto.DOUBLE) for half in (high, low))
+    return high, low

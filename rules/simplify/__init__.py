@@ -1,0 +1,1 @@
+"""Rules for any opset: sequences dissolve, constant Splits fold."""

@@ -1,0 +1,178 @@
+"""Splits that need not be: of constants, into one part, of a part, and those that a Concat undoes.
+
+An output that nothing reads is no reason to make a Split smaller: sizes have to cover the whole dimension, and num_outputs
+counts parts that have no name. A Split goes when nothing reads any of its parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from onnx import NodeProto, TensorProto, numpy_helper
+
+from ...rewriter.engine.registry import simplify
+from ...rewriter.graph.node import Node
+from ...rewriter.graph.protos import DEFAULT_DOMAINS
+from ...rewriter.graph.scope import Scope
+from ..shared.sequence_origin import parts_of_one_split, same_axis
+from ..shared.split_sizes import equal_sizes, explicit_sizes, known_sizes, name_outputs, part_count, state_sizes
+
+MAX_SHARED = 1024
+"""Bytes that a constant with other uses may have: its parts are a copy, and the file may grow by no more."""
+MAX_COPIED = 65_536
+"""Bytes that parts may have which are no contiguous piece of the stored payload, or cannot be initializers: they are copied."""
+_MAKERS = frozenset({"Split", "Squeeze", "Constant"})
+
+
+def _has_one_output(node: NodeProto, _scope: Scope) -> bool:
+    return len(node.output) == 1
+
+
+def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
+    return len(node.input) > 1 and not scope.may_be_stored(node.input[1])
+
+
+def _splits_a_constant_or_part(node: NodeProto, scope: Scope) -> bool:
+    data = node.input[0]
+    return scope.maker_type(data, _MAKERS) in ("Constant", "Split") or scope.may_be_stored(data)
+
+
+def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
+    inputs = node.input
+    return bool(inputs) and scope.maker_type(inputs[0], _MAKERS) in ("Split", "Squeeze")
+
+
+@simplify("Split", opset=13, when=_has_one_output)
+def single_part(node: Node) -> None:
+    """A Split into one part is its input."""
+    if part_count(node) != 1 or len(node.outputs) != 1:
+        return
+    node.forward(0, node.input(0))
+    node.remove()
+
+
+@simplify("Split", opset=13, when=_computes_sizes)
+def literal_sizes(node: Node) -> None:
+    """Sizes that are computed from constants become a stored constant."""
+    if node.opset < 13 or not node.has_input(1):
+        return
+    producer = node.scope.producer(node.input(1))
+    if producer is None or producer.op_type == "Constant":
+        return
+    sizes = explicit_sizes(node)
+    if sizes is not None:
+        node.set_input(1, node.add_constant(sizes, np.int64, "split"))
+
+
+@simplify("Split", opset=13, when=_splits_a_constant_or_part)
+def parts_of_constant(node: Node) -> None:
+    """A Split of a constant is its parts as constants."""
+    tensor = _stored(node)
+    if tensor is None or tensor.data_type == TensorProto.STRING:
+        return
+    axis, sizes = node.attr("axis", 0), known_sizes(node)
+    if not -len(tensor.dims) <= axis < len(tensor.dims) or sizes is None or not _fit(sizes, tensor.dims[axis]):
+        return
+    axis %= len(tensor.dims)
+    if not _may_store_parts(node, tensor, is_contiguous=math.prod(tensor.dims[:axis]) == 1):
+        return
+    parts = [_part(node, tensor, axis, end - size, size) for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
+    if any(part.data_type != tensor.data_type for part in parts):
+        return  # an old onnx reads some types as others
+    for index, part in enumerate(parts[: len(node.outputs)]):
+        name = node.add_tensor(part)
+        node.scope.model.lost_uses.add(name)
+        node.forward(index, name)
+    node.remove()
+
+
+def _stored(node: Node) -> TensorProto | None:
+    """The data where it is stored in the model, as an initializer or in a Constant node."""
+    tensor = node.scope.constant_tensor(node.input(0))
+    producer = node.scope.producer(node.input(0))
+    if tensor is not None or producer is None or producer.op_type != "Constant" or producer.domain not in DEFAULT_DOMAINS:
+        return tensor
+    values = [attribute.t for attribute in producer.attribute if attribute.name == "value" and not attribute.ref_attr_name]
+    return values[0] if values else None
+
+
+def _fit(sizes: list[int], dimension: int) -> bool:
+    return min(sizes) >= 0 and sum(sizes) == dimension
+
+
+def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) -> bool:
+    """Whether the parts, beside or instead of the constant, keep the file from growing by more than is stated above."""
+    size, name = node.scope.byte_length(tensor), node.scope.resolve(node.input(0))
+    home = node.scope.find(name)
+    stays = home is None or name in home.inputs or not node.scope.model.is_read_once(name)
+    if stays:
+        return size <= MAX_SHARED
+    return size <= MAX_COPIED or (is_contiguous and node.scope.takes_initializers)
+
+
+def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> TensorProto:
+    """`size` rows of `tensor` along `axis`, from `start` on."""
+    skeleton, name = node.scope.model.skeleton, node.fresh_name("part")
+    if math.prod(tensor.dims[:axis]) != 1:
+        rows = np.take(skeleton.array(tensor), range(start, start + size), axis)
+        return numpy_helper.from_array(rows, name)
+    row = math.prod(tensor.dims[axis + 1 :])
+    dims = [*tensor.dims[:axis], size, *tensor.dims[axis + 1 :]]
+    return skeleton.part(tensor, start * row, (start + size) * row, dims, name)
+
+
+@simplify("Split", opset=13, when=_splits_a_constant_or_part)
+def split_of_part(node: Node) -> None:
+    """A Split of a part that nothing else reads becomes more parts of the Split that makes it."""
+    part = node.input(0)
+    outer = _outer_split(node, part)
+    sizes = None if outer is None else known_sizes(outer)
+    if outer is None or sizes is None or not same_axis(node.attr("axis", 0), outer.attr("axis", 0), outer.rank()):
+        return
+    at = outer.outputs.index(part)
+    inner = _sizes_of_part(node, sizes[at])
+    if inner is None or not _fit(inner, sizes[at]):
+        return
+    _name_all_parts(outer)
+    _name_all_parts(node)
+    outputs = [*outer.outputs[:at], *node.outputs, *outer.outputs[at + 1 :]]
+    del outer.proto.output[:]
+    outer.proto.output.extend(outputs)
+    state_sizes(outer, [*sizes[:at], *inner, *sizes[at + 1 :]])
+    node.scope.register(outer.proto, outer.opset)
+    node.remove()
+
+
+def _outer_split(node: Node, part: str) -> Node | None:
+    """The Split in the same graph that makes `part`, done already, if other sizes can be stated in its place."""
+    proto = node.scope.producers.get(part)
+    if proto is None or proto.op_type != "Split" or proto.domain not in DEFAULT_DOMAINS:
+        return None
+    outer = Node(proto, node.scope, node.scope.target)
+    can_state_sizes = outer.opset < 13 or node.scope.takes_initializers
+    return outer if can_state_sizes and node.scope.model.is_read_once(part) else None
+
+
+def _sizes_of_part(node: Node, dimension: int) -> list[int] | None:
+    """The sizes of the parts of a Split of a known dimension."""
+    if node.has_attr("split") or node.has_input(1):
+        return explicit_sizes(node)
+    return equal_sizes(dimension, part_count(node))
+
+
+def _name_all_parts(node: Node) -> None:
+    for index in range(len(node.outputs), part_count(node)):
+        node.set_output(index, node.fresh_name(f"part{index}"))
+    name_outputs(node)
+
+
+@simplify("Concat", opset=13, when=_starts_with_a_part)
+def concat_of_parts(node: Node) -> None:
+    """A Concat of all parts of a Split, in order and on its axis, is what was split."""
+    parts = parts_of_one_split(node, [node.scope.resolve(name) for name in node.inputs])
+    if parts is None or parts.squeezed or not same_axis(node.attr("axis", 1), parts.axis, parts.node.rank()):
+        return
+    node.forward(0, parts.data)
+    node.remove()

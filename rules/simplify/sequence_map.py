@@ -1,0 +1,89 @@
+"""SequenceMap over known elements: its body once for each of them.
+
+https://onnx.ai/onnx/operators/onnx__SequenceMap.html
+"""
+
+from __future__ import annotations
+
+from onnx import GraphProto, helper
+
+from ...rewriter.engine.registry import simplify
+from ...rewriter.errors import NotSimplified
+from ...rewriter.graph import bodies
+from ...rewriter.graph.node import Node
+from ...rewriter.graph.protos import subgraphs
+from ..shared.sequence_origin import elements
+
+MAX_NODES = 4096
+"""Nodes that one SequenceMap may become."""
+
+
+@simplify("SequenceMap", opset=17)
+def inline_body(node: Node) -> None:
+    """SequenceMap over a known sequence is its body once for each element."""
+    ((_, body),) = subgraphs(node.proto)
+    arguments = _arguments(node)
+    count = len(arguments)
+    if count * len(body.node) > MAX_NODES:
+        raise NotSimplified(f"{count} copies of {len(body.node)} nodes are more than the {MAX_NODES} that are written out")
+    if len(body.output) != len(node.outputs):
+        raise NotSimplified(f"its body gives {len(body.output)} outputs, and the node has {len(node.outputs)}")
+    if count == 0:
+        _map_nothing(node, body)
+        return
+    _require_plain(body)
+    stored = bodies.move_initializers(node, body)
+    results = [_copy_body(node, body, {**stored, **bound}) for bound in arguments]
+    for index, output in enumerate(node.outputs):
+        if output:
+            node.before("SequenceConstruct", [result[index] for result in results], outputs=[output])
+            node.scope.model.lost_uses.add(output)
+    node.remove()
+
+
+def _arguments(node: Node) -> list[dict[str, str]]:
+    """For each element, what the inputs of the body are. Raises NotSimplified where a sequence is not known."""
+    ((_, body),) = subgraphs(node.proto)
+    columns = [elements(node)]
+    count = len(columns[0])
+    for index in range(1, len(node.inputs)):
+        kind = node.scope.type(node.input(index))
+        if kind is None:
+            raise NotSimplified(f"the type of '{node.input(index)}' is unknown")
+        is_sequence = kind.WhichOneof("value") == "sequence_type"
+        columns.append(elements(node, index) if is_sequence else [node.input(index)] * count)
+    if any(len(column) != count for column in columns):
+        raise NotSimplified(f"its sequences have {', '.join(str(len(column)) for column in columns)} elements")
+    names = [value.name for value in body.input]
+    if len(names) != len(columns):
+        raise NotSimplified(f"its body takes {len(names)} inputs, and the node has {len(columns)}")
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _map_nothing(node: Node, body: GraphProto) -> None:
+    kinds = [value.type.tensor_type.elem_type for value in body.output]
+    if not all(kinds):
+        raise NotSimplified("the sequence is empty, and the types of the body's outputs are not declared")
+    for output, kind in zip(node.outputs, kinds, strict=False):
+        if output:
+            node.before("SequenceEmpty", [], outputs=[output], dtype=kind)
+            node.scope.model.lost_uses.add(output)
+    node.remove()
+
+
+def _require_plain(body: GraphProto) -> None:
+    """Raises NotSimplified where a copy of the body could not stand outside of it."""
+    if body.sparse_initializer:
+        raise NotSimplified("its body has sparse initializers")
+    if any(attribute.ref_attr_name for inner in body.node for attribute in inner.attribute):
+        raise NotSimplified("its body uses parameters of the function around it")
+
+
+def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:
+    """One copy of the body before `node`; returns its outputs."""
+    bodies.paste(node, body.node, node.body_opset, names)
+    results = [names.get(value.name, value.name) for value in body.output]
+    for value, result in zip(body.output, results, strict=True):
+        if node.scope.type(result) is None and value.type.tensor_type.elem_type:
+            node.scope.note_type(result, helper.make_tensor_type_proto(value.type.tensor_type.elem_type, None))
+    return results

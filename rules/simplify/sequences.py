@@ -1,0 +1,158 @@
+"""Sequences of known elements dissolve: what reads them reads the elements.
+
+Positions count from the end where they are negative (https://onnx.ai/onnx/operators/onnx__SequenceAt.html, and likewise
+SequenceInsert, SequenceErase, SequenceLength, ConcatFromSequence). Why each rewrite is exact: docs/sequences.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ...rewriter.engine.registry import simplify
+from ...rewriter.errors import NotSimplified
+from ...rewriter.graph.node import Node
+from ..shared.sequence_origin import (
+    Parts,
+    constant_position,
+    elements,
+    parts_of_one_split,
+    require_position,
+    run_time_parts,
+    scalar,
+    undoes_split,
+    why_unknown,
+)
+from ..shared.split_sizes import known_sizes
+
+MOST_ELEMENTS = 4096
+"""Of a sequence that grows or shrinks by one: a chain of 10,000 inserts would hold 50 million names, in 1.3 GB."""
+
+
+@simplify("SequenceAt", opset=13)
+def pick_element(node: Node) -> None:
+    """SequenceAt of a known sequence is the element; at a run-time position, a Slice or Gather of all of them."""
+    if run_time_parts(node) is not None:
+        return
+    names = elements(node)
+    position = constant_position(node, 1)
+    if position is None:
+        _pick_at_run_time(node, names)
+        return
+    require_position(node, position, -len(names), len(names) - 1, len(names))
+    node.forward(0, names[position])
+    node.remove()
+
+
+def _pick_at_run_time(node: Node, names: list[str]) -> None:
+    parts = parts_of_one_split(node, names)
+    sizes = None if parts is None else known_sizes(parts.node)
+    if parts is not None and sizes is not None:
+        _gather_part(node, parts, sizes)
+        return
+    shapes = {node.scope.shape(name) for name in names}
+    shape = shapes.pop() if len(shapes) == 1 else None
+    if shape is None or not all(isinstance(dim, int) for dim in shape):
+        raise NotSimplified(f"position '{node.input(1)}' {why_unknown(node, 1)}, and the elements are not known to have one shape")
+    axes = node.add_constant([0], np.int64, "axes")
+    rows = {name: node.before("Unsqueeze", [name, axes], what="row") for name in dict.fromkeys(names)}
+    stack = node.before("Concat", [rows[name] for name in names], what="stack", axis=0)
+    node.become("Gather", [stack, scalar(node, 1)], axis=0)
+
+
+def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
+    """Gather in a table of the parts' bounds wraps a negative position and fails out of range, as SequenceAt does."""
+    position = scalar(node, 1)
+    if parts.squeezed:
+        node.become("Gather", [parts.data, position], axis=parts.axis)
+        return
+    ends = list(itertools.accumulate(sizes))
+    starts = [end - size for end, size in zip(ends, sizes, strict=True)]
+    bounds = [
+        node.before("Gather", [node.add_constant([[bound] for bound in table], np.int64, what), position], what=what, axis=0)
+        for table, what in ((starts, "starts"), (ends, "ends"))
+    ]
+    node.become("Slice", [parts.data, *bounds, node.add_constant([parts.axis], np.int64, "axes")])
+
+
+@simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
+def keep_output(node: Node) -> None:
+    """A sequence that is an output stays: the interface of the graph does."""
+    if node.output(0) in node.scope.outputs:
+        raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
+
+
+@simplify("SequenceLength", opset=13)
+def count_elements(node: Node) -> None:
+    """SequenceLength of a known sequence is a constant."""
+    if run_time_parts(node) is not None:
+        return
+    length = helper.make_tensor("length", TensorProto.INT64, [], [len(elements(node))])
+    node.become("Constant", [], value=length)
+    node.scope.reconsider()
+
+
+@simplify("SequenceInsert", opset=13)
+def insert_element(node: Node) -> None:
+    """SequenceInsert at a known position into a known sequence is a longer SequenceConstruct."""
+    names = elements(node)
+    position = _position(node, 2, len(names))
+    require_position(node, position, -len(names), len(names), len(names))
+    _require_few(names)
+    at = position if position >= 0 else position + len(names)
+    node.become("SequenceConstruct", [*names[:at], node.input(1), *names[at:]])
+
+
+@simplify("SequenceErase", opset=13)
+def erase_element(node: Node) -> None:
+    """SequenceErase at a known position of a known sequence is a shorter SequenceConstruct, or SequenceEmpty."""
+    names = elements(node)
+    position = _position(node, 1, len(names) - 1)
+    require_position(node, position, -len(names), len(names) - 1, len(names))
+    _require_few(names)
+    erased = names.pop(position)
+    if names:
+        node.become("SequenceConstruct", names)
+        return
+    elem_type = node.scope.elem_type(erased)
+    if elem_type is None:
+        raise NotSimplified(f"it leaves no element, and the type of '{erased}' is unknown")
+    node.become("SequenceEmpty", [], dtype=elem_type)
+
+
+def _require_few(names: list[str]) -> None:
+    if len(names) >= MOST_ELEMENTS:
+        raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would name them all again")
+
+
+def _position(node: Node, index: int, default: int) -> int:
+    if not node.has_input(index):
+        return default
+    position = constant_position(node, index)
+    if position is None:
+        raise NotSimplified(f"position '{node.input(index)}' {why_unknown(node, index)}")
+    return position
+
+
+@simplify("ConcatFromSequence", opset=13)
+def concat_elements(node: Node) -> None:
+    """ConcatFromSequence of a known sequence is a Concat of its elements, each with a new axis where new_axis says so."""
+    if run_time_parts(node) is not None:
+        return
+    names = elements(node)
+    if not names:
+        raise NotSimplified("the sequence is empty, and the specification does not say what its concatenation is")
+    axis, new_axis = node.attr("axis"), bool(node.attr("new_axis", 0))
+    if undoes_split(node, parts_of_one_split(node, names)):
+        return
+    if new_axis:
+        axes = node.add_constant([axis], np.int64, "axes")
+        wider = {name: node.before("Unsqueeze", [name, axes], what="wider") for name in dict.fromkeys(names)}
+        names = [wider[name] for name in names]
+    if len(names) == 1:
+        node.forward(0, names[0])
+        node.remove()
+        return
+    node.become("Concat", names, axis=axis)

@@ -1,0 +1,83 @@
+"""TfIdfVectorizer of numbers: every window is compared with every n-gram of the pool, and what is equal is counted.
+
+Strings stay: below opset 9 nothing compares them. The weights are those of the n-grams of the pool, as the specification and
+onnxruntime have them.
+
+https://onnx.ai/onnx/operators/onnx__TfIdfVectorizer.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+from .shared.tables import arange
+
+_TO_THE_END = np.iinfo(np.int64).max
+
+
+@decompose("TfIdfVectorizer", opset=8)
+def count_equal_windows(node: Node) -> None:
+    """Counts for each n-gram of the pool, [..., n-grams], times a matrix that says where each goes and what it weighs."""
+    if node.need_elem_type() == TensorProto.STRING:
+        raise Unconvertible("older operators cannot compare strings")
+    pool, places = _pool(node), np.array(node.attr("ngram_indexes"))
+    mode, weights = node.attr("mode"), np.array(node.attr("weights") or [1.0] * len(places), np.float32)
+    if len(weights) != len(places) or sum(map(len, pool.values())) != len(places):
+        raise Unconvertible("the pool, ngram_indexes and weights do not have the same number of n-grams")
+    if mode != "TF" and len(set(places.tolist())) < len(places):
+        raise Unconvertible(f"mode {mode} of two n-grams with one ngram_index has no meaning")
+    matrix = np.zeros((len(places), places.max() + 1), np.float32)
+    matrix[arange(len(places)), places] = 1 if mode == "TF" else weights
+    sizes = np.repeat(list(pool), [len(grams) for grams in pool.values()])
+    counted = [size for size in range(node.attr("min_gram_length"), node.attr("max_gram_length") + 1) if size in sizes]
+    if not counted:
+        raise Unconvertible("the pool has no n-grams of the lengths that count, and a result of zeros has no older form")
+    axis, data = node.need_rank() - 1, node.before("Cast", [node.input(0)], what="numbers", to=TensorProto.INT64)
+    found = node.before("Concat", [_count(node, data, pool[size], axis) for size in counted], what="counts", axis=axis)
+    if mode == "IDF":
+        found = node.before("Cast", [found], what="found", to=TensorProto.BOOL)
+        found = node.before("Cast", [found], what="once", to=TensorProto.FLOAT)
+    node.become("MatMul", [found, node.add_constant(matrix[np.isin(sizes, counted)], np.float32, "weights")])
+
+
+def _pool(node: Node) -> dict[int, np.ndarray]:
+    """The n-grams by their length n, each [n-grams, n]. Raises Unconvertible where one is there twice."""
+    numbers, starts = np.array(node.attr("pool_int64s", []), np.int64), node.attr("ngram_counts")
+    pool: dict[int, np.ndarray] = {}
+    for size, (start, end) in enumerate(zip(starts, [*starts[1:], len(numbers)], strict=True), 1):
+        grams = numbers[start:end]
+        if len(grams) % size or not 0 <= start <= end:
+            raise Unconvertible(f"ngram_counts {starts} do not cut the pool into whole n-grams")
+        pool[size] = grams.reshape(-1, size)
+        if len(np.unique(pool[size], axis=0)) < len(pool[size]):
+            raise Unconvertible("an n-gram that is in the pool twice has no meaning")
+    return pool
+
+
+def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
+    """How often each of `grams`, [n-grams, n], is in the data, with all skips that count: [..., n-grams], in float."""
+    size = grams.shape[1]
+    skips = node.attr("max_skip_count", 0) if size > 1 else 0
+    counts = [_count_with_skips(node, data, grams, axis, skip + 1) for skip in range(skips + 1)]
+    return node.before("Sum", counts, what="count")
+
+
+def _count_with_skips(node: Node, data: str, grams: np.ndarray, axis: int, step: int) -> str:
+    """As `_count`, with the numbers of a window `step` apart."""
+    size = grams.shape[1]
+    equal = ""
+    for place in range(size):
+        behind = (size - 1 - place) * step
+        ends = [-behind if behind else _TO_THE_END]
+        numbers = node.before("Slice", [data], what="window", starts=[place * step], ends=ends, axes=[axis])
+        numbers = node.before("Unsqueeze", [numbers], what="window", axes=[axis + 1])
+        wanted = int64(node, grams[:, place].tolist(), "pool")
+        same = node.before("Equal", [numbers, wanted], what="equal")
+        equal = node.before("And", [equal, same], what="equal") if equal else same
+    found = node.before("Cast", [equal], what="found", to=TensorProto.FLOAT)
+    return node.before("ReduceSum", [found], what="count", axes=[axis], keepdims=0)

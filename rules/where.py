@@ -1,0 +1,39 @@
+"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+
+https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
+onnx__ScatterND.html, onnx__ReverseSequence.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.flat_indices import _MOST_STORED, count_elements, flattened, places_at_run_time
+from .shared.tables import arange
+
+
+@decompose("Where", opset=8)
+def gather_from_both(node: Node) -> None:
+    """Gather from X and Y, flattened and put one behind the other, at places that the condition moves from Y to X."""
+    x, y = node.input(1), node.input(2)
+    of_x, of_y = _own_places(node, 1), _own_places(node, 2)
+    of_y = node.before("Add", [of_y, count_elements(node, x, range(node.need_rank(1)))], what="places")
+    both = node.before("Concat", [flattened(node, x), flattened(node, y)], what="both", axis=0)
+    condition = node.before("Cast", [node.input(0)], what="condition", to=TensorProto.INT64)
+    moved = node.before("Mul", [condition, node.before("Sub", [of_x, of_y], what="way")], what="moved")
+    node.become("Gather", [both, node.before("Add", [moved, of_y], what="places")], axis=0)
+
+
+def _own_places(node: Node, index: int) -> str:
+    """For each element of input `index`, its place in the flattened data."""
+    name, rank = node.input(index), node.need_rank(index)
+    shape = node.scope.shape_worked_out(name) or ()
+    known = [dim for dim in shape if isinstance(dim, int)]
+    if len(known) == rank and prod(known) <= _MOST_STORED:
+        return node.add_constant(arange(prod(known)).reshape(known), np.int64, "places")
+    return places_at_run_time(node, name, name, range(rank))

@@ -1,0 +1,53 @@
+"""The window functions: a0 - a1 cos(t) + a2 cos(2t), with t from 0 to 2 pi in steps of 2 pi / size, or size - 1.
+
+ONNX's own bodies count in floating point; here the positions are integers, a constant where the size is one.
+
+https://onnx.ai/onnx/operators/onnx__HannWindow.html, onnx__HammingWindow.html, onnx__BlackmanWindow.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.node import Node
+from .shared.indices import count_up, int64
+from .shared.parameters import one_number
+from .shared.typed import typed
+
+_COEFFICIENTS = {"HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0), "BlackmanWindow": (0.42, 0.5, 0.08)}
+_FLOAT = TensorProto.FLOAT
+
+
+def _float(node: Node, value: float) -> str:
+    return typed(node, value, _FLOAT, "coefficient")
+
+
+@decompose(("HannWindow", "HammingWindow", "BlackmanWindow"), opset=13, exact=False)
+def sum_of_cosines(node: Node) -> None:
+    """Computed in float, then cast."""
+    a0, a1, a2 = _COEFFICIENTS[node.op_type]
+    size = _size(node)
+    count = count_up(node, int64(node, [0], "zero"), size, int64(node, [1], "one"))
+    places = node.before("Cast", [count], what="places", to=_FLOAT)
+    period = node.before("Cast", [size], what="period", to=_FLOAT)
+    if not node.attr("periodic", 1):
+        period = node.before("Sub", [period, _float(node, 1)], what="period")
+    step = node.before("Div", [_float(node, 2 * np.pi), period], what="step")
+    angle = node.before("Mul", [places, step], what="angle")
+    first = node.before("Mul", [node.before("Cos", [angle], what="cos"), _float(node, a1)], what="first")
+    window = node.before("Sub", [_float(node, a0), first], what="window")
+    if a2:
+        double = node.before("Cos", [node.before("Mul", [angle, _float(node, 2)], what="double")], what="cos")
+        window = node.before("Add", [window, node.before("Mul", [double, _float(node, a2)], what="second")], what="window")
+    node.become("Cast", [window], to=node.attr("output_datatype", _FLOAT))
+
+
+def _size(node: Node) -> str:
+    """The size as a vector of one int64."""
+    known = node.constant(0)
+    if known is not None:
+        return int64(node, [int(one_number(known))], "size")
+    size = node.before("Cast", [node.input(0)], what="size", to=TensorProto.INT64)
+    return node.before("Reshape", [size, int64(node, [1], "vector")], what="size")

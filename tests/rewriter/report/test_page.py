@@ -1,0 +1,250 @@
+"""The report as a page: well-formed, closed in itself, safe against what names hold, bounded, and with the sections that apply."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pages
+import pytest
+from onnx import numpy_helper
+
+from split_rewrite.rewriter import cli, convert_version
+from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
+from split_rewrite.rewriter.report.drawing import MAX_NODES, visible
+from split_rewrite.rewriter.report.layered_layout import GAP, Size, place
+from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_SHOWN, make_page
+
+VOID = {"meta", "link", "wbr", "br"}
+SELF_CLOSED = {"rect", "path"}
+
+
+class Page(HTMLParser):
+    """What is on a page; fails on tags that are not closed in order, and on attributes that are there twice."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open, f"not closed: {self._open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in SELF_CLOSED, tag
+        self._note(tag, attrs)
+
+    def _note(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(set(names)) == len(names), (tag, names)
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag, tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._open:
+            self.text.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [value for _, key, value in self.attributes if key == name]
+
+    @property
+    def sections(self) -> list[str]:
+        return [value for tag, name, value in self.attributes if (tag, name) == ("section", "id")]
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return pages.kinds(tmp_path_factory.mktemp("pages"))
+
+
+def test_every_kind_is_well_formed_and_refers_to_nothing_outside(kinds: dict[str, str]) -> None:
+    for name, text in kinds.items():
+        page = Page(text)
+        assert text.startswith("<!DOCTYPE html>"), name
+        assert not {"script", "iframe", "object", "embed", "img", "form", "base"} & set(page.tags), name
+        assert page.values("src") == page.values("style") == page.values("srcset") == [], name
+        assert all(value.startswith("#") or value == "data:," for value in page.values("href")), name
+        assert not [key for _, key, _ in page.attributes if key.startswith("on")], name
+        style = text[text.index("<style>") : text.index("</style>")]
+        assert "url(" not in style and "@import" not in style and "@font-face" not in style, name
+        assert "http" not in text.replace("http-equiv", ""), name
+
+
+def test_ids_are_unique_and_what_refers_to_them_finds_them(kinds: dict[str, str]) -> None:
+    for name, text in kinds.items():
+        page = Page(text)
+        ids = page.values("id")
+        assert len(set(ids)) == len(ids), name
+        referred = [value[1:] for value in page.values("href") if value.startswith("#")]
+        referred += [one for value in page.values("aria-labelledby") for one in value.split()]
+        assert set(referred) <= set(ids), name
+
+
+def test_accessible(kinds: dict[str, str]) -> None:
+    for name, text in kinds.items():
+        page = Page(text)
+        assert ("html", "lang", "en") in page.attributes
+        assert page.tags.count("h1") == page.tags.count("main") == 1
+        assert page.values("role").count("img") == page.tags.count("svg") == page.tags.count("desc"), name
+        assert page.tags.count("table") == page.tags.count("thead"), name
+        assert page.values("scope").count("col") + page.values("scope").count("row") == page.tags.count("th"), name
+
+
+SECTIONS = {
+    "converted": ["changes", "operators", "rules", "comparison"],
+    "sequences": ["changes", "operators", "rules", "comparison"],
+    "wide": ["changes", "operators", "rules", "comparison"],
+    "subgraphs": ["changes", "operators", "rules", "comparison"],
+    "untouched": ["changes", "operators", "comparison"],
+    "refused": ["blockers"],
+    "dry-run": ["blockers", "reach", "operators"],
+    "unusable": [],
+    "hostile": ["changes", "operators", "rules", "comparison"],
+    "inexact": ["changes", "operators", "rules", "comparison"],
+}
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_sections(kinds: dict[str, str], kind: str) -> None:
+    assert Page(kinds[kind]).sections == SECTIONS[kind]
+
+
+WORDS = {
+    "converted": [
+        "Converted to opset 12",
+        "18 → 12",
+        "Split → Split",
+        "num_outputs = 3",
+        "split = [3, 3, 1]",
+        "split. spell_ out_ parts",
+        "float[7]",
+    ],
+    "sequences": ["Rewritten at opset 18", "SplitToSequence, SequenceAt ×2 → Split", "was head", "[3, 3, 1]"],
+    "wide": ["5 more"],
+    "subgraphs": ["If 'y' then_branch", "Split u (If 'y' then_branch)"],
+    "untouched": ["No node had to change.", "no node had to change"],
+    "refused": ["Cannot be converted", "2 nodes are in the way. Nothing was written.", "StringConcat", "a , b", "20→19"],
+    "dry-run": ["Cannot be converted to opset 18", "From opset 20, the model reaches opset 20 to"],
+    "unusable": ["the target opset 99 is unknown", "Nothing was written."],
+    "inexact": ["the last bits may differ", "Gelu →"],
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words(kinds: dict[str, str], kind: str) -> None:
+    words = Page(kinds[kind]).words
+    assert [wanted for wanted in WORDS[kind] if wanted not in words] == []
+
+
+def test_hostile_names_are_text(kinds: dict[str, str]) -> None:
+    text = kinds["hostile"]
+    assert "<script" not in text and "&lt;/svg&gt;&lt;script&gt;alert(&#x27;&amp;&#x27;)" in text
+    assert r"\x07\u202e\n" in Page(text).words
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
+
+
+def test_hostile_paths_and_messages_are_text() -> None:
+    text = make_page(f"/none/{pages.HOSTILE}.onnx", None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
+    assert "<script" not in text and r"\udc80" in text
+    Page(text)
+
+
+def test_equal_rewrites_are_one_whatever_they_are_called(tmp_path: Path) -> None:
+    model = pages.helpers.model(
+        """g (float[7] x) => (float[4] a, float[3] b, float[4] c, float[3] d, float[3] e, float[4] f) {
+            a, b = Split<num_outputs = 2>(x) c, d = Split<num_outputs = 2>(x) e, f = Split<axis = 0>(x, z)}"""
+    )
+    model.graph.initializer.append(numpy_helper.from_array(np.array([3, 4], np.int64), "z"))
+    found = distinct_rewrites(convert_version(model, 12).report.rewrites)
+    assert [(rewrite.count, [place[1] for place in rewrite.places]) for rewrite in found] == [(2, ["a", "c"]), (1, ["e"])]
+
+
+def test_the_page_of_many_nodes_is_small(tmp_path: Path) -> None:
+    status, text = pages.page(pages.many_nodes(3000), tmp_path, "-t", "13", "--compare", "off")
+    page = Page(text)
+    assert status == 0
+    assert len(text.encode()) < 1_000_000
+    assert page.tags.count("article") == MAX_SHOWN
+    assert page.tags.count("svg") == 2 * MAX_DRAWINGS
+    assert f"And {1000 - MAX_SHOWN} more distinct rewrites" in page.words
+
+
+def test_names_of_any_length_do_not_make_it_large(tmp_path: Path) -> None:
+    model = pages.many_nodes(200)
+    for node in model.graph.node:
+        node.name = node.name * 2000
+    _, text = pages.page(model, tmp_path, "-t", "13", "--compare", "off")
+    assert len(text.encode()) < 1_000_000
+
+
+def test_what_is_too_large_to_be_drawn_is_text(tmp_path: Path) -> None:
+    count = MAX_NODES + 1
+    outputs = ", ".join(f"float[1] y{index}" for index in range(count))
+    picks = " ".join(f"y{index} = SequenceAt(s, p{index})" for index in range(count))
+    constants = ", ".join(f"int64 p{index} = {{{index}}}" for index in range(count))
+    model = f"g (float[{count}] x) => ({outputs}) <{constants}> {{s = SplitToSequence(x) {picks}}}"
+    page = Page(pages.page(model, tmp_path)[1])
+    assert "svg" not in page.tags
+    assert f"SequenceAt ×{count} → Split" in page.words
+
+
+def test_a_failed_report_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> str:
+        raise RuntimeError
+
+    monkeypatch.setattr("split_rewrite.rewriter.report.page._text", fail)
+    source, report = tmp_path / "none.onnx", tmp_path / "report.html"
+    with pytest.raises(RuntimeError):
+        cli.command.main([str(source), str(tmp_path / "out.onnx"), "--report", str(report)], standalone_mode=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_visible() -> None:
+    assert visible("a\tb\u202eé漢") == r"a\tb\u202eé漢"
+    assert visible("a" * 300) == "a" * 199 + "…"
+
+
+LAYOUTS = {
+    "one": (1, []),
+    "chain": (4, [(0, 1), (1, 2), (2, 3)]),
+    "skip": (4, [(0, 1), (1, 2), (2, 3), (0, 3)]),
+    "fan": (7, [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 5), (2, 6)]),
+    "two-parts": (6, [(0, 2), (1, 2), (3, 5), (4, 5)]),
+    "late-source": (6, [(0, 1), (1, 2), (2, 3), (4, 3), (0, 5)]),
+}
+
+
+@pytest.mark.parametrize(("count", "edges"), LAYOUTS.values(), ids=LAYOUTS)
+def test_layout(count: int, edges: list[tuple[int, int]]) -> None:
+    sizes = [Size(40.0 + 25 * (index % 3), 30.0 + 10 * (index % 2)) for index in range(count)]
+    layout = place(sizes, edges)
+    boxes = [
+        (c.x - s.width / 2, c.y - s.height / 2, c.x + s.width / 2, c.y + s.height / 2)
+        for c, s in zip(layout.centers, sizes, strict=True)
+    ]
+    for left, top, right, bottom in boxes:
+        assert left >= 0 and top >= 0 and right <= layout.size.width and bottom <= layout.size.height
+    for index, one in enumerate(boxes):
+        for other in boxes[:index]:
+            apart = max(one[0] - other[2], other[0] - one[2], one[1] - other[3], other[1] - one[3])
+            assert apart > GAP - 0.001
+    for (start, end), route in zip(edges, layout.routes, strict=True):
+        assert route[0].y == pytest.approx(boxes[start][3]) and route[-1].y == pytest.approx(boxes[end][1])
+        assert boxes[start][0] < route[0].x < boxes[start][2] and boxes[end][0] < route[-1].x < boxes[end][2]
+        assert [point.y for point in route] == sorted(point.y for point in route)

@@ -1,0 +1,763 @@
+"""What ends with an error that is no refusal: the whole message and the exit status, by the command line.
+
+The tables follow docs/errors.md, section by section, and no message of these sections may be missing. What a target cannot
+express is in test_refusals.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from helpers import command_line, model
+from onnx import ModelProto, TensorProto, helper
+from storage_models import field, runnable, to_external
+from test_docs import as_regex, unseen
+from test_hostile import functions, nested_graphs
+
+from split_rewrite.rewriter import InvalidModelError, convert_version, driver
+from split_rewrite.rewriter.checks import validity
+from split_rewrite.rewriter.storage import layout, reading, skeleton
+from split_rewrite.rewriter.storage.payload import MARK
+from split_rewrite.rewriter.storage.skeleton import Skeleton
+from split_rewrite.rules import split as split_rules
+
+NEWEST = driver.latest_opset()
+KNOWN = f"onnx {onnx.__version__} knows 1 to {NEWEST}"
+
+# -- the files that the rows name: each is made where its name is in the arguments
+
+SPLIT = """split_in_three (float[N, 7] x) => (float[N, 3] a, float[N, 3] b, float[N, 1] c) {
+    [cut] a, b, c = Split <axis = 1, num_outputs = 3> (x)
+}"""
+TWO = "two (float[N, 4] x, float[M, 4] z) => (float[N, 4] a, float[M, 4] b) {a = Relu(x) b = Relu(z)}"
+LONE = "g (float[4] x) => (float[4] y) {y = Relu(x)}"
+FOREIGN = """<ir_version: 8, opset_import: ["" : 18, "com.example" : 1]>
+foreign (float[N, 4] x) => (float[N, 2] a, float[N, 2] b) {
+    y = com.example.Mystery (x)
+    a, b = Split <axis = 1, num_outputs = 2> (y)
+}"""
+SIZES = "g (float[4] x) => (float[P] a, float[Q] b) <int64[2] s = {1, 3}> {[cut] a, b = Split(x, s)}"
+
+
+def bytes_of(text: str, opset: int = 18) -> bytes:
+    return model(text, opset).SerializeToString()
+
+
+def sizes(**fields: object) -> bytes:
+    """A Split whose sizes are a tensor of these fields."""
+    proto = model(SIZES)
+    proto.graph.initializer[0].CopyFrom(TensorProto(**{"name": "s", "data_type": 7, "dims": [2], **fields}))
+    return proto.SerializeToString()
+
+
+def external(*entries: tuple[str, str], data_type: int = TensorProto.FLOAT) -> Callable[[Path], object]:
+    """An initializer with these entries of external data, and 16 bytes in data.bin."""
+    tensor = TensorProto(name="w", dims=[4], data_type=data_type, data_location=TensorProto.EXTERNAL)
+    for key, value in entries:
+        tensor.external_data.add(key=key, value=value)
+
+    def make(path: Path) -> None:
+        path.with_name("data.bin").write_bytes(bytes(16))
+        path.write_bytes(with_initializer(tensor))
+
+    return make
+
+
+def with_initializer(tensor: TensorProto) -> bytes:
+    return edited("g (float[4] x) => (float[4] y) {y = Add(x, w)}", lambda proto: proto.graph.initializer.append(tensor))
+
+
+def constant(elem_type: str, *payloads: TensorProto) -> bytes:
+    """A Constant of 2000 elements whose value is on the wire in so many pieces, which protobuf merges."""
+    value = b"".join(field(5, tensor.SerializeToString()) for tensor in payloads)
+    node = field(2, b"y") + field(4, b"Constant") + field(5, field(1, b"value") + value + b"\xa0\x01\x04")
+    proto = model(f"g () => ({elem_type}[2000] y) {{}}")
+    return proto.SerializeToString() + field(7, field(1, node))
+
+
+def edited(text: str, edit: Callable[[ModelProto], object], opset: int = 18) -> bytes:
+    proto = model(text, opset)
+    edit(proto)
+    return proto.SerializeToString()
+
+
+def beside(data: str) -> Callable[[Path], object]:
+    """A model whose data is in the file `data`."""
+
+    def make(path: Path) -> None:
+        proto = runnable()
+        path.with_name(data).write_bytes(to_external(proto, data))
+        path.write_bytes(proto.SerializeToString())
+
+    return make
+
+
+def endless_integer() -> bytes:
+    """Among the packed integers of an initializer, which protobuf does not see where they stay on disk."""
+    head = TensorProto(name="w", data_type=TensorProto.INT32, dims=[8000]).SerializeToString()
+    packed = b"\x80" * 10 + b"\x01" + bytes(7999)
+    return bytes_of(LONE) + field(7, field(5, head + field(TensorProto.INT32_DATA_FIELD_NUMBER, packed)))
+
+
+def in_opset_1(**fields: object) -> bytes:
+    """A Split of opset 1, whose sizes are an input of floating-point numbers, of these fields."""
+    proto = model("g (float[4] x) => (float[P] a, float[Q] b) {a, b = Split<axis = 0>(x, s)}", 1)
+    proto.graph.initializer.append(TensorProto(**{"name": "s", "data_type": 1, "dims": [2], **fields}))
+    return proto.SerializeToString()
+
+
+def strings(*values: bytes) -> bytes:
+    """A OneHot between these values, of which there should be two."""
+    proto = model("g (int64[N] x) => (string[N, 2] y) <int64 d = {2}> {y = OneHot(x, d, v)}", 11)
+    proto.graph.initializer.append(TensorProto(name="v", data_type=TensorProto.STRING, dims=[2], string_data=values))
+    return proto.SerializeToString()
+
+
+def linked(path: Path) -> None:
+    path.with_name("link").symlink_to("data.bin")
+    external(("location", "link"))(path)
+
+
+def array(value: Any) -> Callable[[Path], object]:
+    return lambda path: np.save(path, value)
+
+
+def cut_archive(path: Path) -> None:
+    np.savez(path, x=np.ones((2, 7), np.float32))
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def array_as_archive(path: Path) -> None:
+    np.save(path.with_name("array.npy"), np.ones((2, 7), np.float32))
+    path.with_name("array.npy").rename(path)
+
+
+BIG = TensorProto(name="w", data_type=1, dims=[2000], raw_data=bytes(8000))
+WHOLE = bytes_of(SPLIT)
+
+FILES: dict[str, bytes | Callable[[Path], object]] = {
+    # models
+    "m.onnx": WHOLE,
+    "two.onnx": bytes_of(TWO),
+    "square.onnx": bytes_of("g (float[N, N] x) => (float[N, N] y) {y = Relu(x)}"),
+    "sequence.onnx": bytes_of("g (seq(float[N]) x) => (int64 y) {y = SequenceLength(x)}"),
+    "lone.onnx": bytes_of(LONE),
+    "young.onnx": edited(LONE, lambda proto: setattr(proto.opset_import[0], "version", 99)),
+    "open.onnx": bytes_of(SPLIT.replace("float[N, 3] b, float[N, 1] c", "float[N, K] b, float[N, L] c")),
+    "foreign.onnx": bytes_of(FOREIGN),
+    "weights.onnx": runnable().SerializeToString(),
+    "beside.onnx": beside("w.bin"),
+    "claims.onnx": beside("claimed.onnx.data"),
+    # what is no model file
+    "folder": Path.mkdir,
+    "folder.json": Path.mkdir,
+    "fifo": os.mkfifo,
+    "loop.onnx": lambda path: path.symlink_to(path.name),
+    "empty.onnx": b"",
+    "text.onnx": b"graph: see the attachment\n",
+    "half.onnx": WHOLE[: len(WHOLE) // 2],
+    "header.onnx": WHOLE + b"\x3a",
+    "varint.onnx": b"\x08" + b"\xff" * 30,
+    "zero.onnx": b"\x02\x01a",
+    "group.onnx": WHOLE + b"\x9b\x06\x9c\x06",
+    "nested.onnx": nested_graphs(200),
+    "other.onnx": field(2, b"producer"),
+    "pointer.onnx": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+    "archive.onnx": b"PK\x03\x04\x00\x00\x08\x08\x00\x00",
+    # external data
+    "reserved.onnx": external(("location", MARK)),
+    "nowhere.onnx": external(("location", "nowhere.bin")),
+    "outside.onnx": external(("location", "../data.bin")),
+    "linked.onnx": linked,
+    "placeless.onnx": sizes(data_location=1, external_data=[onnx.StringStringEntryProto(key="offset", value="0")]),
+    "placed_twice.onnx": external(("location", "data.bin"), ("location", "data.bin")),
+    "no_offset.onnx": external(("location", "data.bin"), ("offset", "x")),
+    "beyond.onnx": external(("location", "data.bin"), ("offset", "8")),
+    "misfit.onnx": external(("location", "data.bin"), ("length", "8")),
+    "typeless.onnx": external(("location", "data.bin"), data_type=TensorProto.UNDEFINED),
+    # tensors
+    "short.onnx": sizes(raw_data=bytes(12)),
+    "long.onnx": with_initializer(TensorProto(name="w", data_type=1, dims=[4], raw_data=bytes(20))),
+    "shape.onnx": in_opset_1(dims=[0, 2**62, 4]),
+    "bfloat16.onnx": in_opset_1(data_type=TensorProto.BFLOAT16, raw_data=bytes(4)),
+    "packed.onnx": constant("int32", TensorProto(name="w", data_type=6, dims=[2000], int32_data=[1] * 8001)),
+    "endless.onnx": endless_integer(),
+    "field.onnx": constant("double", TensorProto(name="w", data_type=11, dims=[2000], float_data=[1] * 4000)),
+    "two_payloads.onnx": constant("float", BIG, TensorProto(float_data=[1.0])),
+    "three_strings.onnx": strings(b"a", b"b", b"c"),
+    "no_text.onnx": strings(b"\xff", b"a"),
+    "segment.onnx": sizes(raw_data=bytes(16), segment={"begin": 0, "end": 1}),
+    # arrays
+    "good.npy": array(np.ones((2, 7), np.float32)),
+    "double.npy": array(np.ones((2, 7))),
+    "flat.npy": array(np.ones(14, np.float32)),
+    "objects.npy": array(np.array([{}], object)),
+    "empty.npy": b"",
+    "garbage.npy": bytes(range(200)),
+    "garbage.npz": bytes(range(200)),
+    "cut.npz": cut_archive,
+    "array.npz": array_as_archive,
+}
+
+
+# -- what is in the way beside the files, which a test has to bring about
+
+Circumstance = Callable[[pytest.MonkeyPatch], object]
+
+
+def nothing(_: pytest.MonkeyPatch) -> None:
+    pass
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def conversion_ends_with(error: BaseException) -> Circumstance:
+    return lambda patch: patch.setattr(driver, "convert_file", raising(error))
+
+
+def scanned(patch: pytest.MonkeyPatch) -> None:
+    """As files of more than 8 MiB are: big tensors stay on disk."""
+    patch.setattr(reading, "PARSED_WHOLE", 0)
+
+
+def nobody_may_open(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "open", raising(PermissionError(errno.EACCES, os.strerror(errno.EACCES))))
+
+
+def the_disk_is_broken(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "pread", raising(OSError(errno.EIO, os.strerror(errno.EIO))))
+
+
+def the_disk_is_full(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "replace", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+
+
+def another_writes_the_input(patch: pytest.MonkeyPatch) -> None:
+    """When the skeleton was read, and the tensors were not."""
+    scanned(patch)
+    check_input = validity.check_input
+
+    def write(*arguments: Any) -> None:
+        check_input(*arguments)
+        Path("weights.onnx").write_bytes(b"another model")
+
+    patch.setattr(validity, "check_input", write)
+
+
+def files_end_early(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "copy_file_range", lambda *_: 0)
+
+
+def the_file_ends_early(patch: pytest.MonkeyPatch) -> None:
+    """After the first bytes, which tell known formats."""
+    pread = os.pread
+    patch.setattr(os, "pread", lambda file, length, at: pread(file, length, at) if length <= 64 else b"")
+
+
+def the_file_is_gone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "pread", lambda *_: b"")
+
+
+def a_skeleton_is_too_big(patch: pytest.MonkeyPatch) -> None:
+    scanned(patch)
+    patch.setattr(reading, "LARGEST_PROTOBUF", 100)
+
+
+def a_result_is_too_big(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(layout, "LARGEST_PROTOBUF", 20_000)
+
+
+def without_onnxruntime(patch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    patch.setattr(importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else find(name))
+
+
+def an_old_ml_dtypes(patch: pytest.MonkeyPatch) -> None:
+    patch.delattr(ml_dtypes, "bfloat16")
+    patch.delitem(np.sctypeDict, "bfloat16", raising=False)
+
+
+def a_rule_makes_an_invalid_model(patch: pytest.MonkeyPatch) -> None:
+    answers = iter(["", "it is broken", ""])
+    patch.setattr(validity, "checker_failure", lambda *_, **__: next(answers))
+
+
+def a_rule_is_wrong(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(split_rules, "equal_sizes", lambda dimension, parts: [3, 1, 3])
+
+
+class Row(NamedTuple):
+    arguments: str
+    message: str
+    """All of it; … for what differs from release to release."""
+    circumstance: Circumstance = nothing
+
+
+# -- the tables
+
+USAGE: dict[str, Row] = {
+    "no-arguments": Row("", "Missing argument 'INPUT'."),
+    "no-output": Row("m.onnx", "Missing argument 'OUTPUT': name the file to write."),
+    "empty-output": Row("m.onnx --output=", "Missing argument 'OUTPUT': name the file to write."),
+    "output-twice": Row("m.onnx o.onnx -o p.onnx", "OUTPUT is given twice, as an argument and by -o."),
+    "output-of-a-dry-run": Row("m.onnx o.onnx --dry-run", "--dry-run writes nothing: leave OUTPUT out."),
+    "three-files": Row("m.onnx o.onnx p.onnx", "Got unexpected extra argument…"),
+    "no-such-option": Row("m.onnx o.onnx --fast", "No such option…--fast…"),
+    "quiet-and-verbose": Row("m.onnx o.onnx -q -v", "-q and -v exclude each other."),
+    "opset-0": Row("m.onnx o.onnx -t 0", f"the target opset 0 is unknown: {KNOWN}"),
+    "opset-negative": Row("m.onnx o.onnx -t -1", f"the target opset -1 is unknown: {KNOWN}"),
+    "opset-too-new": Row("m.onnx o.onnx -t 99", f"the target opset 99 is unknown: {KNOWN} (a newer onnx may know it)"),
+    "opset-of-a-newer-onnx": Row("young.onnx o.onnx", f"the model's opset 99 is unknown: {KNOWN} (a newer onnx may know it)"),
+    "opset-no-number": Row("m.onnx o.onnx --opset abc", "expected a number or 'latest', not 'abc'"),
+    "assumed-opset-0": Row("m.onnx o.onnx --assume-opset 0", "0 is not in the range x>=1."),
+    "ir-version-too-low": Row("m.onnx o.onnx --ir-version 2", "--ir-version 2: this model needs at least IR version 3"),
+    "ir-version-too-new": Row(
+        "m.onnx o.onnx --ir-version 99", f"--ir-version 99: the installed onnx knows IR versions up to {onnx.IR_VERSION}"
+    ),
+    "only-no-such-rule": Row("m.onnx o.onnx --only nosuch", "there is no rule 'nosuch': --list-rules shows all"),
+    "skip-no-such-rule": Row("m.onnx o.onnx --skip split.nosuch", "there is no rule 'split.nosuch': --list-rules shows all"),
+    "compare-no-such-way": Row(
+        "m.onnx o.onnx --compare maybe", "'maybe' is not one of 'auto', 'model', 'nodes', 'required', 'off'."
+    ),
+    "compare-nodes-with-data": Row(
+        "m.onnx o.onnx --compare nodes --input-data x:good.npy",
+        "--compare nodes: given inputs, and tolerances of named outputs, need the whole model",
+    ),
+    "compare-nodes-with-a-bound": Row(
+        "m.onnx o.onnx --compare nodes --atol a:1",
+        "--compare nodes: given inputs, and tolerances of named outputs, need the whole model",
+    ),
+    "runtime-no-such": Row(
+        "m.onnx o.onnx --runtime tensorrt", "'tensorrt' is not one of 'auto', 'onnxruntime', 'reference', 'both'."
+    ),
+    "runtime-not-installed": Row(
+        "m.onnx o.onnx -t 13 --runtime onnxruntime",
+        "--runtime onnxruntime: onnxruntime is not installed; pip install onnxruntime",
+        without_onnxruntime,
+    ),
+    "one-of-both-not-installed": Row(
+        "m.onnx o.onnx -t 13 --runtime both",
+        "--runtime both: onnxruntime is not installed; pip install onnxruntime",
+        without_onnxruntime,
+    ),
+    "rtol-negative": Row("m.onnx o.onnx --rtol -1", "expected a number from 0 on, or OUTPUT:NUMBER, not '-1'"),
+    "rtol-nan": Row("m.onnx o.onnx --rtol nan", "expected a number from 0 on, or OUTPUT:NUMBER, not 'nan'"),
+    "rtol-twice": Row("m.onnx o.onnx --rtol 0 --rtol 1", "--rtol is given twice for all outputs."),
+    "atol-infinite": Row("m.onnx o.onnx --atol inf", "expected a number from 0 on, or OUTPUT:NUMBER, not 'inf'"),
+    "atol-twice-for-one": Row("m.onnx o.onnx --atol a:0 --atol a:1", "--atol is given twice for a."),
+    "atol-no-such-output": Row("m.onnx o.onnx -t 13 --atol d:1", "--atol d: no such output; the outputs are a, b, c"),
+    "seed-negative": Row("m.onnx o.onnx --seed -1", "-1 is not in the range x>=0."),
+    "external-data-no-such-way": Row(
+        "m.onnx o.onnx --external-data away", "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'away'"
+    ),
+    "external-data-size": Row(
+        "m.onnx o.onnx --external-data split:1k",
+        "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
+    ),
+    "report-no-such-format": Row("m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html."),
+    "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
+    "report-in-no-folder": Row("m.onnx o.onnx --report no/r.json", "'no/r.json': there is no folder 'no'."),
+    "shape-no-number": Row("m.onnx o.onnx --test-input-shape x:2,q", "expected whole numbers as in 1,3,224,224, not 'q'"),
+    "shape-empty": Row("m.onnx o.onnx --test-input-shape=", "expected NAME:1,3,224,224, not ''"),
+    "shape-no-name": Row("m.onnx o.onnx --test-input-shape :2,7", "expected NAME:1,3,224,224, not ':2,7'"),
+    "shape-no-such-input": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape y:2,7", "--test-input-shape y: no such input; the inputs are x float32[N,7]"
+    ),
+    "shape-wrong-rank": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape 7", "--test-input-shape x: shape [7] does not fit the declared float32[N,7]"
+    ),
+    "shape-wrong-size": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape x:2,8", "--test-input-shape x: shape [2,8] does not fit the declared float32[N,7]"
+    ),
+    "shape-negative": Row(
+        "m.onnx o.onnx -t 13 --test-input-shape x:-1,7", "--test-input-shape x: shape [-1,7] does not fit the declared float32[N,7]"
+    ),
+    "shape-twice": Row(
+        "m.onnx o.onnx --test-input-shape x:2,7 --test-input-shape 3,7", "--test-input-shape: input 'x' is given twice."
+    ),
+    "shape-of-which-input": Row(
+        "two.onnx o.onnx --test-input-shape 2,7", "--test-input-shape: put NAME: before the shape; the inputs are x, z."
+    ),
+    "fixed-shape-no-such-input": Row(
+        "m.onnx o.onnx --overwrite-input-shape y:2,7", "--overwrite-input-shape: there is no input 'y'; inputs are x"
+    ),
+    "fixed-shape-no-tensor": Row(
+        "sequence.onnx o.onnx --overwrite-input-shape x:2", "--overwrite-input-shape: input 'x' is no tensor"
+    ),
+    "fixed-shape-wrong-rank": Row(
+        "m.onnx o.onnx --overwrite-input-shape x:7", "--overwrite-input-shape: input 'x' has rank 2, and 1 dimensions were given"
+    ),
+    "fixed-shape-known-size": Row(
+        "m.onnx o.onnx --overwrite-input-shape x:2,8", "--overwrite-input-shape: dimension 1 of input 'x' is 7, not 8"
+    ),
+    "fixed-shape-negative": Row(
+        "m.onnx o.onnx --overwrite-input-shape x:-1,7", "--overwrite-input-shape: -1 is no dimension of input 'x'"
+    ),
+    "fixed-shape-two-sizes": Row(
+        "square.onnx o.onnx --overwrite-input-shape x:2,3", "--overwrite-input-shape: 'N' is 2 and 3 at once, dimension 1 of 'x'"
+    ),
+    "fixed-shape-of-which-input": Row(
+        "two.onnx o.onnx --overwrite-input-shape 2,7", "--overwrite-input-shape: put NAME: before the shape; the inputs are x, z."
+    ),
+    "data-no-name": Row("m.onnx o.onnx --input-data good.npy", "expected NAME:FILE.npy or FILE.npz, not 'good.npy'"),
+    "data-no-array-file": Row("m.onnx o.onnx --input-data x:m.onnx", "expected NAME:FILE.npy or FILE.npz, not 'x:m.onnx'"),
+    "data-missing": Row("m.onnx o.onnx --input-data x:nosuch.npy", "nosuch.npy cannot be read: No such file or directory"),
+    "data-npz-missing": Row("m.onnx o.onnx --input-data nosuch.npz", "nosuch.npz cannot be read: No such file or directory"),
+    "data-empty": Row("m.onnx o.onnx --input-data x:empty.npy", "empty.npy cannot be read: …"),
+    "data-garbage": Row("m.onnx o.onnx --input-data x:garbage.npy", "garbage.npy cannot be read: …"),
+    "data-npz-garbage": Row("m.onnx o.onnx --input-data garbage.npz", "garbage.npz cannot be read: …"),
+    "data-npz-truncated": Row("m.onnx o.onnx --input-data cut.npz", "cut.npz cannot be read: …"),
+    "data-objects": Row("m.onnx o.onnx --input-data x:objects.npy", "objects.npy cannot be read: …"),
+    "data-npy-in-npz": Row(
+        "m.onnx o.onnx --input-data array.npz", "array.npz cannot be read: the contents are not what the ending of the name says"
+    ),
+    "data-twice": Row(
+        "m.onnx o.onnx --input-data x:good.npy --input-data x:good.npy", "--input-data: input 'x' is given twice in one sample."
+    ),
+    "data-no-such-input": Row(
+        "m.onnx o.onnx -t 13 --input-data y:good.npy", "--input-data y: no such input; the inputs are x float32[N,7]"
+    ),
+    "data-wrong-type": Row(
+        "m.onnx o.onnx -t 13 --input-data x:double.npy", "--input-data x: float64 does not fit the declared float32[N,7]"
+    ),
+    "data-wrong-shape": Row(
+        "m.onnx o.onnx -t 13 --input-data x:flat.npy", "--input-data x: shape [14] does not fit the declared float32[N,7]"
+    ),
+    "data-of-a-sequence": Row(
+        "sequence.onnx o.onnx --input-data x:flat.npy", "--input-data x: an array does not fit the declared seq(float32[N])"
+    ),
+}
+
+UNREADABLE: dict[str, Row] = {
+    "missing": Row("nosuch.onnx o.onnx", "nosuch.onnx: cannot be read: No such file or directory"),
+    "link-to-itself": Row("loop.onnx o.onnx", "loop.onnx: cannot be read: Too many levels of symbolic links"),
+    "folder": Row("folder o.onnx", "folder: is a folder; name the .onnx file in it"),
+    "fifo": Row("fifo o.onnx", "fifo: is not a regular file"),
+    "not-allowed": Row("m.onnx o.onnx", "m.onnx: cannot be opened: Permission denied", nobody_may_open),
+    "broken-disk": Row("m.onnx o.onnx", "m.onnx: cannot be read: Input/output error", the_disk_is_broken),
+    "empty": Row("empty.onnx o.onnx", "empty.onnx: is empty"),
+    "half": Row(
+        "half.onnx o.onnx",
+        "half.onnx: is damaged or no ONNX model: the field at byte … reaches beyond the end of its message at byte …",
+    ),
+    "cut-inside-a-header": Row(
+        "header.onnx o.onnx", "header.onnx: is damaged or no ONNX model: the file ends inside the field at byte …"
+    ),
+    "ends-while-it-is-read": Row(
+        "m.onnx o.onnx", "m.onnx: is damaged or no ONNX model: the file ends at byte 0, … bytes early", the_file_ends_early
+    ),
+    "emptied-while-it-is-read": Row(
+        "m.onnx o.onnx", "m.onnx: changed on disk while it was being converted; try again", the_file_is_gone
+    ),
+    "wire-type": Row(
+        "group.onnx o.onnx", "group.onnx: is damaged or no ONNX model: wire type 3 at byte … does not occur in ONNX", scanned
+    ),
+    "field-0": Row("zero.onnx o.onnx", "zero.onnx: is damaged or no ONNX model: there is no field number 0, at byte 0"),
+    "endless-number": Row("varint.onnx o.onnx", "varint.onnx: is damaged or no ONNX model: a number has more than ten bytes"),
+    "nested": Row("nested.onnx o.onnx", "nested.onnx: is damaged or no ONNX model: messages are nested more than 100 deep"),
+    "another-protobuf": Row("other.onnx o.onnx", "other.onnx: has no graph; is it an ONNX model?"),
+    "text": Row("text.onnx o.onnx", "text.onnx: is damaged or no ONNX model: …"),
+    "git-lfs": Row(
+        "pointer.onnx o.onnx", "pointer.onnx: is a Git LFS pointer, not the model; fetch the file itself with 'git lfs pull'"
+    ),
+    "zip": Row("archive.onnx o.onnx", "archive.onnx: is a zip archive (a PyTorch checkpoint or a packed model), not an ONNX model"),
+    "changed-meanwhile": Row(
+        "weights.onnx o.onnx", "weights.onnx: changed on disk while it was being converted; try again", another_writes_the_input
+    ),
+    "external-data-missing": Row("nowhere.onnx o.onnx", "tensor 'w': data file 'nowhere.bin': does not exist in ."),
+    "data-outside": Row("outside.onnx o.onnx", "tensor 'w': data file '../data.bin': leaves the model's folder"),
+    "data-is-a-link": Row(
+        "linked.onnx o.onnx", "tensor 'w': data file 'link': link is a symbolic link; put the file itself into the model's folder"
+    ),
+    "data-without-a-place": Row("placeless.onnx o.onnx", "tensor 's': its external data has no location"),
+    "data-placed-twice": Row("placed_twice.onnx o.onnx", "tensor 'w': its external data has two entries 'location'"),
+    "data-at-no-number": Row("no_offset.onnx o.onnx", "tensor 'w': the offset of its external data is 'x', not a byte count"),
+    "data-beyond-the-end": Row("beyond.onnx o.onnx", "tensor 'w': needs bytes 8 to 24 of data file 'data.bin', which has 16"),
+    "data-of-another-length": Row("misfit.onnx o.onnx", "tensor 'w': has 8 bytes of data, but its type and shape [4] take 16"),
+    "data-of-no-type": Row("typeless.onnx o.onnx", "tensor 'w': element type 0 cannot be stored as bytes"),
+    "too-few-bytes": Row("short.onnx o.onnx", "tensor 's': has 12 bytes of data, but its type and shape [2] take 16"),
+    "too-many-bytes-to-split-off": Row(
+        "long.onnx o.onnx --external-data split:0", "tensor 'w': its data does not fit its type and shape [4]"
+    ),
+    "shape-that-no-array-has": Row("shape.onnx o.onnx -t 2", "tensor 's': its shape [0, 4611686018427387904, 4]: …"),
+    "too-many-packed-integers": Row(
+        "packed.onnx o.onnx", "tensor 'w': has 8001 packed integers, its type and shape take 2000", scanned
+    ),
+    "endless-packed-integer": Row("endless.onnx o.onnx", "tensor 'w': has a packed integer of more than ten bytes", scanned),
+    "data-in-another-field": Row(
+        "field.onnx o.onnx", "tensor 'w': has its data in a field that is not for its element type", scanned
+    ),
+    "two-payloads": Row("two_payloads.onnx o.onnx", "tensor 'w': has two payloads", scanned),
+    "three-strings-of-two": Row("three_strings.onnx o.onnx -t 10", "tensor 'v': has 3 strings for shape [2]"),
+    "string-of-no-text": Row("no_text.onnx o.onnx -t 10", "tensor 'v': string b'\\xff' is not UTF-8"),
+    "segment": Row("segment.onnx o.onnx", "tensor 's': is one segment of a tensor, which is not supported"),
+    "reserved-location": Row(
+        "reserved.onnx o.onnx", f"reserved.onnx: has external data at the location {MARK!r}, which is reserved"
+    ),
+    "skeleton-too-big": Row("m.onnx o.onnx", "m.onnx: has more than 2 GiB apart from its tensors", a_skeleton_is_too_big),
+    "old-ml_dtypes": Row(
+        "bfloat16.onnx o.onnx -t 2", "tensor 's': element type bfloat16 needs a newer ml_dtypes", an_old_ml_dtypes
+    ),
+    "out-of-memory": Row("m.onnx o.onnx", "out of memory", conversion_ends_with(MemoryError())),
+    "nested-too-deeply": Row("m.onnx o.onnx", "the model is nested too deeply", conversion_ends_with(RecursionError())),
+}
+
+UNWRITABLE: dict[str, Row] = {
+    "is-a-folder": Row("m.onnx folder", "folder: is a folder; name the file to write"),
+    "in-no-folder": Row("m.onnx nowhere/o.onnx", "nowhere/o.onnx: the folder nowhere does not exist"),
+    "is-a-fifo": Row("m.onnx fifo", "fifo: exists and is not a regular file"),
+    "name-too-long": Row(f"m.onnx {'o' * 260}", f"{'o' * 260}: cannot be written: File name too long"),
+    "disk-full": Row("m.onnx o.onnx", "o.onnx: cannot be written: No space left on device", the_disk_is_full),
+    "data-of-the-input": Row(
+        "claims.onnx claimed.onnx --external-data copy",
+        "claimed.onnx.data: belongs to the input; write the result under another name",
+    ),
+    "name-is-not-unicode": Row("m.onnx o\udcff.onnx", "o\\udcff.onnx.data: the name is not valid Unicode, which a data file needs"),
+    "kept-in-another-folder": Row(
+        "beside.onnx folder/o.onnx --external-data keep",
+        "external data can only be kept if the result is written to the folder of the input",
+    ),
+    "too-big-for-one-file": Row(
+        "weights.onnx o.onnx --external-data inline",
+        "the result has more than the 2 GiB that one file can hold; split its data off",
+        a_result_is_too_big,
+    ),
+    "data-file-ends-early": Row(
+        "beside.onnx o.onnx --external-data copy", "a data file became shorter while it was being copied", files_end_early
+    ),
+}
+
+WRONG: dict[str, Row] = {
+    "fails-the-check": Row(
+        "m.onnx o.onnx -t 13",
+        "the result failed onnx.checker: it is broken (the model was not written; if the input runs, please report this)",
+        a_rule_makes_an_invalid_model,
+    ),
+    "computes-something-else": Row(
+        "open.onnx o.onnx -t 17", "the result computes something else (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
+    ),
+    "cannot-be-compared": Row("foreign.onnx o.onnx -t 13 --compare required", "the result could not be compared: …"),
+    "bug": Row(
+        "m.onnx o.onnx",
+        "internal error: KeyError: 'x'; please report it (-v shows where it is from)",
+        conversion_ends_with(KeyError("x")),
+    ),
+}
+
+
+def split(opset: int, node: str, more: str = "") -> bytes:
+    head = "g (float[N] x, float[4] f, float[3] odd, int32[2] j) => (float[A] a, float[B] b)"
+    constants = "int64[2] s = {1, 3}, int64[3] three = {1, 1, 2}, int64[2] negative = {-1, 5}, int64[1,2] square = {1, 3}, float[2] real = {1, 3}"
+    return bytes_of(f"{head} <{constants}> {{[cut] a, b = {node}}}", opset)
+
+
+def to_sequence(sizes: str) -> bytes:
+    return bytes_of(f"g (float[N] x) => (seq(float[M]) y) <int64{sizes}> {{[cut] y = SplitToSequence(x, s)}}", 13)
+
+
+def imported_twice() -> bytes:
+    return edited(LONE, lambda proto: proto.opset_import.append(helper.make_opsetid("ai.onnx", 17)))
+
+
+def redefined() -> bytes:
+    return bytes_of(
+        """<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (float[4] y) {y = Mish(x)}
+        <domain: "", opset_import: ["" : 18]> Mish (v) => (w) {w = Relu(v)}"""
+    )
+
+
+def function_twice() -> bytes:
+    proto = ModelProto.FromString(functions({"f0": ["Relu"]}))
+    proto.functions.append(proto.functions[0])
+    return proto.SerializeToString()
+
+
+CUT = "Split 'cut' (main graph) is invalid: "
+INVALID: dict[str, tuple[bytes, str]] = {
+    "checker": (bytes_of(LONE.replace("Relu", "Rellu")), "the input is not a valid model: …Rellu…"),
+    "attribute-of-another-type": (
+        bytes_of(SPLIT.replace("axis = 1", 'axis = "x"')),
+        "the input is not a valid model: Mismatched attribute type…",
+    ),
+    "operator-of-no-text": (
+        WHOLE.replace(b"Split", b"Spl\xeft"),
+        "the input is not a valid model: the operator b'Spl\\xeft' is not valid UTF-8",
+    ),
+    "form-of-another-opset": (
+        split(12, "Split(x, s)"),
+        "the input is not a valid model: Split 'cut': it has 2 inputs, and the form of opset 11 has 1, though the model says opset 12; …",
+    ),
+    "no-such-opset": (imported_twice(), "the model imports the default domain twice, as opset 17 and 18"),
+    "training": (
+        edited(LONE, lambda proto: proto.training_info.add()),
+        "the model has training_info, which is not converted; remove it (inference does not need it)",
+    ),
+    "redefined": (redefined(), "the local function 'Mish' redefines an operator of ONNX's own domain; give it another domain"),
+    "function-twice": (function_twice(), "there are 2 functions 'f0'"),
+    "recursion": (functions({"f0": ["Relu", "f0"]}), "function 'f0' calls itself, at once or through others"),
+    "calls-too-deep": (
+        functions({f"f{i}": [f"f{i + 1}"] for i in range(300)} | {"f300": ["Relu"]}),
+        "its functions call each other more than 200 deep",
+    ),
+    "calls-too-many": (
+        functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(40)} | {"f40": ["Relu"]}),
+        "its functions call each other so often that it stands for more than 1,000,000 calls",
+    ),
+    "both": (split(18, "Split<num_outputs = 2>(x, s)"), f"{CUT}it has both split and num_outputs"),
+    "neither": (split(18, "Split(x)"), f"{CUT}it has neither split nor num_outputs"),
+    "attribute-and-input": (
+        split(1, "Split<axis = 0, split = [1, 3]>(x, real)"),
+        f"{CUT}it has both the attribute and the input split",
+    ),
+    "no-part": (split(18, "Split<num_outputs = 0>(x)"), f"{CUT}num_outputs is 0"),
+    "a-billion-parts": (
+        split(18, "Split<num_outputs = 1000000000>(x)"),
+        f"{CUT}num_outputs is 1000000000, and only 2 of the parts are outputs",
+    ),
+    "more-outputs-than-parts": (split(18, "Split<num_outputs = 1>(x)"), f"{CUT}it has 2 outputs and num_outputs is 1"),
+    "nothing-for-the-last": (
+        split(18, "Split<num_outputs = 5>(odd)"),
+        f"{CUT}a dimension of 3 cannot make 5 parts: parts of 1 leave nothing for the last",
+    ),
+    "more-sizes-than-outputs": (split(13, "Split(x, three)"), f"{CUT}split has 3 sizes and the node 2 outputs"),
+    "negative-size": (split(13, "Split(x, negative)"), f"{CUT}split has negative sizes: [-1, 5]"),
+    "sizes-of-rank-2": (split(13, "Split(x, square)"), f"{CUT}split must be 1-D and has rank 2"),
+    "sizes-of-int32": (split(13, "Split(x, j)"), f"{CUT}split must be int64 and is int32"),
+    "uneven-at-1": (split(1, "Split<axis = 0>(odd)"), f"{CUT}a dimension of 3 does not divide into 2 equal parts"),
+    "wrong-sum-at-1": (split(1, "Split<axis = 0, split = [1, 1]>(f)"), f"{CUT}the sizes [1, 1] do not add up to the dimension 4"),
+    "sequence-of-sizes-0": (
+        to_sequence(" s = {0}"),
+        f"{CUT.replace('Split', 'SplitToSequence')}a scalar split must be positive and is 0",
+    ),
+    "sequence-of-nothing": (to_sequence("[0] s = {}"), f"{CUT.replace('Split', 'SplitToSequence')}split is empty"),
+    "position-beyond-the-end": (
+        bytes_of("g (float[2] x) => (float[M] y) <int64 i = {7}> {s = SequenceConstruct(x, x) [at] y = SequenceAt(s, i)}"),
+        "SequenceAt 'at' (main graph) is invalid: position 7 is out of range of a sequence of 2 elements",
+    ),
+}
+
+
+class TooBig:
+    def SerializeToString(self, deterministic: bool) -> bytes:  # noqa: N802 - as protobuf calls it
+        raise ValueError("it has over 2 GiB")
+
+
+def in_memory(location: str) -> ModelProto:
+    """A Split whose sizes are external data."""
+    return ModelProto.FromString(
+        sizes(data_location=1, external_data=[onnx.StringStringEntryProto(key="location", value=location)])
+    )
+
+
+LIBRARY: dict[str, tuple[Callable[[], object], str]] = {
+    "external-data-without-a-folder": (
+        lambda: convert_version(in_memory("data.bin"), 12),
+        "tensor 's': has external data, but the folder of the model is not known",
+    ),
+    "reserved-location": (lambda: convert_version(in_memory(MARK), 12), "tensor 's': has no data in this model"),
+    "result-too-big": (
+        lambda: convert_version("weights.onnx", None),
+        "the model has over 2 GiB, too much for one protobuf in memory; write it to a file",
+    ),
+    "model-too-big": (
+        lambda: Skeleton.of(TooBig()).with_references(),
+        "the model cannot be serialized: it has over 2 GiB",  # type: ignore[arg-type]
+    ),
+}
+"""What the command line does not meet: it reads files, and writes files."""
+
+
+# -- the tests
+
+
+def prepare(folder: Path, arguments: str) -> None:
+    """Make the files that are named in `arguments`."""
+    for name, content in FILES.items():
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", arguments):
+            if isinstance(content, bytes):
+                (folder / name).write_bytes(content)
+            else:
+                content(folder / name)
+
+
+def contents(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def assert_fails(folder: Path, arguments: str, status: int, message: str) -> None:
+    """One line that says `message`, as text of an error or in the frame that wrong usage has, and no file that was not there."""
+    before = contents(folder)
+    ended = command_line(*arguments.split())
+    assert (ended.status, ended.out) == (status, ""), ended.err
+    line = re.fullmatch(r"(?:error: )?(?:Invalid value for '[^\n]*?': )?([^\n]*?)(?: \(--help shows the usage\))?\n", ended.err)
+    assert line is not None, ended.err
+    assert as_regex(message).fullmatch(line[1]), line[1]
+    assert contents(folder) == before
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "row", [*USAGE.values(), *UNREADABLE.values(), *UNWRITABLE.values()], ids=[*USAGE, *UNREADABLE, *UNWRITABLE]
+)
+def test_unusable(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> None:
+    prepare(folder, row.arguments)
+    row.circumstance(monkeypatch)
+    assert_fails(folder, row.arguments, 2, row.message)
+
+
+@pytest.mark.parametrize(("content", "message"), INVALID.values(), ids=INVALID)
+def test_invalid(folder: Path, content: bytes, message: str) -> None:
+    Path("m.onnx").write_bytes(content)
+    assert_fails(folder, "m.onnx o.onnx", 2, message)
+
+
+@pytest.mark.parametrize("row", WRONG.values(), ids=WRONG)
+def test_wrong_results(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> None:
+    prepare(folder, row.arguments)
+    row.circumstance(monkeypatch)
+    assert_fails(folder, row.arguments, 3, row.message)
+
+
+@pytest.mark.parametrize(("call", "message"), LIBRARY.values(), ids=LIBRARY)
+def test_of_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[[], object], message: str) -> None:
+    prepare(folder, "weights.onnx")
+    scanned(monkeypatch)
+    monkeypatch.setattr(skeleton, "LARGEST_PROTOBUF", 20_000)
+    with pytest.raises(InvalidModelError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+SECTIONS = {
+    "Wrong usage (status 2)": [row.message for row in USAGE.values()],
+    "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()]
+    + [message for _, message in LIBRARY.values()],
+    "The input is no valid model (status 2)": [message for _, message in INVALID.values()],
+    "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()],
+    "The result is not right (status 3)": [row.message for row in WRONG.values()],
+}
+
+
+@pytest.mark.parametrize(("section", "messages"), SECTIONS.items(), ids=SECTIONS)
+def test_no_message_is_missing(section: str, messages: list[str]) -> None:
+    assert unseen(section, messages) == set()

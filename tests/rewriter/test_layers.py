@@ -1,0 +1,73 @@
+"""Imports go one way: each layer of the house imports the layers below it, and never those above."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = (
+    {"errors", "progress", "child_call"},
+    {"storage", "opsets"},
+    {"graph"},
+    {"engine"},
+    {"rules"},
+    {"checks"},
+    {"comparison"},
+    {"report"},
+    {"runtimes", "bridge"},
+    {"driver"},
+    {"batch"},
+    {"progress_bar"},
+    {"cli"},
+    {"__main__"},
+)
+"""From the bottom to the top. What stands in one line does not import each other, but for the modules of one package."""
+RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+OPEN_TO_RULES = ("split_rewrite.rewriter.graph", "split_rewrite.rewriter.engine.registry", "split_rewrite.rewriter.errors")
+MODULES = [path for folder in ("rewriter", "rules") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of this project that `path` imports anywhere, functions and TYPE_CHECKING blocks included, as full names."""
+    package = ("split_rewrite", *path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("split_rewrite"))
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, (base, node.module)))
+            if module.startswith("split_rewrite"):
+                yield from (_module_of(module, alias.name) for alias in node.names)
+
+
+def _module_of(module: str, name: str) -> str:
+    """`module.name` where that is a module itself, else `module`."""
+    inner = ROOT.joinpath(*module.split(".")[1:], name)
+    return f"{module}.{name}" if inner.with_suffix(".py").is_file() or inner.is_dir() else module
+
+
+def layer(module: str) -> str:
+    """The name in `LAYERS` that `module`, a full name, belongs to; the package `rewriter` itself is of no layer."""
+    _, top, *rest = module.split(".")
+    return "rules" if top == "rules" else rest[0] if rest else ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down(path: Path) -> None:
+    own = layer(".".join(("split_rewrite", *path.relative_to(ROOT).with_suffix("").parts)))
+    if own == "__init__":
+        return  # it offers what users import, and is imported by nobody
+    for module in imports(path):
+        other = layer(module)
+        assert other == own or RANKS[other] < RANKS[own], f"{path.relative_to(ROOT)} imports {module}"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if "rules" in path.relative_to(ROOT).parts], ids=lambda path: path.stem)
+def test_rules_know_the_graph_the_registry_and_their_helpers(path: Path) -> None:
+    for module in imports(path):
+        is_open = module.startswith((*OPEN_TO_RULES, "split_rewrite.rules.shared"))
+        assert is_open, f"{path.relative_to(ROOT)} imports {module}"

@@ -1,0 +1,179 @@
+"""SplitToSequence into a number of parts that only the data tells: what reads it, against numpy; and what is left."""
+
+from __future__ import annotations
+
+import helpers
+import numpy as np
+import onnx
+import pytest
+
+from split_rewrite.rewriter import convert_version, simplify
+from split_rewrite.rewriter.graph.survey import all_graphs
+
+POSITIONS = "int64 zero = {0}, int64 one = {1}, int64 last = {-1}, int64 before_last = {-2}, int64 two = {2}, int64 most = {9223372036854775807}"
+
+
+def sequence_operators(proto: onnx.ModelProto) -> set[str]:
+    return {node.op_type for graph in all_graphs(proto) for node in graph.node if "Sequence" in node.op_type}
+
+
+LEFT = {
+    "vector-of-unknown-length": (
+        "int64[k] c", "s = SplitToSequence(x, c) y = SequenceAt(s, zero)", "split 'c' of SplitToSequence 's' is a vector of unknown length",
+    ),
+    "inserted-into": ("int64 c", "s = SplitToSequence(x, c) r = SequenceInsert(s, x) y = SequenceAt(r, zero)", "how many parts"),
+    "erased-from": ("int64 c", "s = SplitToSequence(x, c) r = SequenceErase(s) y = SequenceAt(r, zero)", "how many parts"),
+    "concatenated-along-another-axis": (
+        "int64 c", "s = SplitToSequence(x, c) y = ConcatFromSequence<axis = 1>(s)", "how many parts SplitToSequence 's' makes",
+    ),
+    "stacked": ("int64 c", "s = SplitToSequence(x, c) t = ConcatFromSequence<axis = 0, new_axis = 1>(s) y = Reshape(t, flat)", "how many parts"),
+    "unbound-and-concatenated": (
+        "int64 c", "s = SplitToSequence<keepdims = 0>(x) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)", "how many parts",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("split", "body", "reason"), LEFT.values(), ids=LEFT)
+def test_left_with_its_reason(split: str, body: str, reason: str) -> None:
+    text = f"g (float[N, 2] x, {split}) => (float[a, b] y) <{POSITIONS}, int64[2] flat = {{-1, 2}}> {{{body}}}"
+    result = simplify(helpers.model(text, 13))
+    assert [remark.message for remark in result.report.remarks if reason in remark.message]
+    assert sequence_operators(result.model)
+
+
+def chunks(x: np.ndarray, size: int, axis: int) -> list[np.ndarray]:
+    return np.split(x, range(size, x.shape[axis], size), axis)
+
+
+@pytest.mark.parametrize("target", helpers.known(9, 11, 13, 18, 25))
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("position", ["zero", "one", "last", "before_last"])
+def test_size_at_run_time(position: str, axis: int, kind: str, target: int) -> None:
+    text = f"""g (float[N, M] x, {kind} c) => (float[a, b] y) <{POSITIONS}>
+    {{s = SplitToSequence<axis = {axis}>(x, c) y = SequenceAt(s, {position})}}"""
+    result = convert_version(helpers.model(text, 12), target).model
+    assert sequence_operators(result) == set()
+    at = {"zero": 0, "one": 1, "last": -1, "before_last": -2}[position]
+    for length in (4, 5, 6, 7):
+        x = np.arange(length * length, dtype=np.float32).reshape(length, length)
+        for size in range(1, length):
+            got = helpers.run(result, {"x": x, "c": np.array(size, kind)})[0]
+            np.testing.assert_array_equal(got, chunks(x, size, axis)[at], strict=True)
+    if position in ("zero", "last"):
+        most = np.array(np.iinfo(kind).max, kind)
+        np.testing.assert_array_equal(helpers.run(result, {"x": x, "c": most})[0], x)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 100, 2**63 - 1])
+@pytest.mark.parametrize("position", [0, 1, 2, -1, -2])
+def test_constant_size_of_an_unknown_dimension(position: int, size: int) -> None:
+    text = f"""g (float[N] x) => (float[a] y, int64 n) <int64 c = {{{size}}}, int64 i = {{{position}}}>
+    {{s = SplitToSequence(x, c) y = SequenceAt(s, i) n = SequenceLength(s)}}"""
+    result = simplify(helpers.model(text, 13)).model
+    assert sequence_operators(result) == set()
+    for length in (1, 4, 9):
+        x = np.arange(length, dtype=np.float32)
+        parts = chunks(x, min(size, 1000), 0)
+        if -len(parts) <= position < len(parts):
+            y, n = helpers.run(result, {"x": x})
+            np.testing.assert_array_equal(y, parts[position], strict=True)
+            assert n == len(parts)
+
+
+@pytest.mark.parametrize("split", ["int64 c", "int32 c", "int64 c = {2}"], ids=["int64", "int32", "constant"])
+@pytest.mark.parametrize("shape", ["", "[1]"], ids=["scalar", "vector"])
+def test_run_time_position(split: str, shape: str) -> None:
+    is_input = "=" not in split
+    text = f"""g (float[N] x{", " + split if is_input else ""}, int64{shape} i) => (float[a] y) <{"" if is_input else split}>
+    {{s = SplitToSequence(x, c) y = SequenceAt(s, i)}}""".replace("<>", "")
+    result = simplify(helpers.model(text, 13)).model
+    assert sequence_operators(result) == set()
+    x = np.arange(5, dtype=np.float32)
+    for position in (-3, -1, 0, 2):
+        feeds = {"x": x, "i": np.array(position).reshape([1] if shape else [])}
+        if is_input:
+            feeds["c"] = np.array(2, split.split()[0])
+        np.testing.assert_array_equal(helpers.run(result, feeds)[0], chunks(x, 2, 0)[position], strict=True)
+        for wrong in (3, -4):
+            with pytest.raises(AssertionError, match="out of data bounds"):
+                helpers.run(result, {**feeds, "i": np.array(wrong).reshape([1] if shape else [])})
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("position", [0, 2, -1, "run-time"])
+def test_parts_of_1(position: int | str, keepdims: int) -> None:
+    stored = "int64 zero = {0}" if position == "run-time" else f"int64 i = {{{position}}}"
+    text = f"""g (float[2, N] x{", int64 i" if position == "run-time" else ""}) => (float[{"a, b" if keepdims else "a"}] y, int64 n) <{stored}>
+    {{s = SplitToSequence<axis = -1, keepdims = {keepdims}>(x) y = SequenceAt(s, i) n = SequenceLength(s)}}"""
+    result = simplify(helpers.model(text, 13)).model
+    assert sequence_operators(result) == set()
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for at in (0, 2, -3) if position == "run-time" else (position,):
+        y, n = helpers.run(result, {"x": x, "i": np.array(at)} if position == "run-time" else {"x": x})
+        np.testing.assert_array_equal(y, x[:, [at]] if keepdims else x[:, at], strict=True)
+        assert n == 3
+
+
+@pytest.mark.parametrize(
+    ("split", "sizes", "lengths"),
+    [
+        pytest.param("int64 c", np.array(3), {0: 0, 1: 1, 3: 1, 4: 2, 6: 2, 7: 3}, id="scalar"),
+        pytest.param("int32 c", np.array(3, np.int32), {0: 0, 1: 1, 3: 1, 4: 2, 6: 2, 7: 3}, id="int32"),
+        pytest.param("int64 c", np.array(2**63 - 1), {0: 0, 1: 1, 7: 1}, id="huge"),
+        pytest.param("int64[k] c", np.array([1, 0, 2]), {3: 3}, id="vector"),
+    ],
+)
+def test_length(split: str, sizes: np.ndarray, lengths: dict[int, int]) -> None:
+    text = f"g (float[N] x, {split}) => (int64 n) {{s = SplitToSequence(x, c) n = SequenceLength(s)}}"
+    result = simplify(helpers.model(text, 13)).model
+    assert sequence_operators(result) == set()
+    for dimension, length in lengths.items():
+        (n,) = helpers.run(result, {"x": np.zeros(dimension, np.float32), "c": sizes})
+        assert n == length and n.dtype == np.int64 and n.shape == ()
+
+
+PUT_TOGETHER = {
+    "same-axis": "s = SplitToSequence<axis = 1>(x, c) y = ConcatFromSequence<axis = 1>(s)",
+    "same-axis-from-the-end": "s = SplitToSequence<axis = 1>(x, c) y = ConcatFromSequence<axis = -1>(s)",
+    "unbound": "s = SplitToSequence<axis = 1, keepdims = 0>(x) y = ConcatFromSequence<axis = -1, new_axis = 1>(s)",
+    "through-identity": "r = SplitToSequence(x) s = Identity(r) y = ConcatFromSequence<axis = 0>(s)",
+    "split-ignores-keepdims": "s = SplitToSequence<keepdims = 0>(x, c) y = ConcatFromSequence<axis = 0>(s)",
+}
+
+
+@pytest.mark.parametrize("body", PUT_TOGETHER.values(), ids=PUT_TOGETHER)
+def test_all_parts_put_together_are_the_data(body: str) -> None:
+    simplified = simplify(helpers.model(f"g (float[N, M] x, int64 c) => (float[a, b] y) {{{body}}}", 14))
+    result = simplified.model
+    assert not simplified.report.remarks  # why the SplitToSequence was left matters no more
+    assert [node.op_type for node in result.graph.node] == ["Identity"]
+    assert list(result.graph.node[0].input) == ["x"]
+
+
+def test_captured_by_a_loop() -> None:
+    text = f"""g (float[N] x, int64 c, int64 n) => (float[a, b] y) <{POSITIONS}> {{
+        s = SplitToSequence(x, c) t = Cast<to = 9>(one)
+        y = Loop(n, t)<body = b (int64 i, bool k) => (bool k2, float[d] e) {{k2 = Identity(k) e = SequenceAt(s, i)}}>
+    }}"""
+    result = simplify(helpers.model(text, 13)).model
+    assert sequence_operators(result) == set()
+    x = np.arange(6, dtype=np.float32)
+    (y,) = helpers.run(result, {"x": x, "c": np.array(2), "n": np.array(3)})
+    np.testing.assert_array_equal(y, x.reshape(3, 2))
+
+
+def test_more_parts_than_are_written_out_are_sliced() -> None:
+    text = f"g (float[5000] x) => (float[a] y, int64 n) <{POSITIONS}> {{s = SplitToSequence(x) y = SequenceAt(s, last) n = SequenceLength(s)}}"
+    result = simplify(helpers.model(text, 13)).model
+    assert sequence_operators(result) == set() and len(result.graph.node) < 5
+    y, n = helpers.run(result, {"x": np.arange(5000, dtype=np.float32)})
+    assert y == [4999] and n == 5000
+
+
+def test_a_caution_where_runtimes_disagree_on_keepdims() -> None:
+    text = (
+        f"g (float[N] x, int64 c) => (float[a] y) <{POSITIONS}> {{s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}}"
+    )
+    (remark,) = simplify(helpers.model(text, 13)).report.remarks
+    assert remark.kind == "caution" and "keepdims=0 is ignored because split is given" in remark.message

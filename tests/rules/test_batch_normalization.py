@@ -1,0 +1,101 @@
+"""BatchNormalization in all its forms."""
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+PARAMETERS = "float[3] s, float[3] b, float[3] m, float[3] v"
+FEEDS = {
+    "s": np.array([1, 2, -1], np.float32),
+    "b": np.array([0, 1, 2], np.float32),
+    "m": np.array([0.5, -1, 0], np.float32),
+    "v": np.array([1, 0.25, 4], np.float32),
+}
+
+REFUSED = [
+    pytest.param("<is_test=1>", "y, nm, nv, sm, sv", 6, 7, "is_test=1, and outputs that only training has", id="is it training"),
+    pytest.param("<spatial=0>", "y, nm, nv, sm, sv", 8, 9, "training with spatial=0", id="training per element"),
+    pytest.param("", "y, nm, nv, sm, sv", 9, 14, "saved_mean and saved_var ('sm', 'sv') do not exist", id="saved statistics"),
+]
+
+
+@pytest.mark.parametrize("attributes, outputs, source, target, message", REFUSED)
+def test_refuses(attributes, outputs, source, target, message):
+    declared = ", ".join(f"float[2,3] {name}" if name == "y" else f"float[3] {name}" for name in outputs.split(", "))
+    text = f"g (float[2,3] x, {PARAMETERS}) => ({declared}) {{ {outputs} = BatchNormalization {attributes} (x, s, b, m, v) }}"
+    assert message in refusal(model(text, source), target)
+
+
+def test_refuses_five_dimensions_at_opset_1():
+    proto = model(f"g (float[2,3,1,1,1] x, {PARAMETERS}) => (float[2,3,1,1,1] y) {{ y = BatchNormalization (x, s, b, m, v) }}", 7)
+    assert "BatchNormalization of opset 1 takes 4 dimensions, and 'x' has 5" in refusal(proto, 5)
+
+
+def inference(x):
+    shape = (1, 3, *[1] * (x.ndim - 2))
+    s, b, m, v = (FEEDS[name].reshape(shape) for name in "sbmv")
+    return (x - m) / np.sqrt(v + np.float32(1e-5)) * s + b
+
+
+@pytest.mark.parametrize("source", [1, 6, 7, 9, 14])
+@pytest.mark.parametrize("target", [7, 9, 15, 21])
+def test_inference_in_every_form(source, target):
+    attributes = {1: "<is_test=1, consumed_inputs=[0,0,0,1,1]>", 6: "<is_test=1>"}.get(source, "")
+    text = f"g (float[2,3,2,2] x, {PARAMETERS}) => (float[2,3,2,2] y) {{ y = BatchNormalization {attributes} (x, s, b, m, v) }}"
+    result = convert_version(model(text, source), target).model
+    x = np.random.default_rng(1).normal(size=(2, 3, 2, 2)).astype(np.float32)
+    np.testing.assert_allclose(run(result, {"x": x, **FEEDS})[0], inference(x), rtol=1e-6, atol=1e-6)
+
+
+def test_one_output_without_is_test_is_inference_too():
+    proto = model(f"g (float[2,3] x, {PARAMETERS}) => (float[2,3] y) {{ y = BatchNormalization (x, s, b, m, v) }}", 6)
+    x = np.ones((2, 3), np.float32)
+    np.testing.assert_allclose(run(convert_version(proto, 13).model, {"x": x, **FEEDS})[0], inference(x), rtol=1e-6)
+
+
+def test_down_to_6_and_1_says_what_it_is():
+    proto = model(f"g (float[2,3,2,2] x, {PARAMETERS}) => (float[2,3,2,2] y) {{ y = BatchNormalization (x, s, b, m, v) }}", 9)
+    attributes = [
+        {a.name: onnx.helper.get_attribute_value(a) for a in convert_version(proto, target).model.graph.node[0].attribute}
+        for target in (6, 5)
+    ]
+    assert attributes == [{"is_test": 1}, {"is_test": 1, "consumed_inputs": [0, 0, 0, 1, 1]}]
+
+
+@pytest.mark.parametrize("batch", ["2", "N"])
+def test_each_element_for_itself(batch):
+    shapes = "float[3,2] s, float[3,2] b, float[3,2] m, float[3,2] v"
+    text = f"g (float[{batch},3,2] x, {shapes}) => (float[{batch},3,2] y) {{ y = BatchNormalization <spatial=0> (x, s, b, m, v) }}"
+    feeds = {name: np.repeat(value[:, None], 2, axis=1) * np.float32([1, 2]) for name, value in FEEDS.items()}
+    x = np.random.default_rng(1).normal(size=(2, 3, 2)).astype(np.float32)
+    expected = (x - feeds["m"]) / np.sqrt(feeds["v"] + np.float32(1e-5)) * feeds["s"] + feeds["b"]
+    result = convert_version(model(text, 7), 13).model
+    np.testing.assert_allclose(run(result, {"x": x, **feeds})[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [13, 9, 7])
+def test_training_is_spelled_out(target):
+    text = (
+        f"g (float[2,3,4] x, {PARAMETERS}) => (float[2,3,4] y, float[3] nm, float[3] nv) "
+        "{ y, nm, nv = BatchNormalization <training_mode=1, momentum=0.75> (x, s, b, m, v) }"
+    )
+    x = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)
+    assert_same(model(text, 15), target, {"x": x, **FEEDS}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "attributes, source, kept, expected",
+    [
+        pytest.param("", 9, ["y", "nm", "nv"], {"training_mode": 1}, id="training"),
+        pytest.param("<is_test=1>", 6, ["y"], {}, id="inference"),
+    ],
+)
+def test_outputs_that_nothing_reads_go_upward(attributes, source, kept, expected):
+    declared = ", ".join(["float[2,3] y", *(f"float[3] {name}" for name in kept[1:])])
+    call = f"y, nm, nv, sm, sv = BatchNormalization {attributes} (x, s, b, m, v)"
+    (node,) = convert_version(model(f"g (float[2,3] x, {PARAMETERS}) => ({declared}) {{ {call} }}", source), 14).model.graph.node
+    assert list(node.output) == kept
+    assert {a.name: a.i for a in node.attribute} == expected

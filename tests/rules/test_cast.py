@@ -1,0 +1,74 @@
+"""Cast: the name and the number of a type; saturate and round_mode."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers import model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.graph.survey import all_graphs
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "target", "message"),
+    [
+        pytest.param(
+            'g (float[2] x) => (int64[2] y) { y = Cast <to = "integer"> (x) }',
+            *(5, 6, "'integer' is no type"),
+            id="no_type_of_that_name",
+        ),
+        pytest.param(
+            "g (float[2] x) => (float[2] y) { t = Cast <to = 17, saturate = 0> (x) y = Cast <to = 1> (t) }",
+            *(19, 18, "saturate=0 does not exist"),
+            id="float8_without_saturation",
+        ),
+    ],
+)
+def test_refused(text: str, opset: int, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset), target)
+
+
+@pytest.mark.parametrize(("name", "number"), [("INT64", 7), ("float", 1), ("BOOL", 9), ("DOUBLE", 11)])
+def test_name_to_number_and_back(name: str, number: int) -> None:
+    text = f'g (float[2] x) => ({name.lower()}[2] y) {{ y = Cast <to = "{name}"> (x) }}'
+    new = convert_version(model(text, opset=5), 13).model
+    assert new.graph.node[0].attribute[0].i == number
+    assert convert_version(new, 5).model.graph.node[0].attribute[0].s == name.upper().encode()
+
+
+@pytest.mark.parametrize("saturate", [0, 1])
+def test_saturate_says_nothing_of_other_types(saturate: int) -> None:
+    text = f"g (float[2] x) => (int32[2] y) {{ y = Cast <to = 6, saturate = {saturate}> (x) }}"
+    (node,) = convert_version(model(text, opset=19), 13).model.graph.node
+    assert [attribute.name for attribute in node.attribute] == ["to"]
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 24, reason="the installed onnx has no opset 24")
+def test_round_mode_says_nothing_of_other_types() -> None:
+    text = 'g (float[2] x) => (double[2] y) { y = Cast <to = 11, round_mode = "down"> (x) }'
+    result = convert_version(model(text, opset=24), 13).model
+    assert [attribute.name for attribute in result.graph.node[0].attribute] == ["to"]
+    np.testing.assert_array_equal(
+        run(result, {"x": np.array([0.1, 2], np.float32)})[0], np.array([0.1, 2], np.float32).astype(np.float64)
+    )
+
+
+@pytest.mark.parametrize("target", [2, 5, 6, 13])
+@pytest.mark.parametrize(
+    "body",
+    [
+        'c = Cast <to = "FLOAT"> (x)\n a, b = Split <axis = 0> (c)\n e, f = Split <axis = 0> (c)\n y = Add (b, f)',
+        'c = Cast <to = "FLOAT"> (x)\n d = Relu (c)\n a, b = Split <axis = 0> (d)\n y = Neg (b)',
+        'c = Cast <to = "FLOAT"> (x)\n d = Pad <paddings = [0, 1]> (c)\n y = Relu (d)',
+        'c = Cast <to = "FLOAT"> (x)\n d = Split <axis = 0> (c)\n y = Relu (d)',
+        'd = Relu (x)\n y = If (k) <then_branch = t () => (float[2] p) { c = Cast <to = "FLOAT"> (d)\n p, q = Split <axis = 0> (c) }, '
+        "else_branch = e () => (float[2] r) { s, r = Split <axis = 0> (d) }>",
+    ],
+    ids=["split", "split-of-relu", "pad", "split-that-goes", "in-a-branch"],
+)
+def test_from_opset_1_the_type_is_stated_that_inference_does_not_read(body: str, target: int) -> None:
+    result = convert_version(model(f"g (float[4] x, bool k) => (float[N] y) {{ {body} }}", 1, 3), target).model
+    stated = [value.name for graph in all_graphs(result) for value in graph.value_info]
+    assert stated == (["c"] if target < 6 else [])

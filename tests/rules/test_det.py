@@ -1,0 +1,39 @@
+"""Det of small matrices, expanded."""
+
+import numpy as np
+import pytest
+from helpers import model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+
+@pytest.mark.parametrize(
+    "dims, reason",
+    [
+        pytest.param("5,5", "the determinant of 5 rows without pivots", id="large"),
+        pytest.param("0,0", "the determinant of 0 rows", id="empty"),
+        pytest.param("N,N", "axis dimension 'N' of 'x' is unknown", id="unknown"),
+    ],
+)
+def test_refused(dims, reason):
+    assert reason in refusal(model(f"g (float[{dims}] x) => (float y) {{ y = Det (x) }}", 11), 10)
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("target", [10, 7])
+def test_determinants(target, size, batch):
+    dims = ",".join(map(str, (*batch, size, size)))
+    out = f"[{','.join(map(str, batch))}]" if batch else ""
+    x = np.random.default_rng(size).standard_normal((*batch, size, size)).astype(np.float32)
+    result = convert_version(model(f"g (float[{dims}] x) => (float{out} y) {{ y = Det (x) }}", 11), target).model
+    got = run(result, {"x": x})[0]
+    assert got.shape == batch
+    np.testing.assert_allclose(got, np.linalg.det(x.astype(np.float64)), rtol=1e-5, atol=1e-6)
+
+
+def test_whole_numbers_are_exact():
+    """Swapped rows change the sign; a row twice gives zero."""
+    x = np.float32([[[0, 1, 0], [1, 0, 0], [0, 0, 7]], [[1, 2, 3], [4, 5, 6], [1, 2, 3]]])
+    result = convert_version(model("g (float[N,3,3] x) => (float[N] y) { y = Det (x) }", 11), 9).model
+    np.testing.assert_array_equal(run(result, {"x": x})[0], [-7, 0])

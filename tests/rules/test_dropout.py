@@ -1,0 +1,93 @@
+"""Dropout: training and testing, the ratio, and the mask."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+X = np.array([1, np.nan, 0, -2], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "target", "message"),
+    [
+        pytest.param(
+            "g (float[4] x) => (float[4] y) <float r = {0.5}, bool t = {1}> { y = Dropout (x, r, t) }",
+            *(13, 11, "training_mode is set"),
+            id="training",
+        ),
+        pytest.param(
+            "g (float[4] x, bool t) => (float[4] y) { y = Dropout (x, , t) }",
+            *(13, 11, "training_mode is set, or computed at run time"),
+            id="perhaps_training",
+        ),
+        pytest.param("g (float[4] x) => (float[4] y) { y = Dropout (x) }", 6, 7, "training_mode is set", id="is_test_0_trains"),
+        pytest.param(
+            "g (float[4] x) => (float[4] y, bool[4] m) { y, m = Dropout (x) }",
+            *(10, 12, "the mask 'm' is true throughout from opset 12 on"),
+            id="an_old_mask_is_undefined",
+        ),
+        pytest.param(
+            "g (float[4] x) => (float[4] y, float[4] m) { y, m = Dropout (x) }",
+            *(7, 6, "the mask 'm' is not filled before opset 7"),
+            id="no_mask_in_test_mode",
+        ),
+    ],
+)
+def test_refused(text: str, opset: int, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset), target)
+
+
+@pytest.mark.parametrize("operands", ["x", "x, r", "x, r, f", "x, zero, t", "x, , f"])
+@pytest.mark.parametrize("target", [11, 9, 7])
+def test_without_training(operands: str, target: int) -> None:
+    values = "<float r = {0.25}, float zero = {0}, bool f = {0}, bool t = {1}>"
+    text = f"g (float[4] x) => (float[4] y) {values} {{ y = Dropout <seed = 3> ({operands}) }}"
+    result = convert_version(model(text, opset=13), target).model
+    assert [node.op_type for node in result.graph.node] == ["Dropout"]
+    np.testing.assert_array_equal(run(result, {"x": X})[0], X)
+
+
+@pytest.mark.parametrize("target", [11, 9, 7])
+def test_a_mask_is_true_throughout(target: int) -> None:
+    proto = model("g (float[4] x) => (float[4] y, bool[4] m) { y, m = Dropout (x) }", opset=13)
+    np.testing.assert_array_equal(run(convert_version(proto, target).model, {"x": X})[1], np.ones(4, bool), strict=True)
+
+
+@pytest.mark.parametrize("target", [12, 13, 22])
+def test_upward(target: int) -> None:
+    proto = model("g (float[4] x) => (float[4] y) { y, unread = Dropout <ratio = 0.25> (x) }", opset=7)
+    result = convert_version(proto, target).model
+    assert onnx_constant(result, result.graph.node[0].input[1]) == 0.25
+    np.testing.assert_array_equal(run(result, {"x": X})[0], X)
+
+
+def onnx_constant(proto: object, name: str) -> float:
+    from onnx import numpy_helper
+
+    return float(next(numpy_helper.to_array(t) for t in proto.graph.initializer if t.name == name))  # type: ignore[attr-defined]
+
+
+def test_is_test() -> None:
+    proto = model("g (float[4] x) => (float[4] y) { y = Dropout <is_test = 1, ratio = 0.25> (x) }", opset=6)
+    new = convert_version(proto, 13).model
+    np.testing.assert_array_equal(run(new, {"x": X})[0], X)
+    (node,) = convert_version(new, 6).model.graph.node
+    assert {a.name: a.i or a.f for a in node.attribute} == {"ratio": 0.25, "is_test": 1}
+
+
+def test_training_of_opset_6_is_training_mode_from_12_on() -> None:
+    result = convert_version(model("g (float[4] x) => (float[4] y) { y = Dropout (x) }", opset=6), 13).model
+    (node,) = result.graph.node
+    values = [onnx_constant(result, name) for name in node.input[1:]]
+    assert values == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(("opset", "target", "kind"), [(7, 10, "float"), (10, 9, "bool")])
+def test_the_mask_keeps_its_type(opset: int, target: int, kind: str) -> None:
+    proto = model(f"g (float[4] x) => (float[4] y, {kind}[4] m) {{ y, m = Dropout (x) }}", opset=opset)
+    before, after = run(proto, {"x": X})[1], run(convert_version(proto, target).model, {"x": X})[1]
+    np.testing.assert_array_equal(after, before, strict=True)

@@ -1,0 +1,74 @@
+"""GridSample: names of the modes since opset 20; before 16, and for volumes before 20, by Gather."""
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from helpers import model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+
+def proto(attributes, opset, shape="[2,3,4,5]", grid="[2,3,2,2]", out="[2,3,3,2]", kind="float"):
+    text = f"g ({kind}{shape} x, float{grid} grid) => ({kind}{out} y)"
+    return model(f"{text} {{ y = GridSample {attributes and f'<{attributes}>'} (x, grid) }}", opset)
+
+
+REFUSED = [
+    pytest.param(proto("", 16, "[N,3,4,5]"), 15, "'N' of 'x' is unknown", id="any batch"),
+    pytest.param(proto("", 16, "[2,3,H,5]"), 15, "'H' of 'x' is unknown", id="any height"),
+    pytest.param(proto('mode="nearest"', 16, kind="int32"), 15, "only float and double are sampled", id="integers"),
+    pytest.param(
+        proto('padding_mode="reflection", align_corners=1', 16, "[2,3,1,5]"), 15, "an axis of length 1", id="between one corner"
+    ),
+]
+
+
+@pytest.mark.parametrize("older, target, message", REFUSED)
+def test_refuses(older, target, message):
+    assert message in refusal(older, target)
+
+
+def feeds(shape, grid):
+    """Some positions lie outside, some far outside, some on pixels and halfway between two."""
+    random = np.random.default_rng(3)
+    positions = random.uniform(-3, 3, size=grid).astype(np.float32)
+    positions.reshape(-1)[:6] = [-1, 1, 0, 0.5, -0.6, 5]
+    return {"x": random.normal(size=shape).astype(np.float32), "grid": positions}
+
+
+@pytest.mark.parametrize("old, new", [("bilinear", "linear"), ("bicubic", "cubic"), ("nearest", "nearest"), ("", "")])
+def test_the_names_change_and_nothing_else(old, new):
+    older, newer = (proto(name and f'mode="{name}"', opset) for name, opset in ((old, 16), (new, 20)))
+    up, down = convert_version(older, 20).model, convert_version(newer, 16).model
+    assert [a.s.decode() for a in up.graph.node[0].attribute] == ([new] if new else [])
+    assert [a.s.decode() for a in down.graph.node[0].attribute] == ([old] if old else [])
+    onnx.checker.check_model(down, full_check=True)
+    inputs = feeds((2, 3, 4, 5), (2, 3, 2, 2))
+    np.testing.assert_array_equal(run(up, inputs), run(older, inputs))
+
+
+PADDINGS, ALIGNED = ["zeros", "border", "reflection"], [0, 1]
+
+
+@pytest.mark.parametrize("mode, padding, aligned", list(itertools.product(["bilinear", "nearest", "bicubic"], PADDINGS, ALIGNED)))
+@pytest.mark.parametrize("target", [15, 9])
+def test_images_by_gather(mode, padding, aligned, target):
+    older = proto(f'mode="{mode}", padding_mode="{padding}", align_corners={aligned}', 16)
+    inputs = feeds((2, 3, 4, 5), (2, 3, 2, 2))
+    np.testing.assert_allclose(run(convert_version(older, target).model, inputs)[0], run(older, inputs)[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode, padding, aligned", list(itertools.product(["linear", "nearest"], PADDINGS, ALIGNED)))
+def test_volumes_by_gather(mode, padding, aligned):
+    shapes = {"shape": "[2,1,3,4,5]", "grid": "[2,3,2,2,3]", "out": "[2,1,3,2,2]"}
+    volume = proto(f'mode="{mode}", padding_mode="{padding}", align_corners={aligned}', 20, **shapes)
+    inputs = feeds((2, 1, 3, 4, 5), (2, 3, 2, 2, 3))
+    np.testing.assert_allclose(run(convert_version(volume, 19).model, inputs)[0], run(volume, inputs)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_pixels_outside_do_not_count_even_if_they_are_infinite():
+    older = proto("", 16, "[1,1,2,2]", "[1,1,1,2]", "[1,1,1,1]")
+    inputs = {"x": np.full((1, 1, 2, 2), np.inf, np.float32), "grid": np.float32([[[[9, 9]]]])}
+    assert run(convert_version(older, 15).model, inputs)[0].item() == 0

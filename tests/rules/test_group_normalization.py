@@ -1,0 +1,66 @@
+"""InstanceNormalization, GroupNormalization and MeanVarianceNormalization."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+
+def test_refuses_three_dimensions_at_opset_1():
+    text = "g (float[2,3,4] x, float[3] s, float[3] b) => (float[2,3,4] y) { y = InstanceNormalization (x, s, b) }"
+    assert "InstanceNormalization of opset 1 takes 4 dimensions, and 'x' has 3" in refusal(model(text, 6), 5)
+
+
+def test_images_stay_as_they_are():
+    text = "g (float[2,3,4,4] x, float[3] s, float[3] b) => (float[2,3,4,4] y) { y = InstanceNormalization (x, s, b) }"
+    proto = model(text, 6)
+    assert convert_version(proto, 5).model.graph.node == proto.graph.node
+
+
+def expected(x, scale, bias, groups):
+    """`scale` and `bias` per channel."""
+    parts = x.astype(np.float64).reshape(x.shape[0], groups, -1)
+    parts = (parts - parts.mean(axis=2, keepdims=True)) / np.sqrt(parts.var(axis=2, keepdims=True) + 1e-5)
+    column = (-1, *[1] * (x.ndim - 2))
+    return parts.reshape(x.shape) * scale.reshape(column) + bias.reshape(column)
+
+
+X = np.random.default_rng(2).normal(size=(2, 6, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("given", ["input", "constant"])
+@pytest.mark.parametrize("channels", ["6", "C"])
+def test_up_one_scale_a_group_is_repeated(given, channels):
+    inputs = ", float[3] s, float[3] b" if given == "input" else ""
+    constants = "" if given == "input" else "<float[3] s = {1.0, 2.0, 3.0}, float[3] b = {0.0, 1.0, -1.0}>"
+    kind = f"float[2,{channels},3]"
+    text = f"g ({kind} x{inputs}) => ({kind} y) {constants} {{ y = GroupNormalization <num_groups=3> (x, s, b) }}"
+    scale, bias = np.array([1, 2, 3], np.float32), np.array([0, 1, -1], np.float32)
+    feeds = {"x": X, "s": scale, "b": bias} if given == "input" else {"x": X}
+    result = convert_version(model(text, 18), 21).model
+    want = expected(X, np.repeat(scale, 2), np.repeat(bias, 2), 3)
+    np.testing.assert_allclose(run(result, feeds)[0], want, rtol=1e-4, atol=1e-5)
+
+
+def test_up_keeps_the_precision_of_the_data():
+    text = "g (double[2,6,3] x, double[3] s, double[3] b) => (double[2,6,3] y) { y = GroupNormalization <num_groups=3> (x, s, b) }"
+    node = convert_version(model(text, 18), 21).model.graph.node[-1]
+    assert {a.name: a.i for a in node.attribute} == {"num_groups": 3, "stash_type": 11}
+
+
+@pytest.mark.parametrize("target", [20, 18, 17, 13])
+def test_down_it_is_spelled_out(target):
+    text = "g (float[2,6,3] x, float[6] s, float[6] b) => (float[2,6,3] y) { y = GroupNormalization <num_groups=3> (x, s, b) }"
+    scale, bias = np.arange(6, dtype=np.float32), np.arange(6, dtype=np.float32)[::-1].copy()
+    result = convert_version(model(text, 21), target).model
+    assert all(node.op_type != "GroupNormalization" for node in result.graph.node)
+    np.testing.assert_allclose(run(result, {"x": X, "s": scale, "b": bias})[0], expected(X, scale, bias, 3), rtol=1e-4, atol=1e-5)
+
+
+def test_mean_variance_normalization_in_a_function_keeps_its_default() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 9, "local" : 1]>
+        g (float[1, 2, 2, 2] x) => (float[a, b, c, d] y) {y = local.f(x)}
+        <domain: "local", opset_import: ["" : 9]> f (x) => (y) {y = MeanVarianceNormalization(x)}"""
+    x = np.random.default_rng(0).standard_normal((1, 2, 2, 2)).astype(np.float32)
+    assert_same(model(text), 13, {"x": x}, rtol=1e-5, atol=1e-6)

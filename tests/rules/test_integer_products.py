@@ -1,0 +1,71 @@
+"""Quantized convolutions below opset 10, to the last bit of onnxruntime's own, and of the exact sums."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+
+def integer(channels: int, kernel: int, x: str = "uint8", w: str = "uint8") -> str:
+    return (
+        f"g ({x}[1,{channels},{kernel + 1},{kernel}] x, {w}[2,{channels},{kernel},{kernel}] w) => (int32[1,2,2,1] y) "
+        f"<{x} p = {{3}}, {w} q = {{7}}> {{ y = ConvInteger (x, w, p, q) }}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        pytest.param(integer(3670, 3), "sums of 33030 products may overflow int32", id="wraps"),
+        pytest.param(
+            "g (uint8[1,N,3,3] x, uint8[2,N,3,3] w) => (int32[1,2,1,1] y) { y = ConvInteger (x, w) }",
+            "the shape (2, N, 3, 3) of 'w' is not fully known",
+            id="how many products are added",
+        ),
+    ],
+)
+def test_refused(text, reason):
+    assert reason in refusal(model(text, 10), 9)
+
+
+@pytest.mark.parametrize("target", [9, 7])
+@pytest.mark.parametrize("channels, kernel", [(28, 3), (29, 3), (487, 3), (488, 3), (3669, 3)])
+@pytest.mark.parametrize("x_kind, w_kind", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "int8")])
+def test_sums_of_any_length(channels, kernel, x_kind, w_kind, target):
+    """The numbers that make the largest sums; and some by chance."""
+    result = convert_version(model(integer(channels, kernel, x_kind, w_kind), 10), target).model
+    rng, edges = np.random.default_rng(4), [np.iinfo(kind) for kind in (x_kind, w_kind)]
+    shapes = (1, channels, kernel + 1, kernel), (2, channels, kernel, kernel)
+    for choose in ("max", "min", "chance"):
+        x, w = (
+            rng.integers(info.min, info.max, shape, info.dtype, endpoint=True)
+            if choose == "chance"
+            else np.full(shape, getattr(info, choose), info.dtype)
+            for info, shape in zip(edges, shapes, strict=True)
+        )
+        wide_x, wide_w = x.astype(np.int64) - 3, w.astype(np.int64) - 7
+        expected = [[[(wide_x[0, :, row : row + kernel] * wide_w[out]).sum()] for row in range(2)] for out in range(2)]
+        np.testing.assert_array_equal(run(result, {"x": x, "w": w})[0], [expected])
+
+
+@pytest.mark.parametrize("bias", ["", ", b"])
+@pytest.mark.parametrize("target", [9, 7])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_quantized_convolution(per_channel, target, bias):
+    scales, zeros = (
+        ("float[4] t = {0.01, 0.02, 0.005, 0.03}", "int8[4] q = {0, 0, 0, 0}")
+        if per_channel
+        else ("float t = {0.01}", "int8 q = {0}")
+    )
+    text = (
+        f"g (uint8[2,6,7,8] x, int8[4,3,2,3] w, int32[4] b) => (uint8[2,4,3,8] y) <float s = {{0.03}}, uint8 p = {{120}}, {scales}, {zeros}, "
+        f"float u = {{0.11}}, uint8 r = {{100}}> {{ y = QLinearConv <group=2, strides=[2,1], pads=[0,1,0,1]> (x, s, p, w, t, q, u, r{bias}) }}"
+    )
+    rng = np.random.default_rng(6)
+    given = {
+        "x": rng.integers(0, 256, (2, 6, 7, 8)).astype(np.uint8),
+        "w": rng.integers(-128, 128, (4, 3, 2, 3)).astype(np.int8),
+        "b": rng.integers(-3000, 3000, 4).astype(np.int32),
+    }
+    assert_same(model(text, 10), target, given)

@@ -1,0 +1,52 @@
+"""Normalizations, where a mean that is large beside the deviation shows how the variance is computed."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, known, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+RNG = np.random.default_rng(5)
+FAR = (1000 + RNG.normal(size=(2, 4, 6))).astype(np.float32)
+
+
+def test_refuses_an_unknown_rank():
+    text = """g (float[A,B] x, int64[K] s, float[6] w) => (float[2,6] y) { z = Reshape (x, s)  y = LayerNormalization (z, w) }"""
+    assert "the rank of 'z' is unknown" in refusal(model(text, 17), 16)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, 0, -2])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("target", [16, 11, 7])
+def test_layer_normalization(axis, bias, target):
+    dims = ",".join(map(str, FAR.shape[axis:]))
+    extra, operand = (f", float[{dims}] b", ", b") if bias else ("", "")
+    text = (
+        f"g (float[2,4,6] x, float[{dims}] s{extra}) => (float[2,4,6] y, float[A,B,C] m, float[A,B,C] d) "
+        f"{{ y, m, d = LayerNormalization <axis={axis}, epsilon=0.001> (x, s{operand}) }}"
+    )
+    given = {"x": FAR, "s": RNG.random(FAR.shape[axis:], np.float32)} | (
+        {"b": RNG.random(FAR.shape[axis:], np.float32)} if bias else {}
+    )
+    result = assert_same(model(text, 17), target, given, rtol=1e-3, atol=1e-3)
+    x = FAR.astype(np.float64)
+    axes = tuple(range(axis % 3, 3))
+    expected = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-3) * given["s"] + given.get("b", 0)
+    np.testing.assert_allclose(run(result, given)[0], expected, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.skipif(not known(21), reason="onnx has no opset 21")
+@pytest.mark.parametrize("target", [17, 11, 7])
+def test_group_normalization(target):
+    text = "g (float[2,4,6] x, float[4] s, float[4] b) => (float[2,4,6] y) { y = GroupNormalization <num_groups=2> (x, s, b) }"
+    s, b = RNG.random(4, np.float32), RNG.random(4, np.float32)
+    x = FAR.astype(np.float64).reshape(2, 2, -1)
+    normal = ((x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)).reshape(FAR.shape)
+    got = run(convert_version(model(text, 21), target).model, {"x": FAR, "s": s, "b": b})[0]
+    np.testing.assert_allclose(got, normal * s[:, None] + b[:, None], rtol=2e-3, atol=2e-3)
+
+
+def test_mean_variance_normalization():
+    text = "g (float[2,3,2,2] x) => (float[2,3,2,2] y) { y = MeanVarianceNormalization (x) }"
+    x = (50 + RNG.normal(size=(2, 3, 2, 2))).astype(np.float32)
+    assert_same(model(text, 9), 8, {"x": x}, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,53 @@
+"""OneHot: indices that count from the back, and the axis."""
+
+import numpy as np
+import pytest
+from helpers import model, run
+
+from split_rewrite.rewriter import convert_version
+
+
+def proto(opset, axis="", kind="int64", constants=""):
+    inputs = f"{kind}[N] i" if not constants else "float[1] unused"
+    text = (
+        f"g ({inputs}) => (float[A,B] y) <{constants}int64 d = {{4}}, float[2] v = {{0.0, 1.0}}> {{ y = OneHot {axis} (i, d, v) }}"
+    )
+    return model(text, opset)
+
+
+def cautions(opset, target, **how):
+    return [remark.message for remark in convert_version(proto(opset, **how), target).report.remarks if remark.kind == "caution"]
+
+
+def test_up_a_caution_where_an_index_may_be_negative():
+    assert "indices that are negative selected nothing before opset 11" in cautions(9, 11)[0]
+
+
+@pytest.mark.parametrize("how", [{"kind": "uint8"}, {"constants": "int64[2] i = {0, 3}, "}])
+def test_up_none_where_no_index_is(how):
+    assert cautions(9, 11, **how) == []
+
+
+INDICES = np.array([0, 3, -1, -4, -5, -9, 4, 7])
+
+
+@pytest.mark.parametrize("target", [10, 9])
+@pytest.mark.parametrize("axis", ["", "<axis=0>", "<axis=-2>"])
+def test_down_indices_count_from_the_front(target, axis):
+    wrapped = np.where((INDICES < 0) & (INDICES >= -4), INDICES + 4, INDICES)
+    expected = (wrapped[:, None] == np.arange(4)).astype(np.float32)
+    got = run(convert_version(proto(11, axis), target).model, {"i": INDICES})[0]
+    np.testing.assert_array_equal(got, expected.T if axis else expected)
+
+
+def test_down_what_cannot_be_negative_stays():
+    assert [node.op_type for node in convert_version(proto(11, kind="uint8"), 9).model.graph.node] == ["OneHot"]
+
+
+@pytest.mark.parametrize("axis", ["", "<axis=0>"])
+def test_down_the_declared_shape_tells_the_depth(axis):
+    shape = "4,N" if axis else "N,4"
+    text = f"g (int64[N] i, int64 d) => (float[{shape}] y) <float[2] v = {{0.0, 1.0}}> {{ y = OneHot {axis} (i, d, v) }}"
+    expected = (np.array([0, 3, 1, 7])[:, None] == np.arange(4)).astype(np.float32)
+    got = run(convert_version(model(text, 9), 8).model, {"i": np.array([0, 3, 1, 7]), "d": np.array(4)})[0]
+    np.testing.assert_array_equal(got, expected.T if axis else expected)

@@ -1,0 +1,28 @@
+"""OptionalGetElement and OptionalHasElement of what is no optional."""
+
+import numpy as np
+import pytest
+from helpers import model, run
+
+from split_rewrite.rewriter import convert_version
+
+
+def test_the_element_of_a_tensor_is_the_tensor():
+    proto = model("g (float[2] x) => (float[2] y) { t = Relu (x) y = OptionalGetElement (t) }", 18)
+    result = convert_version(proto, 17).model
+    assert "OptionalGetElement" not in [node.op_type for node in result.graph.node]
+    np.testing.assert_array_equal(run(result, {"x": np.float32([-1, 1])})[0], [0, 1])
+
+
+@pytest.mark.parametrize("argument, expected", [("x", True), ("", False)])
+@pytest.mark.parametrize("target", [17, 13])
+def test_whether_there_is_an_element_is_known(argument, expected, target):
+    proto = model(f"g (float[2] x) => (bool y) {{ y = OptionalHasElement ({argument}) }}", 18)
+    result = convert_version(proto, target).model
+    assert [node.op_type for node in result.graph.node] in (["Identity"], ["Constant"])
+    assert run(result, {"x": np.float32([1, 2])})[0] == np.array(expected)
+
+
+def test_an_optional_stays():
+    proto = model("g (float[2] x) => (bool y) { o = Optional (x) y = OptionalHasElement (o) }", 18)
+    assert [node.op_type for node in convert_version(proto, 17).model.graph.node] == ["Optional", "OptionalHasElement"]

@@ -1,0 +1,243 @@
+"""AveragePool, MaxPool, LpPool: rounding up, dilations, what counts, and cautions."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import UnconvertibleError, check_convertible, convert_version
+
+
+def pool(op, attributes, opset, shape="[1,2,7,6]"):
+    text = f"g (float{shape} x) => (float[A,B,C,D] y) {{ y = {op} <kernel_shape=[3,3]{attributes}> (x) }}"
+    return model(text, opset)
+
+
+REFUSED = [
+    pytest.param("MaxPool", ', dilations=[2,2], auto_pad="VALID"', 9, "together with auto_pad=VALID", id="dilated"),
+    pytest.param("MaxPool", ', ceil_mode=1, auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"),
+    pytest.param("AveragePool", ', count_include_pad=1, auto_pad="SAME_UPPER"', 6, "together with automatic", id="SAME counts"),
+]
+
+
+@pytest.mark.parametrize("op, attributes, target, message", REFUSED)
+def test_refuses(op, attributes, target, message):
+    assert message in refusal(pool(op, attributes, 13), target)
+
+
+@pytest.mark.parametrize("target", [9, 7])
+@pytest.mark.parametrize("ceil", [0, 1])
+@pytest.mark.parametrize(
+    "geometry", ["dilations=[2,1]", "dilations=[2,2], strides=[2,1], pads=[1,2,2,1]", "dilations=[3,2], strides=[1,3]"]
+)
+def test_a_dilated_maximum_to_the_last_bit(geometry, ceil, target):
+    x = X.copy()
+    x[0, 0, 3, 3], x[0, 1, 0, 0] = np.inf, -np.inf
+    assert_same(pool("MaxPool", f", {geometry}, ceil_mode={ceil}", 13), target, {"x": x})
+
+
+def maxima(attributes: str, shape: str = "2,3,7,8") -> str:
+    rank = shape.count(",") + 1
+    result = ",".join("ABCDE"[:rank])
+    return f"g (float[{shape}] x) => (float[{result}] y, int64[{result}] i) {{ y, i = MaxPool <{attributes}> (x) }}"
+
+
+def test_refuses_indices_of_unknown_lengths():
+    assert "the axis dimension 'N' of 'x' is unknown" in refusal(model(maxima("kernel_shape=[2,2]", "1,1,N,4"), 8), 7)
+
+
+@pytest.mark.parametrize("order", ["", ", storage_order=1"])
+@pytest.mark.parametrize("target", [9, 8, 7])
+@pytest.mark.parametrize(
+    "attributes, shape",
+    [
+        ("kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]", "2,3,7,8"),
+        ("kernel_shape=[3,2], pads=[1,1,2,1], dilations=[2,2]", "2,3,7,8"),
+        ("kernel_shape=[3,2,2], pads=[1,1,0,1,1,1], dilations=[1,2,1]", "1,2,5,4,6"),
+        ("kernel_shape=[3], strides=[2], ceil_mode=1", "2,1,8"),
+    ],
+)
+def test_where_the_first_maximum_is(attributes, shape, target, order):
+    """Of few values, so that most windows have several maxima."""
+    x = np.random.default_rng(8).integers(0, 4, [int(size) for size in shape.split(",")]).astype(np.float32)
+    assert_same(model(maxima(attributes + order, shape), 12), target, {"x": x})
+
+
+@pytest.mark.parametrize("op, source, target", [("MaxPool", 10, 9), ("LpPool", 18, 17), ("AveragePool", 19, 18)])
+def test_refuses_lengths_that_are_unknown(op, source, target):
+    attributes = ", dilations=[2,2]" if op == "AveragePool" else ", ceil_mode=1"
+    assert "dimension 'N' of 'x' is unknown" in refusal(pool(op, attributes, source, "[1,2,N,6]"), target).replace("axis ", "")
+
+
+X = np.random.default_rng(6).normal(size=(1, 2, 7, 6)).astype(np.float32)
+
+DOWN = [
+    pytest.param("MaxPool", ", ceil_mode=1, strides=[2,2]", 10, 9, id="maximum rounding up"),
+    pytest.param("MaxPool", ", ceil_mode=1, strides=[2,2], pads=[1,1,1,1]", 13, 7, id="maximum rounding up with padding"),
+    pytest.param("MaxPool", ", ceil_mode=1, strides=[3,2], pads=[0,1,2,0]", 13, 7, id="maximum rounding up, uneven padding"),
+    pytest.param("MaxPool", ", dilations=[1,1]", 13, 7, id="dilations of one"),
+    pytest.param("MaxPool", ", storage_order=1", 13, 7, id="an order that concerns nothing"),
+    pytest.param("MaxPool", ', ceil_mode=1, strides=[2,2], auto_pad="SAME_UPPER"', 13, 9, id="SAME rounds up anyway"),
+    pytest.param("AveragePool", ", ceil_mode=1, strides=[2,2], pads=[1,1,1,1]", 10, 9, id="average rounding up"),
+    pytest.param("AveragePool", ", count_include_pad=0", 9, 7, id="padding does not count"),
+]
+
+
+@pytest.mark.parametrize("op, attributes, source, target", DOWN)
+def test_down_to_the_last_bit(op, attributes, source, target):
+    result = assert_same(pool(op, attributes, source), target, {"x": X})
+    assert [node.op_type for node in result.graph.node] == [op]
+
+
+def windows(size, kernel, stride, dilation, begin, end, ceil):
+    """Of each window, the positions inside the input, and inside the padded input."""
+    room = size + begin + end - ((kernel - 1) * dilation + 1)
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    count = min(count, (size + begin - 1) // stride + 1)
+    for window in range(count):
+        positions = [window * stride - begin + step * dilation for step in range(kernel)]
+        yield [p for p in positions if 0 <= p < size], [p for p in positions if -begin <= p < size + end]
+
+
+def average(x, strides, dilations, pads, ceil, count_padding):
+    """The page's definition, element by element, in double."""
+    axes = [list(windows(x.shape[2 + i], 3, strides[i], dilations[i], pads[i], pads[2 + i], ceil)) for i in (0, 1)]
+    y = np.empty((*x.shape[:2], len(axes[0]), len(axes[1])))
+    for i, (rows, padded_rows) in enumerate(axes[0]):
+        for j, (columns, padded_columns) in enumerate(axes[1]):
+            total = x[:, :, rows][..., columns].astype(np.float64).sum(axis=(2, 3))
+            count = len(padded_rows) * len(padded_columns) if count_padding else len(rows) * len(columns)
+            y[:, :, i, j] = total / count
+    return y
+
+
+@pytest.mark.parametrize("target", [18, 11, 9, 7, 6])
+@pytest.mark.parametrize("count_padding", [0, 1])
+@pytest.mark.parametrize("ceil", [0, 1])
+@pytest.mark.parametrize(
+    "strides, dilations, pads",
+    [
+        ([1, 1], [2, 1], [0, 0, 0, 0]),
+        ([2, 2], [2, 2], [1, 1, 1, 2]),
+        ([2, 3], [1, 1], [1, 0, 1, 1]),
+        ([4, 4], [1, 1], [0, 0, 0, 0]),
+    ],
+)
+def test_averages_of_every_kind(target, count_padding, ceil, strides, dilations, pads):
+    attributes = f", strides={strides}, dilations={dilations}, pads={pads}, ceil_mode={ceil}, count_include_pad={count_padding}"
+    result = convert_version(pool("AveragePool", attributes, 22), target).model
+    if target < 7:
+        result = convert_version(result, 7).model  # onnxruntime starts there
+    expected = average(X, strides, dilations, pads, ceil, count_padding)
+    np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "attributes", [", dilations=[2,1], pads=[1,1,1,1]", ", ceil_mode=1, strides=[2,2]", ", dilations=[1,1], p=3"]
+)
+@pytest.mark.parametrize("target", [17, 11, 7])
+def test_norms_of_every_kind(attributes, target):
+    assert_same(pool("LpPool", attributes, 18), target, {"x": X}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["LpPool", "GlobalLpPool"])
+def test_the_power_is_of_floating_type_in_opset_1(op):
+    kernel = "kernel_shape=[2,2], " if op == "LpPool" else ""
+    text = f"g (float[1,1,4,4] x) => (float[A,B,C,D] y) {{ y = {op} <{kernel}p=3> (x) }}"
+    older = convert_version(model(text, 2), 1).model
+    attribute = next(a for a in older.graph.node[0].attribute if a.name == "p")
+    assert attribute.f == 3.0
+    assert convert_version(older, 2).model.graph.node == model(text, 2).graph.node
+    attribute.f = 2.5
+    assert "p=2.5 is no whole number" in refusal(older, 2)
+
+
+def cautions(proto, target):
+    return [remark.message for remark in convert_version(proto, target).report.remarks if remark.kind == "caution"]
+
+
+@pytest.mark.parametrize("source, target", [(21, 22), (22, 21)])
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+def test_a_caution_where_a_window_may_see_only_padding(op, source, target):
+    attributes = ", ceil_mode=1, strides=[3,3], pads=[1,1,1,1]"
+    (message,) = cautions(pool(op, attributes, source, "[1,2,N,M]"), target)
+    assert "only the padding behind the input" in message
+
+
+@pytest.mark.parametrize("source, target", [(21, 22), (22, 21)])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        pytest.param(", strides=[3,3], pads=[1,1,1,1]", id="rounding down"),
+        pytest.param(", ceil_mode=1, strides=[2,2], pads=[1,1,1,1]", id="stride and padding as long as the kernel"),
+    ],
+)
+def test_no_caution_where_none_can(attributes, source, target):
+    assert cautions(pool("MaxPool", attributes, source, "[1,2,N,M]"), target) == []
+
+
+def test_a_window_of_padding_is_cut_downward():
+    text = "g (float[1,1,2,2] x) => (float[1,1,1,1] y) { y = MaxPool <kernel_shape=[1,1], ceil_mode=1, strides=[2,2]> (x) }"
+    x = np.float32([[[[1, 2], [3, 4]]]])
+    for target in (21, 13, 9):
+        result = convert_version(model(text, 22), target).model
+        np.testing.assert_array_equal(run(result, {"x": x})[0], [[[[1]]]])
+
+
+def unpooled(geometry: str, sizes: str = "") -> str:
+    shape = f" <int64[4] s = {{{sizes}}}>" if sizes else ""
+    inputs = "x, i, s" if sizes else "x, i"
+    return (
+        f"g (float[2,3,4,5] x, int64[2,3,4,5] i) => (float[A,B,C,D] y){shape} "
+        f"{{ y = MaxUnpool <kernel_shape=[2,3]{geometry}> ({inputs}) }}"
+    )
+
+
+def test_refuses_to_unpool_to_a_shape_that_means_two_things():
+    assert "an output shape other than by kernel, strides and pads" in refusal(model(unpooled("", "2,3,9,9"), 9), 8)
+
+
+@pytest.mark.parametrize("target", [8, 7])
+@pytest.mark.parametrize(
+    "geometry, sizes, result",
+    [
+        ("", "", (2, 3, 5, 7)),
+        (", strides=[2,3]", "2,3,8,15", (2, 3, 8, 15)),
+        (", strides=[2,2], pads=[0,1,1,0]", "", (2, 3, 7, 10)),
+    ],
+)
+def test_unpooled(geometry, sizes, result, target):
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(2, 3, 4, 5)).astype(np.float32)
+    x[0, 0, 0, 0] = np.inf
+    expected = np.zeros(result, np.float32)
+    places = rng.permutation(expected.size)[: x.size].reshape(x.shape)
+    expected.reshape(-1)[places.reshape(-1)] = x.reshape(-1)
+    got = run(convert_version(model(unpooled(geometry, sizes), 9), target).model, {"x": x, "i": places})[0]
+    np.testing.assert_array_equal(got, expected, strict=True)
+
+
+SMALLER = "LpPool <ceil_mode = 1, kernel_shape = [1, 2], strides = [2, 2]> (x)"
+DECLARED = {
+    "as-the-output": f"(float[1,1,6,4] x, int64 n) => (float[1,1,4,2] y) {{ y = {SMALLER} }}",
+    "by-what-collects-it": f"""(float[1,1,6,4] x, int64 n, bool t) => (float[s,1,1,4,2] y) {{
+        y = Loop (n, t) <body = b (int64 i, bool k) => (bool c, float[] v) {{ v = {SMALLER}\n c = Identity (k) }}> }}""",
+}
+
+
+@pytest.mark.parametrize("text", DECLARED.values(), ids=DECLARED)
+def test_an_output_that_gets_smaller_than_the_model_declares_is_refused(text: str) -> None:
+    proto = model(f"g {text}", 21)
+    reason = "the last window sees padding only, and is dropped since opset 22"
+    assert reason in refusal(proto, 22)
+    with pytest.raises(UnconvertibleError) as refused:
+        convert_version(proto, 22)
+    report = check_convertible(proto, 22)
+    assert report.blockers == list(refused.value.blockers)
+    assert report.reach is not None and report.reach.highest == 21
+
+
+def test_an_output_of_any_length_may_get_smaller() -> None:
+    proto = model(f"g (float[1,1,6,4] x) => (float[a,b,c,d] y) {{ y = {SMALLER} }}", 21)
+    report = convert_version(proto, 22).report
+    assert ["the last window sees padding only" in remark.message for remark in report.remarks] == [True]
+    assert check_convertible(proto, 22).blockers == []

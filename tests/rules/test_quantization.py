@@ -1,0 +1,205 @@
+"""QuantizeLinear and DequantizeLinear: scales per axis and block, types that differ."""
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.opsets.transitions import newest_opset
+
+SINCE_23 = pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no opset 23")
+
+DTYPES = {"uint8": np.uint8, "int8": np.int8, "uint16": np.uint16, "int16": np.int16, "int32": np.int32}
+KINDS = {"float": np.float32, "float16": np.float16}
+
+
+def quantize(opset, x="float[4,6]", scale="float", zero="uint8", y="uint8[4,6]", attributes=""):
+    given, name = ("", "") if zero is None else (f", {zero} z", ", z")
+    text = f"g ({x} x, {scale} s{given}) => ({y} y) {{ y = QuantizeLinear <{attributes}> (x, s{name}) }}"
+    return model(text.replace(" <>", ""), opset, 10)
+
+
+def dequantize(opset, x="uint8[4,6]", scale="float", zero="uint8", y="float[4,6]", attributes=""):
+    given, name = ("", "") if zero is None else (f", {zero} z", ", z")
+    text = f"g ({x} x, {scale} s{given}) => ({y} y) {{ y = DequantizeLinear <{attributes}> (x, s{name}) }}"
+    return model(text.replace(" <>", ""), opset, 10)
+
+
+REFUSED = [
+    pytest.param(
+        quantize(23, "float[4,6]", "float16", None),
+        22,
+        "'x' is float and divided as float16, which is new in opset 23",
+        id="x would be rounded",
+        marks=SINCE_23,
+    ),
+    pytest.param(
+        dequantize(23, scale="float", zero=None, y="float16[4,6]", attributes="output_dtype=10"),
+        22,
+        "the scale is float and the output float16",
+        id="the scale would be rounded",
+        marks=SINCE_23,
+    ),
+    pytest.param(
+        quantize(21, scale="float[N]", zero=None, y="int8[4,6]", attributes="output_dtype=3"),
+        20,
+        "of 's' is not fully known",
+        id="a zero point of unknown length",
+    ),
+    pytest.param(
+        quantize(21, x="float[4,N]", scale="float[4,3]", zero=None, y="uint8[4,N]", attributes="axis=1, block_size=2"),
+        20,
+        "'N' of 'x' is unknown",
+        id="blocks of an unknown length",
+    ),
+]
+
+
+@pytest.mark.parametrize("proto, target, message", REFUSED)
+def test_refuses(proto, target, message):
+    assert message in refusal(proto, target)
+
+
+def spread(value, shape, axis, block):
+    """A scale or zero point in a shape that broadcasts to `shape`."""
+    value = np.asarray(value)
+    if block:
+        return np.repeat(value, block, axis=axis)[tuple(slice(size) for size in shape)]
+    return value.reshape([-1 if i == axis else 1 for i in range(len(shape))]) if value.ndim == 1 else value
+
+
+def quantized(x, scale, zero, dtype, axis=1, block=0):
+    info = np.iinfo(dtype)
+    whole = np.rint(x / spread(scale, x.shape, axis, block)).astype(np.float64) + spread(zero, x.shape, axis, block)
+    return np.clip(whole, info.min, info.max).astype(dtype)
+
+
+def dequantized(x, scale, zero, axis=1, block=0):
+    """One rounding, at the product."""
+    scale = spread(scale, x.shape, axis, block)
+    difference = x.astype(np.int64) - spread(zero, x.shape, axis, block).astype(np.int64)
+    return (difference.astype(np.float64) * scale.astype(np.float64)).astype(scale.dtype)
+
+
+X = np.concatenate([np.linspace(-300, 300, 20), [0.5, 1.5, -0.5, 2.5]]).astype(np.float32).reshape(4, 6)
+SCALES = np.float32([0.5, 1, 2, 0.25, 3, 1])
+
+
+@pytest.mark.parametrize("target", [12, 11])
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("axis", [1, -1, 0])
+def test_a_scale_per_axis_is_written_out(dtype, axis, target):
+    length = 4 if axis == 0 else 6
+    zero = np.arange(length).astype(dtype)
+    proto = quantize(13, scale=f"float[{length}]", zero=f"{dtype}[{length}]", y=f"{dtype}[4,6]", attributes=f"axis={axis}")
+    got = run(convert_version(proto, target).model, {"x": X, "s": SCALES[:length], "z": zero})[0]
+    np.testing.assert_array_equal(got, quantized(X, SCALES[:length], zero, DTYPES[dtype], axis % 2))
+
+
+@pytest.mark.parametrize("target", [12, 9])
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("axis", [1, 0])
+def test_back_from_a_scale_per_axis(dtype, axis, target):
+    length = 4 if axis == 0 else 6
+    x = np.random.default_rng(1).integers(-100, 100, (4, 6)).astype(dtype)
+    zero = np.arange(length).astype(dtype)
+    proto = dequantize(13, x=f"{dtype}[4,6]", scale=f"float[{length}]", zero=f"{dtype}[{length}]", attributes=f"axis={axis}")
+    got = run(convert_version(proto, target).model, {"x": x, "s": SCALES[:length], "z": zero})[0]
+    np.testing.assert_array_equal(got, dequantized(x, SCALES[:length], zero, axis))
+
+
+def test_back_from_int32_without_a_zero_point():
+    x = np.array([2**24 + 1, -3, 5], np.int32)
+    proto = dequantize(13, x="int32[3]", scale="float[3]", zero=None, y="float[3]", attributes="axis=0")
+    got = run(convert_version(proto, 12).model, {"x": x, "s": SCALES[:3]})[0]
+    np.testing.assert_array_equal(got, x.astype(np.float32) * SCALES[:3])
+
+
+@pytest.mark.parametrize("scale", ["float", "float[1]"])
+@pytest.mark.parametrize("make, op", [(quantize, "QuantizeLinear"), (dequantize, "DequantizeLinear")])
+def test_one_scale_for_all_stays(make, op, scale):
+    proto = make(13, scale=scale, zero=scale.replace("float", "uint8"))
+    x = X if make is quantize else np.arange(24, dtype=np.uint8).reshape(4, 6)
+    shape = () if scale == "float" else (1,)
+    result = assert_same(proto, 10, {"x": x, "s": np.full(shape, 0.5, np.float32), "z": np.full(shape, 3, np.uint8)})
+    node = result.graph.node[-1]
+    assert node.op_type == op and not node.attribute
+    onnx.checker.check_model(result, full_check=True)
+
+
+@pytest.mark.parametrize("target", [20, 13, 11])
+@pytest.mark.parametrize("axis, block, shape", [(1, 4, (4, 2)), (1, 3, (4, 2)), (0, 2, (2, 6)), (-1, 6, (4, 1))])
+def test_blocks_are_written_out(axis, block, shape, target):
+    scale = np.random.default_rng(2).uniform(0.5, 2, shape).astype(np.float32)
+    zero = np.random.default_rng(3).integers(-5, 5, shape).astype(np.int8)
+    sizes = f"[{shape[0]},{shape[1]}]"
+    attributes = f"axis={axis}, block_size={block}"
+    down = quantize(21, scale=f"float{sizes}", zero=f"int8{sizes}", y="int8[4,6]", attributes=attributes)
+    got = run(convert_version(down, target).model, {"x": X, "s": scale, "z": zero})[0]
+    np.testing.assert_array_equal(got, quantized(X, scale, zero, np.int8, axis % 2, block))
+    back = dequantize(21, x="int8[4,6]", scale=f"float{sizes}", zero=f"int8{sizes}", attributes=attributes)
+    feeds = {"x": got, "s": scale, "z": zero}
+    np.testing.assert_array_equal(
+        run(convert_version(back, target).model, feeds)[0], dequantized(got, scale, zero, axis % 2, block)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int16"])
+def test_integers_of_16_bits_are_written_out(dtype):
+    x, scale = X * 200, np.float32(0.5)
+    zero = np.array(7, dtype)
+    got = run(
+        convert_version(quantize(21, zero=dtype, y=f"{dtype}[4,6]"), 18).model,
+        {"x": x, "s": scale[None][0:1].reshape(()), "z": zero},
+    )[0]
+    np.testing.assert_array_equal(got, quantized(x, scale, zero, DTYPES[dtype]))
+    back = convert_version(dequantize(21, x=f"{dtype}[4,6]", zero=dtype), 18).model
+    np.testing.assert_array_equal(
+        run(back, {"x": got, "s": np.array(scale), "z": zero})[0], dequantized(got, np.array(scale), zero)
+    )
+
+
+def test_an_output_type_becomes_a_zero_point():
+    result = convert_version(quantize(21, zero=None, y="int8[4,6]", attributes="output_dtype=3"), 19).model
+    assert [node.op_type for node in result.graph.node] == ["QuantizeLinear"]
+    got = run(result, {"x": X, "s": np.array(2, np.float32)})[0]
+    np.testing.assert_array_equal(got, quantized(X, np.float32(2), 0, np.int8))
+
+
+@SINCE_23
+@pytest.mark.parametrize(
+    "x, scale, precision", [("float16", "float", ""), ("float16", "float16", "precision=1"), ("int32", "float", "")]
+)
+def test_types_that_differ_are_divided_in_the_wider(x, scale, precision):
+    """No runtime at hand takes the original: the quotient of the page, in float32."""
+    dtype = {"float16": np.float16, "int32": np.int32}[x]
+    data, step = X.astype(dtype), np.array(0.3, KINDS[scale])
+    result = convert_version(quantize(23, f"{x}[4,6]", scale, "uint8", attributes=precision), 21).model
+    got = run(result, {"x": data, "s": step, "z": np.array(9, np.uint8)})[0]
+    np.testing.assert_array_equal(got, quantized(data.astype(np.float32), step.astype(np.float32), 9, np.uint8))
+
+
+@SINCE_23
+def test_a_wider_output_is_multiplied_in_its_own_type():
+    x, scale = np.arange(24, dtype=np.uint8).reshape(4, 6), np.array(0.3, np.float16)
+    proto = dequantize(23, scale="float16", attributes="output_dtype=1")
+    got = run(convert_version(proto, 21).model, {"x": x, "s": scale, "z": np.array(9, np.uint8)})[0]
+    np.testing.assert_array_equal(got, dequantized(x, scale.astype(np.float32), np.array(9)))
+
+
+def test_up_integers_are_divided_as_floats():
+    data = np.arange(-12, 12, dtype=np.int32).reshape(4, 6)
+    proto = quantize(13, "int32[4,6]")
+    got = run(convert_version(proto, 21).model, {"x": data, "s": np.array(0.7, np.float32), "z": np.array(9, np.uint8)})[0]
+    np.testing.assert_array_equal(got, quantized(data.astype(np.float32), np.float32(0.7), 9, np.uint8))
+
+
+@pytest.mark.parametrize("target", [18, 13, 11])
+def test_half_precision_below_19(target):
+    data, scale, zero = X.astype(np.float16), np.array(0.3, np.float16), np.array(9, np.uint8)
+    down = convert_version(quantize(19, "float16[4,6]", "float16"), target).model
+    got = run(down, {"x": data, "s": scale, "z": zero})[0]
+    np.testing.assert_array_equal(got, quantized(data, scale, zero, np.uint8))
+    back = convert_version(dequantize(19, scale="float16", y="float16[4,6]"), target).model
+    np.testing.assert_array_equal(run(back, {"x": got, "s": scale, "z": zero})[0], dequantized(got, scale, zero))

@@ -1,0 +1,129 @@
+"""Reduce*: axes between attribute and input, computed, absent; reductions of nothing; types."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+X = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7) / 4
+OPERATORS = ["L1", "L2", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
+ALL = [*OPERATORS, "LogSum"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        pytest.param(
+            "g (float[2, 3, 4] x, int64[N] a) => (float[A, B, C] y) { y = ReduceMax (x, a) }",
+            *(17, "not even the number of the axes 'a' is known before run time"),
+            id="unknown_number_of_axes",
+        ),
+        pytest.param(
+            "g (int32[2, 3, 4] x, int64[2] a) => (int32[A, B, C] y) { y = ReduceMean (x, a) }",
+            *(17, "integers would be rounded more than once"),
+            id="integer_mean_of_two_computed_axes",
+        ),
+    ],
+)
+def test_refused(text: str, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset=18), target)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("target", [17, 13, 11, 9, 7])
+def test_constant_axes_become_the_attribute(name: str, target: int) -> None:
+    text = f"g (float[2, 3, 4] x) => (float[2, 4] y) <int64[1] a = {{-2}}> {{ y = Reduce{name} <keepdims = 0> (x, a) }}"
+    result = assert_same(model(text, opset=18), target, {"x": np.abs(X)})
+    assert [node.op_type for node in result.graph.node] == [f"Reduce{name}"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_attribute_becomes_an_input(name: str) -> None:
+    text = f"g (float[2, 3, 4] x) => (float[2, 1, 4] y) {{ y = Reduce{name} <axes = [1]> (x) }}"
+    result = assert_same(model(text, opset=9), 18, {"x": np.abs(X)})
+    assert len(result.graph.node[0].input) == 2
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("axes", ["", ", a"], ids=["absent", "empty"])
+def test_reduces_all_axes(name: str, axes: str) -> None:
+    text = f"g (float[2, 3, 4] x) => (float y) <int64[0] a = {{}}> {{ y = Reduce{name} <keepdims = 0> (x{axes}) }}"
+    assert_same(model(text, opset=18), 12, {"x": np.abs(X)})
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name, X) for name in ("Max", "Min", "Mean", "Sum", "Prod", "LogSumExp")),
+        *((name, np.abs(X)) for name in ("L1", "L2")),
+        ("SumSquare", X * X),
+    ],
+)
+@pytest.mark.parametrize("axes", ["", ", a"], ids=["absent", "empty"])
+def test_reduces_nothing(name: str, expected: np.ndarray, axes: str) -> None:
+    attributes = "noop_with_empty_axes = 1, keepdims = 0"
+    text = f"g (float[2, 3, 4] x) => (float[2, 3, 4] y) <int64[0] a = {{}}> {{ y = Reduce{name} <{attributes}> (x{axes}) }}"
+    result = convert_version(model(text, opset=18), 11).model
+    np.testing.assert_array_equal(run(result, {"x": X})[0], expected)
+
+
+def test_a_logarithm_of_another_kernel_may_differ_in_the_last_bits() -> None:
+    text = "g (float[5, 6] x) => (float[5, 6] y) <int64[0] a = {}> { y = ReduceLogSum <noop_with_empty_axes = 1> (x, a) }"
+    x = np.random.default_rng(0).random((5, 6), np.float32) + 0.25
+    result = convert_version(model(text, opset=18), 11, compare="required")
+    assert result.report.inexact == {"reduce.axes_to_attribute"}
+    np.testing.assert_allclose(run(result.model, {"x": x})[0], np.log(x), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("axis", [0, -1, -2])
+@pytest.mark.parametrize("target", [12, 9])
+def test_one_computed_axis(name: str, keepdims: int, axis: int, target: int) -> None:
+    shape = "A, B, C" if keepdims else "A, B"
+    text = f"g (float[2, 3, N] x, int64[1] a) => (float[{shape}] y) {{ y = Reduce{name} <keepdims = {keepdims}> (x, a) }}"
+    # The order of a sum is the runtime's: the folded tensor may be reduced in another one.
+    assert_same(model(text, opset=18), target, {"x": np.abs(X), "a": np.array([axis])}, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_two_computed_axes(name: str, keepdims: int) -> None:
+    shape = "A, B, C" if keepdims else "A"
+    text = f"g (float[2, 3, 4] x, int64[2] a) => (float[{shape}] y) {{ y = Reduce{name} <keepdims = {keepdims}> (x, a) }}"
+    assert_same(model(text, opset=18), 11, {"x": np.abs(X), "a": np.array([-1, 0])}, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Max", "Min"])
+def test_booleans(name: str) -> None:
+    text = f"g (bool[2, 3] x) => (bool[2] y) <int64[1] a = {{1}}> {{ y = Reduce{name} <keepdims = 0> (x, a) }}"
+    result = convert_version(model(text, opset=20), 18).model
+    x = np.array([[True, False, True], [False, False, False]])
+    expected = x.max(1) if name == "Max" else x.min(1)
+    np.testing.assert_array_equal(run(result, {"x": x})[0], expected)
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 28, reason="the installed onnx has no opset 28")
+def test_integers_of_log_sum_are_gone() -> None:
+    proto = model("g (int32[2, 3] x) => (int32[1, 1] y) { y = ReduceLogSum (x) }", opset=18)
+    result = convert_version(proto, 28).model
+    assert [node.op_type for node in result.graph.node] == ["Cast", "ReduceLogSum", "Cast"]
+
+
+@pytest.mark.parametrize(("dtype", "lowest", "highest"), [("int8", -128, 127), ("uint8", 0, 255)])
+@pytest.mark.parametrize("name", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("target", [11, 7])
+def test_an_empty_axis_gives_the_end_of_a_narrow_type(name: str, dtype: str, lowest: int, highest: int, target: int) -> None:
+    proto = model(f"g ({dtype}[2, N] x) => ({dtype}[2] y) {{ y = {name} <axes = [1], keepdims = 0> (x) }}", opset=13)
+    result = assert_same(proto, target, {"x": np.array([[lowest, 3], [highest, 5]], dtype)})
+    end = lowest if name == "ReduceMax" else highest
+    assert run(result, {"x": np.zeros((2, 0), dtype)})[0].tolist() == [end, end]
+
+
+def test_an_axis_that_is_known_to_have_elements_needs_no_bound() -> None:
+    proto = model("g (int8[2, 3] x) => (int8[2] y) { y = ReduceMax <axes = [1], keepdims = 0> (x) }", opset=13)
+    assert [node.op_type for node in convert_version(proto, 11).model.graph.node] == ["Cast", "ReduceMax", "Cast"]

@@ -1,0 +1,79 @@
+"""Reshape: the shape between attribute and input; allowzero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        pytest.param(
+            "g (float[2, 3] x, int64[2] s) => (float[A, B] y) { y = Reshape (x, s) }",
+            *(4, "shape 's' is computed at run time"),
+            id="computed_shape_below_5",
+        ),
+    ],
+)
+def test_refused(text: str, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset=14), target)
+
+
+def test_a_known_tensor_that_is_not_empty_needs_no_allowzero() -> None:
+    proto = model("g (float[2, 3] x, int64[2] s) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    result = convert_version(proto, 13).model
+    assert [node.op_type for node in result.graph.node] == ["Reshape"]
+    assert run(result, {"x": np.ones((2, 3), np.float32), "s": np.array([3, 2])})[0].shape == (3, 2)
+
+
+@pytest.mark.parametrize(("rows", "shape"), [(0, (3, 0, 2)), (2, (3, 1, 2)), (0, (0, 5, 2))])
+@pytest.mark.parametrize("target", [13, 7])
+def test_computed_shape_with_a_meant_zero(target: int, rows: int, shape: tuple[int, ...]) -> None:
+    proto = model("g (float[N, 3] x, int64[3] s) => (float[A, B, C] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    result = convert_version(proto, target).model
+    x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+    np.testing.assert_array_equal(run(result, {"x": x, "s": np.array(shape)})[0], x.reshape(shape), strict=True)
+
+
+@pytest.mark.parametrize("inferred", [False, True])
+def test_one_computed_dimension_with_a_meant_zero(inferred: bool) -> None:
+    proto = model("g (float[N, 3] x, int64[1] s) => (float[A] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    conversion = convert_version(proto, 13)
+    assert conversion.report.remarks == []
+    x = np.zeros((2 if inferred else 0, 3), np.float32)
+    assert run(conversion.model, {"x": x, "s": np.array([-1 if inferred else 0])})[0].shape == (x.size,)
+
+
+@pytest.mark.parametrize("length", ["K", "2"])
+def test_a_caution_where_nobody_knows_how_many_zeros_there_are(length: str) -> None:
+    proto = model(f"g (float[N, 3] x, int64[{length}] s) => (float[A, B] y) {{ y = Reshape <allowzero = 1> (x, s) }}", opset=14)
+    (remark,) = convert_version(proto, 13).report.remarks
+    assert "a shape with two zeros, computed at run time, ends in an error" in remark.message
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (0, 4), (0, 0), (0,), (2, 0, 5, 0)])
+def test_constant_shape_with_meant_zeros(shape: tuple[int, ...]) -> None:
+    rank, sizes = len(shape), ", ".join(map(str, shape))
+    text = f"g (float[N, 3] x) => (float[{sizes}] y) <int64[{rank}] s = {{{sizes}}}> {{ y = Reshape <allowzero = 1> (x, s) }}"
+    result = convert_version(model(text, opset=14), 9).model
+    assert run(result, {"x": np.zeros((0, 3), np.float32)})[0].shape == shape
+
+
+@pytest.mark.parametrize(("shape", "result"), [("3, 2", "3, 2"), ("0, -1", "2, 3"), ("-1", "6")])
+def test_shape_becomes_the_attribute_and_back(shape: str, result: str) -> None:
+    sizes = [int(size) for size in shape.split(",")]
+    text = f"g (float[2, 3] x) => (float[{result}] y) <int64[{len(sizes)}] s = {{{shape}}}> {{ y = Reshape (x, s) }}"
+    old = convert_version(model(text, opset=13), 4).model
+    assert list(old.graph.node[0].attribute[0].ints) == sizes
+    assert_same(convert_version(old, 13).model, 9, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
+
+
+def test_the_shape_of_a_number_is_empty() -> None:
+    proto = model("g (float[1] x) => (float y) <int64[0] s = {}> { y = Reshape (x, s) }", opset=13)
+    old = convert_version(proto, 4).model
+    assert list(old.graph.node[0].attribute[0].ints) == []
+    assert run(convert_version(old, 13).model, {"x": np.ones(1, np.float32)})[0].shape == ()

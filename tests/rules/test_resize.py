@@ -1,0 +1,214 @@
+"""Resize: coordinates of opset 10, optional inputs, axes, policies; spelled out where the older form has no word for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+X = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
+COORDINATES = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
+
+
+def _ops(proto: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in proto.graph.node]
+
+
+def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
+    values = f"<float[4] s = {{{scales}}}>"
+    return f"g (float[{shape}] x) => (float[1, 1, A, B] y) {values} {{ y = Resize <{attributes}> (x, , s) }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "target", "message"),
+    [
+        pytest.param(
+            _by_scales("1, 1, 1, 1.1", 'mode = "linear", antialias = 1'),
+            *(18, 17, "antialias=1 of an axis that keeps its length, with a scale that is not 1"),
+            id="antialias_of_a_kept_length",
+        ),
+        pytest.param(
+            _by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1', "1, 1, H, W"),
+            *(18, 17, "the axis dimension 'H' of 'x' is unknown"),
+            id="antialias_of_an_unknown_length",
+        ),
+        pytest.param(
+            _by_scales("1, 1, 1, 0.00390625", 'mode = "linear", antialias = 1', "1, 1, 6, 1024"),
+            *(18, 17, "antialias=1 with a filter of 512 elements"),
+            id="antialias_of_a_wide_filter",
+        ),
+        pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, int64[4] z = {1, 1, 3, 4}> "
+            '{ y = Resize <mode = "linear", antialias = 1, coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z) }',
+            *(18, 17, "antialias=1 of a region of interest has no older form"),
+            id="antialias_of_a_region",
+        ),
+        pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[1, 1, 6, 7] y) <float[8] r = {0, 0, 0, 0.2, 1, 1, 1, 1}, int64[4] z = {1, 1, 6, 7}> "
+            '{ y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z) }',
+            *(13, 10, "whether the border of the region of interest is extrapolated hangs on the runtime's rounding"),
+            id="a_region_that_ends_at_the_border",
+        ),
+        pytest.param(
+            _by_scales("1, 1, 2, 2", 'mode = "linear"', "1, 1, H, W"),
+            *(13, 10, "the axis dimension 'H' of 'x' is unknown"),
+            id="half_pixel_of_an_unknown_length",
+        ),
+        pytest.param(
+            'g (float[1, 1, 6, 8] x, float[4] s) => (float[1, 1, A, B] y) { y = Resize <mode = "linear"> (x, , s) }',
+            *(13, 10, "the scales 's' is computed at run time"),
+            id="computed_scales",
+        ),
+        pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[4] s = {1, 1, 2, 0.6}> { y = Resize (x, s) }",
+            *(10, 9, "rounds one axis up and another down"),
+            id="opset_10_rounds_both_ways",
+        ),
+        pytest.param(
+            _by_scales("1, 1, 0.7, 1", 'mode = "linear"', "1, 1, 10, 8"),
+            *(13, 10, "10 · 0.699999988 is 6 or 7 by how it is rounded"),
+            id="a_length_between_two_numbers",
+        ),
+        pytest.param(
+            "g (float[1, 1, 14, 8] x) => (float[1, 1, 17, 8] y) <int64[4] z = {1, 1, 17, 8}> { y = Resize (x, , , z) }",
+            *(13, 10, "hangs on the runtime's rounding"),
+            id="a_tie_between_two_elements",
+        ),
+    ],
+)
+def test_refused(text: str, opset: int, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset), target)
+
+
+@pytest.mark.parametrize("scales", ["1, 1, 2, 3", "1, 1, 0.5, 0.25", "1, 1, 0.6, 0.75", "1, 1, 2, 0.6", "1, 1, 1.5, 2.7"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("target", [11, 13, 19])
+def test_opset_10_is_asymmetric_and_rounds_up_where_it_shrinks(scales: str, mode: str, target: int) -> None:
+    text = f'g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[4] s = {{{scales}}}> {{ y = Resize <mode = "{mode}"> (x, s) }}'
+    assert_same(model(text, opset=10), target, {"x": X}, rtol=0 if mode == "nearest" else 1e-6)
+
+
+def test_empty_scales_beside_sizes_become_absent_and_back() -> None:
+    text = (
+        "g (float[1, 1, 6, 8] x) => (float[1, 1, 9, 4] y) <float[0] e = {}, int64[4] z = {1, 1, 9, 4}> { y = Resize (x, e, e, z) }"
+    )
+    up = assert_same(model(text, opset=11), 13, {"x": X})
+    assert list(up.graph.node[0].input) == ["x", "e", "", "z"]
+    down = assert_same(up, 11, {"x": X})
+    assert all(down.graph.node[0].input)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("scales", ["1, 1, 2, 3", "1, 1, 0.5, 0.75"])
+@pytest.mark.parametrize("target", [10, 7])
+def test_scales(coordinates: str, mode: str, scales: str, target: int) -> None:
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "{coordinates}"'
+    # Weights are computed in double and rounded to float, where onnxruntime computes them in float.
+    assert_same(model(_by_scales(scales, attributes), opset=13), target, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("sizes", ["1, 1, 12, 4", "1, 1, 3, 8", "1, 1, 18, 16"])
+def test_nearest_is_exact(rounding: str, sizes: str) -> None:
+    text = f"g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <int64[4] z = {{{sizes}}}>"
+    text += f' {{ y = Resize <nearest_mode = "{rounding}", coordinate_transformation_mode = "asymmetric"> (x, , , z) }}'
+    assert_same(model(text, opset=13), 9, {"x": X})
+
+
+def test_computed_sizes_of_a_known_result() -> None:
+    text = "g (float[1, 1, 6, 8] x, int64[4] z) => (float[1, 1, 12, 4] y) { y = Resize (x, , , z) }"
+    assert_same(model(text, opset=13), 9, {"x": X, "z": np.array([1, 1, 12, 4])})
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("scales, out", [([1, 1, 2, 0.5], "1, 1, 12, 4"), ([1, 1, 0.7, 1.1], "1, 1, 4, 8")])
+def test_computed_scales_of_aligned_corners(mode: str, scales: list[float], out: str) -> None:
+    """Only the lengths count."""
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "align_corners"'
+    text = f"g (float[1, 1, 6, 8] x, float[4] s) => (float[{out}] y) {{ y = Resize <{attributes}> (x, , s) }}"
+    assert_same(model(text, opset=13), 9, {"x": X, "s": np.float32(scales)}, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("exclude_outside", [0, 1])
+def test_cubic_at_the_borders(exclude_outside: int) -> None:
+    attributes = f'mode = "cubic", cubic_coeff_a = -0.5, exclude_outside = {exclude_outside}'
+    assert_same(model(_by_scales("1, 1, 2, 0.5", attributes), opset=13), 9, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", [17, 9])
+@pytest.mark.parametrize("scales", ["1, 1, 0.5, 0.4", "1, 1, 0.3, 1.5", "1, 1, 1.7, 0.7", "1, 1, 0.2, 0.13"])
+@pytest.mark.parametrize("exclude_outside", [0, 1])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_antialias(mode: str, exclude_outside: int, scales: str, target: int) -> None:
+    for coordinates in ("half_pixel", "asymmetric", "align_corners"):
+        attributes = f'mode = "{mode}", exclude_outside = {exclude_outside}, antialias = 1'
+        attributes += f', coordinate_transformation_mode = "{coordinates}"'
+        assert_same(model(_by_scales(scales, attributes), opset=18), target, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+def test_antialias_reads_nothing_that_does_not_count() -> None:
+    """Zero times infinity is NaN: an infinity reaches what its filter reaches, and no more."""
+    x = np.zeros((1, 1, 6, 8), np.float32)
+    x[0, 0, 0, 0] = np.inf
+    result = convert_version(model(_by_scales("1, 1, 0.5, 0.5", 'mode = "linear", antialias = 1'), 18), 11).model
+    assert np.argwhere(run(result, {"x": x})[0][0, 0] != 0).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize(
+    "region", ["0, 0, -0.3, 0.1, 1, 1, 0.8, 1.4", "0, 0, 0.11, 0.23, 1, 1, 1.9, 0.7", "0, 0, 1.2, 0, 1, 1, 1.6, 1"]
+)
+@pytest.mark.parametrize("target", [10, 8])
+def test_crop_beyond_the_input(mode: str, region: str, target: int) -> None:
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "tf_crop_and_resize", extrapolation_value = 7.5'
+    text = f"g (float[1, 1, 6, 8] x) => (float[1, 1, 5, 7] y) <float[8] r = {{{region}}}, int64[4] z = {{1, 1, 5, 7}}>"
+    result = assert_same(
+        model(f"{text} {{ y = Resize <{attributes}> (x, r, , z) }}", opset=13), target, {"x": X}, rtol=1e-5, atol=1e-5
+    )
+    assert "Resize" not in _ops(result)
+
+
+def test_crop() -> None:
+    text = "g (float[1, 1, 6, 8] x) => (float[1, 1, 3, 5] y) <float[8] r = {0, 0, 0.2, 0.1, 1, 1, 0.8, 0.9}, int64[4] z = {1, 1, 3, 5}>"
+    text += ' { y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z) }'
+    assert_same(model(text, opset=13), 9, {"x": X}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["float[2] s = {2, 0.5}", "int64[2] z = {12, 4}"])
+@pytest.mark.parametrize("axes", ["2, 3", "-2, -1", "3, 2"])
+@pytest.mark.parametrize("shape", ["1, 1, 6, 8", "1, C, H, W"])
+def test_axes(what: str, axes: str, shape: str) -> None:
+    operands = "(x, , s)" if " s " in what else "(x, , , z)"
+    text = f'g (float[{shape}] x) => (float[D, E, A, B] y) <{what}> {{ y = Resize <mode = "linear", axes = [{axes}]> {operands} }}'
+    assert_same(model(text, opset=18), 13, {"x": X})
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_policy(policy: str, mode: str) -> None:
+    text = "g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <int64[2] z = {12, 12}>"
+    text += f' {{ y = Resize <mode = "{mode}", axes = [2, 3], keep_aspect_ratio_policy = "{policy}"> (x, , , z) }}'
+    assert_same(model(text, opset=18), 13, {"x": X}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_symmetric_coordinates(mode: str) -> None:
+    text = _by_scales("1, 1, 0.6, 1.3", f'mode = "{mode}", coordinate_transformation_mode = "half_pixel_symmetric"')
+    assert_same(model(text, opset=19), 17, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+def test_what_only_grows_is_an_upsample_below_10() -> None:
+    proto = model("g (float[1, 1, 6, 8] x) => (float[1, 1, 12, 24] y) <float[4] s = {1, 1, 2, 3}> { y = Resize (x, s) }", opset=10)
+    assert _ops(assert_same(proto, 9, {"x": X})) == ["Upsample"]
+    assert _ops(assert_same(proto, 7, {"x": X})) == ["Upsample"]
+
+
+def test_other_types_move_by_nearest() -> None:
+    text = "g (int64[1, 1, 2, 2] x) => (int64[1, 1, 4, 4] y) <int64[4] z = {1, 1, 4, 4}> { y = Resize (x, , , z) }"
+    x = np.array([[[[2**60, 1], [2, 3]]]])
+    result = convert_version(model(text, opset=13), 9).model
+    np.testing.assert_array_equal(run(result, {"x": x})[0], x.repeat(2, 2).repeat(2, 3))

@@ -1,0 +1,126 @@
+"""Scan: a batch of one before opset 9, one sequence since."""
+
+import numpy as np
+import onnx
+import pytest
+from helpers import model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+BODY = "body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) { t = Add (s, e) o = Mul (s, e) }"
+
+
+def batch(size="1", first="", attributes=""):
+    """Scan of opset 8."""
+    lens = f"int64[{size}] n, " if first else ""
+    proto = model(
+        f"g ({lens}float[{size},2] s0, float[{size},3,2] x) => (float[{size},2] s, float[{size},3,2] y) "
+        f"{{ s, y = Scan <num_scan_inputs=1{attributes}, {BODY}> ({first or 's0'}, s0, x) }}",
+        8,
+    )
+    proto.graph.node[0].input[0] = first  # older parsers do not read an absent first input
+    return proto
+
+
+REFUSED_UP = [
+    pytest.param(batch(first="n"), "sequence_lens does not exist from opset 9 on", id="lengths"),
+    pytest.param(batch("4"), "takes a batch, and it is not known to be of one", id="four sequences"),
+    pytest.param(batch("N"), "takes a batch, and it is not known to be of one", id="any number of sequences"),
+]
+
+
+@pytest.mark.parametrize("proto, message", REFUSED_UP)
+def test_refuses_upward(proto, message):
+    assert message in refusal(proto, 9)
+
+
+def sequence(attributes="", x="[3,2]", y="[3,2]"):
+    """Scan of opset 9."""
+    return model(
+        f"g (float[2] s0, float{x} x) => (float[2] s, float{y} y) {{ s, y = Scan <num_scan_inputs=1{attributes}, {BODY}> (s0, x) }}",
+        9,
+    )
+
+
+def test_refuses_output_from_the_last_to_the_first():
+    assert "scan_output_directions=1" in refusal(sequence(", scan_output_directions=[1]"), 8)
+
+
+S0, X = np.float32([1, 2]), np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+def expected(x, backward=False):
+    state, outputs = S0, []
+    for element in x[::-1] if backward else x:
+        outputs.append(state * element)
+        state = state + element
+    return state, np.stack(outputs)
+
+
+@pytest.mark.parametrize("first, reason", [("n", "sequence_lens does not exist"), ("", "it is not known to be of one")])
+def test_refuses_below_8(first, reason):
+    assert reason in refusal(batch("N" if not first else "1", first=first), 7)
+
+
+@pytest.mark.parametrize("attributes, backward", [("", False), (", directions=[1]", True)])
+def test_a_batch_of_one_below_8(attributes, backward):
+    result = convert_version(batch(attributes=attributes), 7).model
+    got = run(result, {"s0": S0[None], "x": X[None]})
+    for value, want in zip(got, expected(X, backward), strict=True):
+        np.testing.assert_array_equal(value, want[None])
+
+
+@pytest.mark.parametrize("attributes, backward", [("", False), (", directions=[1]", True)])
+@pytest.mark.parametrize("target", [9, 13, 21])
+def test_up_the_batch_of_one_goes(attributes, backward, target):
+    proto = batch(attributes=attributes)
+    result = convert_version(proto, target).model
+    assert result.graph.input == proto.graph.input and result.graph.output == proto.graph.output
+    for want, got in zip(expected(X, backward), run(result, {"s0": S0[None], "x": X[None]}), strict=True):
+        np.testing.assert_array_equal(got, want[None])
+
+
+@pytest.mark.parametrize(
+    "attributes, x_shape, y_shape, backward",
+    [
+        pytest.param("", "[3,2]", "[3,2]", False, id="plain"),
+        pytest.param(", scan_input_directions=[1]", "[3,2]", "[3,2]", True, id="backward"),
+        pytest.param(", scan_input_axes=[1]", "[2,3]", "[3,2]", False, id="another input axis"),
+        pytest.param(", scan_output_axes=[1]", "[3,2]", "[2,3]", False, id="another output axis"),
+    ],
+)
+def test_down_it_is_a_batch_of_one(attributes, x_shape, y_shape, backward):
+    older = convert_version(sequence(attributes, x_shape, y_shape), 8).model
+    onnx.checker.check_model(older, full_check=True)
+    x = X.T if x_shape == "[2,3]" else X
+    state, y = run(older, {"s0": S0, "x": np.ascontiguousarray(x)})
+    want_state, want_y = expected(X, backward)
+    np.testing.assert_array_equal(state, want_state)
+    np.testing.assert_array_equal(y, want_y.T if y_shape == "[2,3]" else want_y)
+
+
+BARE = """g (float[N,4] x, float[2] s) => (float[2] last, float[N,1,2] y) <int64[1] axis = {{0}}, int64[2] ends = {{2, 4}}> {{
+    last, y = Scan <num_scan_inputs=1, body = b ({state}, {element}) => (after, out) {{
+        low, high = Split <num_outputs=2> (e)  z = Add (low, a)
+        after = CastLike (z, a)  out = Unsqueeze (high, axis) }}> (s, x) }}"""
+
+
+@pytest.mark.parametrize("target", [15, 13, 9])
+@pytest.mark.parametrize("state, element", [("a", "e"), ("float[2] a", "float[4] e")], ids=["bare inputs", "typed inputs"])
+def test_what_the_body_gives_declares_its_rank(target, state, element):
+    """onnxruntime cannot run a Scan otherwise, and older operators do not tell it."""
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    proto = model(BARE.format(state=state, element=element), 18)
+    result = convert_version(proto, target).model
+    (scan,) = (node for node in result.graph.node if node.op_type == "Scan")
+    (body,) = (attribute.g for attribute in scan.attribute if attribute.name == "body")
+    ranks = [len(value.type.tensor_type.shape.dim) for value in body.output if value.type.tensor_type.HasField("shape")]
+    assert ranks == [1, 2]
+    for want, got in zip((S0 + x[:, :2].sum(0), x[:, None, 2:]), run(result, {"x": x, "s": S0}), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_declared_shapes_of_a_body_stay():
+    proto = sequence()
+    proto.opset_import[0].version = 18
+    assert convert_version(proto, 9).model.graph.node[0] == proto.graph.node[0]

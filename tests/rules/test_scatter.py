@@ -1,0 +1,92 @@
+"""Scatter, ScatterElements and ScatterND: name, negative indices, reductions."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+NUMPY = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def elements(opset, shape="[2,3]", attributes="axis=1", constant=""):
+    inputs = f"float[3,4] x, float{shape} u" if constant else f"float[3,4] x, int64{shape} i, float{shape} u"
+    return model(f"g ({inputs}) => (float[3,4] y) {constant} {{ y = ScatterElements <{attributes}> (x, i, u) }}", opset)
+
+
+def slices(opset, indices="[3,1]", updates="[3,4]", reduction="add"):
+    text = f"g (float[3,4] x, int64{indices} i, float{updates} u) => (float[3,4] y)"
+    return model(f'{text} {{ y = ScatterND <reduction="{reduction}"> (x, i, u) }}', opset)
+
+
+REFUSED = [
+    pytest.param(elements(18, "[2,N]", 'axis=1, reduction="max"'), 17, "dimension 'N' of 'i' is unknown", id="any number"),
+    pytest.param(
+        elements(16, "[2,65]", 'axis=1, reduction="add"'), 15, "reduction=add of 65 updates would take", id="many elements"
+    ),
+    pytest.param(slices(18, "[N,1]", "[N,4]", "min"), 17, "of 'i' is not fully known", id="any number of slices"),
+    pytest.param(slices(18, "[70,1]", "[70,4]", "max"), 17, "reduction=max of 70 updates would take", id="many slices"),
+]
+
+
+@pytest.mark.parametrize("proto, target, message", REFUSED)
+def test_refuses(proto, target, message):
+    assert message in refusal(proto, target)
+
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def scattered(indices, updates, combine=lambda old, new: new):
+    y = X.copy()
+    for (row, column), update in np.ndenumerate(updates):
+        y[row, indices[row, column]] = combine(y[row, indices[row, column]], update)
+    return y
+
+
+@pytest.mark.parametrize("target", [10, 9])
+def test_negative_indices_count_from_the_front(target):
+    indices, updates = np.array([[0, -1, 1], [-4, 2, 3]]), np.float32([[10, 20, 30], [40, 50, 60]])
+    result = convert_version(elements(11, attributes="axis=-1"), target).model
+    assert result.graph.node[-1].op_type == "Scatter"
+    np.testing.assert_array_equal(run(result, {"x": X, "i": indices, "u": updates})[0], scattered(indices, updates))
+
+
+def test_constant_indices_stay_constant():
+    result = convert_version(elements(11, constant="<int64[2,3] i = {0, -1, 1, -4, 2, 3}>"), 10).model
+    assert [node.op_type for node in result.graph.node] == ["Scatter"]
+    updates = np.float32([[10, 20, 30], [40, 50, 60]])
+    expected = scattered(np.array([[0, 3, 1], [0, 2, 3]]), updates)
+    np.testing.assert_array_equal(run(result, {"x": X, "u": updates})[0], expected)
+
+
+def test_up_another_name():
+    text = "g (float[3,4] x, int64[2,3] i, float[2,3] u) => (float[3,4] y) { y = Scatter <axis=1> (x, i, u) }"
+    indices, updates = np.array([[0, 3, 1], [0, 2, 3]]), np.float32([[10, 20, 30], [40, 50, 60]])
+    result = assert_same(model(text, 9), 13, {"x": X, "i": indices, "u": updates})
+    assert [node.op_type for node in result.graph.node] == ["ScatterElements"]
+
+
+@pytest.mark.parametrize("reduction, target", [("add", 15), ("mul", 13), ("max", 17), ("min", 15), ("max", 11)])
+def test_reductions_of_elements_with_equal_indices(reduction, target):
+    indices, updates = np.array([[1, 1, -1], [2, 2, 2]]), np.float32([[10, -20, 3], [4, 5, -6]])
+    result = convert_version(elements(18, attributes=f'axis=1, reduction="{reduction}"'), target).model
+    got = run(result, {"x": X, "i": indices, "u": updates})[0]
+    np.testing.assert_array_equal(got, scattered(indices, updates, NUMPY[reduction]))
+
+
+@pytest.mark.parametrize("reduction, target", [("add", 15), ("mul", 15), ("max", 17), ("min", 13)])
+@pytest.mark.parametrize("indices, updates", [("[3,1]", "[3,4]"), ("[2,2,2]", "[2,2]")])
+def test_reductions_of_slices_with_equal_indices(reduction, target, indices, updates):
+    where = np.array([[1], [1], [-1]]) if indices == "[3,1]" else np.array([[[0, 1], [0, 1]], [[2, -1], [2, 3]]])
+    u = np.random.default_rng(3).integers(-9, 9, size=(3, 4) if updates == "[3,4]" else (2, 2)).astype(np.float32)
+    expected = X.copy()
+    for position in np.ndindex(where.shape[:-1]):
+        at = tuple(where[position])
+        expected[at] = NUMPY[reduction](expected[at], u[position])
+    result = convert_version(slices(18, indices, updates, reduction), target).model
+    np.testing.assert_array_equal(run(result, {"x": X, "i": where, "u": u})[0], expected)
+
+
+def test_a_reduction_that_is_there_stays():
+    assert [node.op_type for node in convert_version(slices(18), 16).model.graph.node] == ["ScatterND"]

@@ -1,0 +1,164 @@
+"""Slice: bounds between attribute and input; steps; computed bounds; negative axes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal
+
+from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.errors import Unconvertible
+from split_rewrite.rules.slice import positions
+
+X = np.arange(20, dtype=np.float32).reshape(4, 5)
+INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            "g (float[4, 5] x, int64[R] r, int64[1] s, int64[1] e, int64[1] a) => (int64[K] n)"
+            " { d = Reshape (x, r)  y = Slice (d, s, e, a)  n = Shape (y) }",
+            "the rank of 'd' is unknown",
+            id="computed_axes_of_what",
+        ),
+        pytest.param(
+            "g (float[4, 5] x, int64[N] s, int64[N] e) => (float[A, B] y) { y = Slice (x, s, e) }",
+            "not even the number of the starts 's' is known",
+            id="unknown_number_of_bounds",
+        ),
+        pytest.param(
+            "g (float[4, 5] x) => (float[A, 5] y) <int64[1] s = {3}, int64[1] e = {9223372036854775807}, int64[1] a = {0},"
+            " int64[1] p = {-1}> { y = Slice (x, s, e, a, p) }",
+            "INT_MAX as the end of a backward slice",
+            id="runtimes_disagree",
+        ),
+    ],
+)
+def test_refused(text: str, message: str) -> None:
+    assert message in refusal(model(text, opset=13), 9)
+
+
+COMPUTED = [
+    pytest.param([0, 0], [3, 10], [0, 1], [1, 1], id="forward"),
+    pytest.param([1, -2], [100, -1], [1, 0], [1, 1], id="another_order"),
+    pytest.param([20, 10], [0, -100], [0, 1], [-1, -3], id="backward"),
+    pytest.param([INT_MAX, INT_MIN], [INT_MIN, INT_MAX], [1, 0], [-2, 3], id="as_far_as_it_goes"),
+    pytest.param([2, 2], [2, 1], [0, 2], [1, 1], id="nothing"),
+    pytest.param([-1, 1], [0, -1], [-1, -3], [-1, 2], id="axes_from_the_back"),
+]
+
+
+@pytest.mark.parametrize("starts, ends, axes, steps", COMPUTED)
+@pytest.mark.parametrize("target", [9, 8, 7])
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("known", ["", "a", "p"])
+def test_axes_and_steps_at_run_time(starts, ends, axes, steps, target, kind, known) -> None:
+    info = np.iinfo(kind)
+    feeds = {"x": np.arange(60, dtype=np.float32).reshape(3, 4, 5)}
+    feeds |= {
+        name: np.clip(value, info.min, info.max).astype(kind)
+        for name, value in zip("seap", (starts, ends, axes, steps), strict=True)
+    }
+    names = [name for name in "seap" if name != known]
+    constant = f" <{kind}[2] {known} = {{{', '.join(map(str, feeds.pop(known).tolist()))}}}>" if known else ""
+    inputs = ", ".join(f"{kind}[2] {name}" for name in names)
+    text = f"g (float[N, M, 5] x, {inputs}) => (float[A, B, C] y){constant} {{ y = Slice (x, s, e, a, p) }}"
+    assert_same(model(text, 13), target, feeds)
+
+
+def test_axes_at_run_time_and_no_steps() -> None:
+    text = "g (float[N, 5] x, int64[1] s, int64[1] e, int64[1] a) => (float[A, B] y) { y = Slice (x, s, e, a) }"
+    assert_same(model(text, 13), 9, {"x": X, "s": np.array([1]), "e": np.array([-1]), "a": np.array([-1])})
+
+
+BOUNDS = [-100, -5, -4, -1, 0, 1, 3, 4, 100]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2])
+def test_positions_are_those_of_onnxruntime(step: int) -> None:
+    pairs = list(itertools.product(BOUNDS, [*BOUNDS, INT_MIN]))
+    text = "g (int64[4] x, int64[1] s, int64[1] e) => (int64[N] y)"
+    text += f" <int64[1] a = {{0}}, int64[1] p = {{{step}}}> {{ y = Slice (x, s, e, a, p) }}"
+    from onnxruntime import InferenceSession
+
+    session = InferenceSession(model(text, opset=13).SerializeToString())
+    for start, end in pairs:
+        feeds = {"x": np.arange(4), "s": np.array([start]), "e": np.array([end])}
+        assert positions(start, end, step, 4) == session.run(None, feeds)[0].tolist(), (start, end)
+
+
+def test_backward_to_int_max_is_refused() -> None:
+    with pytest.raises(Unconvertible, match="INT_MAX"):
+        positions(3, INT_MAX, -1, 4)
+
+
+def _constant(start: str, end: str, axes: str, steps: str, shape: str = "4, 5") -> onnx.ModelProto:
+    count = start.count(",") + 1
+    values = ", ".join(f"int64[{count}] {n} = {{{v}}}" for n, v in zip("seap", (start, end, axes, steps), strict=True))
+    return model(f"g (float[{shape}] x) => (float[A, B] y) <{values}> {{ y = Slice (x, s, e, a, p) }}", opset=13)
+
+
+@pytest.mark.parametrize("target", [10, 9, 7])
+@pytest.mark.parametrize(
+    ("start", "end", "axes", "steps"),
+    [
+        pytest.param("1", "3", "-1", "1", id="negative_axis"),
+        pytest.param("1, -3", f"3, {INT_MAX}", "0, 1", "1, 1", id="to_the_end"),
+        pytest.param("-1", f"{INT_MIN}", "0", "-1", id="reversed"),
+        pytest.param("0, -1", "4, -100", "0, -1", "2, -2", id="steps_both_ways"),
+        pytest.param("3", "1", "0", "1", id="nothing"),
+        pytest.param("2", "-100", "1", "-1", id="past_the_first"),
+    ],
+)
+def test_constant_bounds(start: str, end: str, axes: str, steps: str, target: int) -> None:
+    assert_same(_constant(start, end, axes, steps), target, {"x": X})
+
+
+def test_constant_bounds_of_steps_1_are_attributes() -> None:
+    result = convert_version(_constant("1, 0", f"3, {INT_MAX}", "0, -1", "1, 1"), 9).model
+    (node,) = result.graph.node
+    assert {a.name: list(a.ints) for a in node.attribute} == {"starts": [1, 0], "ends": [3, INT_MAX], "axes": [0, 1]}
+
+
+@pytest.mark.parametrize("step", [2, -1, -3])
+def test_steps_over_an_unknown_length(step: int) -> None:
+    proto = _constant("-2" if step < 0 else "1", f"{INT_MIN}" if step < 0 else f"{INT_MAX}", "0", str(step), "N, M")
+    assert_same(proto, 9, {"x": X})
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("step", [1, 2, -1])
+@pytest.mark.parametrize(("start", "end"), [(0, 4), (-3, -1), (3, 0), (100, -100), (-100, 100), (2, 2)])
+def test_computed_bounds(kind: str, step: int, start: int, end: int) -> None:
+    text = f"g (float[N, 5] x, {kind}[1] s, {kind}[1] e) => (float[A, 5] y) <{kind}[1] a = {{0}}, {kind}[1] p = {{{step}}}>"
+    proto = model(text + " { y = Slice (x, s, e, a, p) }", opset=13)
+    assert_same(proto, 9, {"x": X, "s": np.array([start], kind), "e": np.array([end], kind)})
+
+
+def test_computed_bounds_without_axes() -> None:
+    proto = model("g (float[4, 5] x, int64[2] s, int64[2] e) => (float[A, B] y) { y = Slice (x, s, e) }", opset=13)
+    assert_same(proto, 9, {"x": X, "s": np.array([1, -2]), "e": np.array([INT_MAX, 5])})
+
+
+@pytest.mark.parametrize("axis", [-1, 0, -2])
+def test_computed_axes_get_the_rank(axis: int) -> None:
+    text = "g (float[4, 5] x, int64[1] a) => (float[A, B] y) <int64[1] s = {1}, int64[1] e = {3}> { y = Slice (x, s, e, a) }"
+    assert_same(model(text, opset=13), 10, {"x": X, "a": np.array([axis])})
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1, -2])
+def test_computed_axes_of_opset_10_may_be_negative(axis: int) -> None:
+    """As onnxruntime takes them, though only opset 11 says so."""
+    text = "g (float[4, 5] x, int64[1] a) => (float[A, B] y) <int64[1] s = {1}, int64[1] e = {3}> { y = Slice (x, s, e, a) }"
+    assert_same(model(text, opset=10), 8, {"x": X, "a": np.array([axis])})
+
+
+@pytest.mark.parametrize("attributes", ["starts = [1], ends = [-1]", "starts = [1, 0], ends = [3, 100], axes = [1, 0]"])
+def test_upward(attributes: str) -> None:
+    proto = model(f"g (float[4, 5] x) => (float[A, B] y) {{ y = Slice <{attributes}> (x) }}", opset=9)
+    assert [node.op_type for node in assert_same(proto, 13, {"x": X}).graph.node] == ["Slice"]

@@ -1,0 +1,50 @@
+"""Tile: one axis in opset 1, all axes from 6 on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import model, refusal, run
+
+from split_rewrite.rewriter import convert_version
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "target", "message"),
+    [
+        pytest.param(
+            "g (float[2, 3] x, float t) => (float[A, B] y) <float a = {1}> { y = Tile (x, t, a) }",
+            *(5, 6, "tiles 't' is computed at run time"),
+            id="computed_tiles",
+        ),
+        pytest.param(
+            "g (float[2, 3] x) => (float[A, B] y) <float t = {1.5}, float a = {1}> { y = Tile (x, t, a) }",
+            *(5, 6, "tiles 't' is no whole number"),
+            id="half_a_copy",
+        ),
+        pytest.param(
+            "g (float[2, 3] x, int64[2] r) => (float[A, B] y) { y = Tile (x, r) }",
+            *(6, 5, "the repeats 'r' is computed at run time"),
+            id="computed_repeats",
+        ),
+    ],
+)
+def test_refused(text: str, opset: int, target: int, message: str) -> None:
+    assert message in refusal(model(text, opset, ir_version=4), target)
+
+
+def test_one_axis() -> None:
+    proto = model(
+        "g (float[2, 3] x) => (float[2, 9] y) <float t = {3}, float a = {1}> { y = Tile (x, t, a) }", opset=5, ir_version=4
+    )
+    np.testing.assert_array_equal(run(convert_version(proto, 13).model, {"x": X})[0], np.tile(X, (1, 3)))
+
+
+@pytest.mark.parametrize("repeats", [(3, 1), (1, 2), (1, 1)])
+def test_all_axes_there_and_back(repeats: tuple[int, int]) -> None:
+    text = f"g (float[2, 3] x) => (float[A, B] y) <int64[2] r = {{{repeats[0]}, {repeats[1]}}}> {{ y = Tile (x, r) }}"
+    old = convert_version(model(text, opset=13), 5).model
+    assert [node.op_type for node in old.graph.node if node.op_type == "Tile"] == ["Tile"] * sum(r != 1 for r in repeats)
+    np.testing.assert_array_equal(run(convert_version(old, 13).model, {"x": X})[0], np.tile(X, repeats))

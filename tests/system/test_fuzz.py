@@ -1,0 +1,70 @@
+"""Fuzzing in small: random models through the conversion and back, damaged files through the command line; what was found.
+
+The long form is `tests/fuzz/run.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import helpers
+import hypothesis
+import numpy as np
+import onnx
+import pytest
+from conditioning import is_amplified
+from hypothesis import strategies as st
+from mutations import mutated
+from random_models import random_case
+from trials import FINDINGS, judge_case, judge_file
+
+from split_rewrite.rewriter import Tolerance
+from split_rewrite.rewriter.child_call import run_isolated
+from split_rewrite.rewriter.comparison.model_client import Worker
+
+RANDOM = st.randoms(use_true_random=False)
+SETTINGS = hypothesis.settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(hypothesis.HealthCheck))
+
+
+@hypothesis.given(RANDOM)
+@hypothesis.settings(SETTINGS, max_examples=80)
+def test_a_random_model_is_converted_right_or_refused(random: Random) -> None:
+    verdict = judge_case(random_case(random))
+    assert verdict.kind not in FINDINGS, verdict.reason
+    assert verdict.back not in FINDINGS, verdict.reason
+
+
+@hypothesis.given(RANDOM, st.sampled_from(["latest", "7", "11", "13", "18"]))
+@hypothesis.settings(SETTINGS, max_examples=60)
+def test_a_damaged_file_is_converted_right_or_refused(random: Random, target: str) -> None:
+    data = mutated(random, random_case(random).model.SerializeToString())
+    verdict = run_isolated(judge_file, data, ["-t", target, "m.onnx", "o.onnx"], cpu_seconds=60)
+    assert verdict.kind not in FINDINGS, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("constants", "amplified"),
+    [("1.0000002, 1", True), ("1, 1.5", False), ("1.0000002, 1.5", False)],
+    ids=["of-rounding", "of-more", "of-both"],
+)
+def test_only_what_the_model_makes_of_last_bits_is_no_finding(tmp_path: Path, constants: str, amplified: bool) -> None:
+    text = "g (float[2] x, float z) => (float[2] y, float w) <float[2] c = {%s}> {s = Sub(x, c)\n y = Reciprocal(s) w = Neg(z)}"
+    paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    for path, numbers in zip(paths, ("1, 1", constants), strict=True):
+        onnx.save(helpers.model(text % numbers), path)
+    inputs = {"x": np.array([1, 3], np.float32), "z": np.array(1, np.float32)}
+    with Worker() as worker:
+        assert is_amplified(*paths, inputs, Tolerance(inexact=True), "onnxruntime", worker, Random(0)) is amplified
+
+
+def test_what_a_runtime_computes_roughly_is_no_finding(tmp_path: Path) -> None:
+    """onnxruntime transforms these to -1.9999975 and -2.000002."""
+    transform = "g (float[1, 3, 1] x) => (int64[1, 3, 2] y) {d = DFT<axis = 1>(x)\n y = Cast<to = 7>(d)}"
+    exact = "g (float[1, 3, 1] x) => (int64[1, 3, 2] y) {y = Constant<value = int64[1, 3, 2] {-1, 0, -2, 4, -2, -4}>()}"
+    paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    for path, text in zip(paths, (transform, exact), strict=True):
+        onnx.save(helpers.model(text, opset=17), path)
+    inputs = {"x": np.array([-1.75, -2.25, 2.75], np.float32).reshape(1, 3, 1)}
+    with Worker() as worker:
+        assert is_amplified(*paths, inputs, Tolerance(inexact=True), "onnxruntime", worker, Random(0))
