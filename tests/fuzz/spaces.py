@@ -78,6 +78,29 @@ def _pads_once(_version: int, choice: Mapping[str, Any]) -> bool:
     return pads is None or auto_pad in (None, "NOTSET")
 
 
+def _fits_condition(_version: int, choice: Mapping[str, Any]) -> bool:
+    """A condition is not longer than what it chooses from."""
+    shape, axis = choice["sizes"][0], choice.get("attribute axis")
+    if axis is not None and axis not in range(-len(shape), len(shape)):
+        return False
+    return len(choice["input condition"]) <= (int(np.prod(shape)) if axis is None else shape[axis])
+
+
+def _states_sizes_once(version: int, choice: Mapping[str, Any]) -> bool:
+    sizes = choice.get("input split"), choice.get("attribute num_outputs")
+    return _has_axis(version, choice) and None in sizes
+
+
+def _fits_perm(_version: int, choice: Mapping[str, Any]) -> bool:
+    perm = choice["attribute perm"]
+    return perm is None or sorted(perm) == list(range(len(choice["sizes"][0])))
+
+
+def _has_a_size_for_each_axis(_version: int, choice: Mapping[str, Any]) -> bool:
+    axes = choice["attribute axes"]
+    return len(choice["input shape"]) == (len(choice["sizes"][0]) if axes is None else len(axes))
+
+
 def _is_near(_version: int, choice: Mapping[str, Any]) -> bool:
     """Positions that are no numbers or far away are undefined, or differ in all their digits."""
     return choice["values"] not in ("special", "mixed")
@@ -640,7 +663,13 @@ SPACES: dict[str, Space] = {
 _LIMITS: dict[str, Fits] = {
     **dict.fromkeys(("AveragePool", "MaxPool", "LpPool", "Conv", "ConvInteger", "ConvTranspose", "QLinearConv"), _pads_once),
     **dict.fromkeys(("GridSample", "DeformConv", "RoiAlign", "MaxRoiPool", "NonMaxSuppression", "Resize"), _is_near),
+    **dict.fromkeys(("BitShift", "QLinearConv", "QLinearMatMul"), _is_near),
     **dict.fromkeys(("Cast", "CastLike"), _is_convertible),
+    **dict.fromkeys(("Split", "SplitToSequence"), _states_sizes_once),
+    "Squeeze": _has_axes,
+    "Transpose": _fits_perm,
+    "Compress": _fits_condition,
+    "CenterCropPad": _has_a_size_for_each_axis,
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "TopK"), _has_axis),
     "Dropout": _trains_without_dropping,
 }
