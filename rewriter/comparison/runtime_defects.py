@@ -108,6 +108,14 @@ def _is_cubic_with_a_border(node: onnx.NodeProto, _opset: int) -> bool:
     return words.get("mode") in (b"cubic", b"bicubic") and words.get("padding_mode") == b"border"
 
 
+def _has_lengths(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 4 and node.input[4] != ""
+
+
+def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "p", 2) % 2 == 1
+
+
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 _ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
@@ -137,6 +145,8 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Resize": (_needs_the_length, "does not round a fractional length of Resize down"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
+        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_has_lengths, "ignores the lengths of the sequences of {op}")),
+        "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }

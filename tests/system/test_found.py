@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import helpers
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -334,6 +335,19 @@ DEFECTS = {
         [1, 1],
     ),
     "axes-out-of-order": ("g (float[2] x) => (float[1,1,2] y) {y = Unsqueeze<axes = [1, 0]>(x)}", 7, {"x": [1, 2]}, [[[1, 2]]]),
+    "norm-of-signed-numbers": (
+        "g (float[1,2] x) => (float[1,2] y) {y = LpNormalization<p = 1>(x)}",
+        18,
+        {"x": [[-1, 3]]},
+        [[-0.25, 0.75]],
+    ),
+    "sequence-that-ends-early": (
+        "g (float[2,1,1] x) => (float[2,1,1,1] y) <float[1,1,1] w = {1}, int32[1] n = {1}> "
+        "{y = RNN<hidden_size = 1>(x, w, w, , n)}",
+        14,
+        {"x": [[[0]], [[1]]]},
+        [[[[0]]], [[[0]]]],
+    ),
     "rounding-before-the-zero-point": (
         "g (float[1] x) => (uint8[1,1] y) <uint8[1,1] a = {39}, uint8[1,1] b = {1}, float s = {1}, float h = {0.5}, uint8 z = {0}, uint8 o = {1}> "
         "{y = QLinearMatMul(a, s, z, b, h, z, s, o)}",
@@ -352,6 +366,11 @@ def test_a_runtime_that_is_wrong_is_not_believed(
     values = helpers.run(proto, {name: np.array(value, np.float32) for name, value in inputs.items()}, "onnx.reference")
     assert not np.array_equal(values[-1], expected)
     assert "onnx.reference" in known_defects(proto)
+
+
+def test_a_scalar_that_onnxruntime_takes_by_its_bits_stays_a_scalar() -> None:
+    proto = helpers.model("g (bfloat16 x) => (bfloat16 y) {y = Identity(x)}", 18)
+    assert helpers.run(proto, {"x": np.array(1.5, ml_dtypes.bfloat16)})[0].shape == ()
 
 
 def test_onnxruntime_gathers_the_first_strings() -> None:
