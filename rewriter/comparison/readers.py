@@ -66,12 +66,13 @@ class Reading:
 class Readings(NamedTuple):
     """`by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output.
 
-    `nodes`: how many there are in the main graph.
+    `nodes`: how many there are in the main graph. `has_halves`: whether it computes in 16-bit floats anywhere.
     """
 
     by_input: Mapping[str, Reading]
     computed: Mapping[str, frozenset[str]]
     nodes: int = 0
+    has_halves: bool = False
 
 
 NO_READINGS = Readings({}, {})
@@ -84,7 +85,16 @@ def readings(model: ModelProto) -> Readings:
     walk = _Walk(model)
     walk.graph(model.graph)
     computed = {value.name: frozenset(walk.sources.get(value.name, ())) for value in model.graph.output}
-    return Readings(walk.found, computed, len(model.graph.node))
+    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph))
+
+
+def _has_halves(graph: GraphProto) -> bool:
+    """Whether the main graph states a 16-bit float type: of an input, an output, a value, a constant, or in a Cast."""
+    stated = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output, *graph.value_info)}
+    stated.update(tensor.data_type for tensor in graph.initializer)
+    for attribute in (attribute for node in graph.node for attribute in node.attribute):
+        stated.add(attribute.i if attribute.name in ("to", "dtype") else attribute.t.data_type)
+    return not stated.isdisjoint((TensorProto.FLOAT16, TensorProto.BFLOAT16))
 
 
 _Sources = dict[str, bool]

@@ -5,7 +5,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,10 @@ class Node:
     def where(self) -> str:
         """The path to its graph, for messages."""
         return self._scope.where
+
+    def meets(self, condition: Callable[[NodeProto, Scope], bool]) -> bool:
+        """Whether the precondition of a rule holds."""
+        return condition(self.proto, self._scope)
 
     @property
     def is_in_main_graph(self) -> bool:

@@ -485,8 +485,9 @@ def test_onnxruntime_compares_int64_by_halves(constant: str, is_named: bool, pla
 
 
 def test_what_int64_compare_by_halves_gives() -> None:
+    """onnxruntime 1.31 and older look at the lower half alone."""
     proto = helpers.model("g (int64[2] x) => (int64[2] y) <int64 k = {2147483648}> {y = Max(x, k)}", 13)
-    assert helpers.run(proto, {"x": np.array([5, 5])})[0].tolist() == [5, 5]
+    assert helpers.run(proto, {"x": np.array([5, 5])})[0].tolist() in ([5, 5], [2147483648] * 2)
 
 
 def test_payload_of_a_constant_is_left_where_it_is() -> None:
