@@ -152,10 +152,13 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 }
 
 
-_DEFECTS_OF_STRINGS = {
-    "onnxruntime": ("Gather", _always, "may copy but the first string of each slice that Gather takes"),
-    "onnx.reference": ("Pad", _pads_with_the_default, "pads strings with a 0"),
-}
+_STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
+_DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
+    ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
+    ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
+    ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
+)
+"""Runtime, element type that has to be in the model, operator, predicate of the node, and what it does wrong."""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LAX: dict[str, _Defect] = {
     **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
@@ -213,8 +216,10 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             applies, text = by_operator[node.op_type]
             if applies(node, opset):
                 found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
-    has_strings = onnx.TensorProto.STRING in _element_types(model)
-    for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if has_strings else ():
+    types = _element_types(model)
+    for runtime, elem_type, op_type, applies, text in _DEFECTS_OF_TYPES:
+        if elem_type not in types:
+            continue
         nodes = (node for node, opset in default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
         if runtime not in found and (node := next(nodes, None)) is not None:
             found[runtime] = f"{text} ({_title(node)})"

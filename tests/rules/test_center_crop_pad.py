@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import model, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64"])

@@ -3,10 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_same, convert_version, model, refusal
 from onnx import TensorProto, helper, numpy_helper
-
-from split_rewrite.rewriter import convert_version
 
 
 def constant(value):

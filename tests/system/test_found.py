@@ -490,6 +490,13 @@ def test_what_int64_compare_by_halves_gives() -> None:
     assert helpers.run(proto, {"x": np.array([5, 5])})[0].tolist() in ([5, 5], [2147483648] * 2)
 
 
+def test_onnxruntime_rounds_doubles_to_float_in_shrink() -> None:
+    proto = helpers.model("g (double[1] x) => (double[1] y) {y = Shrink<lambd = 0.25, bias = 0.125>(x)}", 18)
+    assert "rounds doubles to float in Shrink" in known_defects(proto)["onnxruntime"]
+    (y,) = helpers.run(proto, {"x": np.array([0.3])})
+    assert y[0] == np.float32(0.3) - np.float32(0.125) != 0.3 - 0.125
+
+
 def test_payload_of_a_constant_is_left_where_it_is() -> None:
     """The comparison's child works in another folder than the model is in."""
     proto = helpers.model("g (int64[2] x) => (int64[2] y) {k = Constant<value = int64[2] {2147483648, 1}>() y = Max(x, k)}", 13)
