@@ -79,3 +79,8 @@ def test_upward(attributes: str, target: int) -> None:
     proto = model(f"g (float[2, 3] x) => (float[2, 3] y) {{ y = {clip} (x) }}", opset=7)
     assert _ops(proto, target) == ["Clip"]
     assert_same(proto, target, {"x": X})
+
+
+def test_refuses_bounds_that_are_vectors() -> None:
+    text = "g (float[8] x) => (float[8] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> {y = Clip(x, a, b)}"
+    assert "a constant of shape [2] is given where a single number is needed" in refusal(model(text, 16), 12)

@@ -70,3 +70,8 @@ def test_pixels_outside_do_not_count_even_if_they_are_infinite():
     older = proto("", 16, "[1,1,2,2]", "[1,1,1,2]", "[1,1,1,1]")
     inputs = {"x": np.full((1, 1, 2, 2), np.inf, np.float32), "grid": np.float32([[[[9, 9]]]])}
     assert run(convert_version(older, 15).model, inputs)[0].item() == 0
+
+
+def test_refuses_a_mode_that_there_is_not() -> None:
+    text = 'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) {y = GridSample<mode = "nothing">(x, p)}'
+    assert "mode=nothing has no meaning" in refusal(model(text, 16), 15)

@@ -161,3 +161,8 @@ def test_computed_axes_of_opset_10_may_be_negative(axis: int) -> None:
 def test_upward(attributes: str) -> None:
     proto = model(f"g (float[4, 5] x) => (float[A, B] y) {{ y = Slice <{attributes}> (x) }}", opset=9)
     assert [node.op_type for node in assert_same(proto, 13, {"x": X}).graph.node] == ["Slice"]
+
+
+def test_refuses_an_axis_that_there_is_not() -> None:
+    text = "g (float[N] x, int64[1] s, int64[1] e) => (float[M] y) <int64[1] a = {7}> {y = Slice(x, s, e, a)}"
+    assert "axis=7 is out of range for rank 1" in refusal(model(text, 16), 9)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal
+from helpers import assert_compares_equal, assert_same, convert_version, model, refusal
 
 OPERATORS = ["Softmax", "LogSoftmax", "Hardmax"]
 
@@ -96,3 +96,11 @@ def test_only_narrow_types_may_run_by_another_kernel(kind: str, op: str, inexact
     proto = model(f"g ({kind}[5,A,B] x) => ({kind}[5,A,B] y) {{ y = {op} <axis=1> (x) }}", opset)
     report = convert_version(proto, target, compare="required").report
     assert bool(report.inexact) is inexact
+
+
+def test_a_rank_that_is_worked_out_where_no_shape_was_inferred() -> None:
+    text = (
+        "g (float[3,6] x) => (float[A,B] p, float[C,D] y) <int64[2] s = {1, 2}> {"
+        "t = Identity(s)\n p, q = Split<axis = 0>(x, t)\n y = Softmax<axis = 0>(q)}"
+    )
+    assert_compares_equal(model(text, 15), 9)

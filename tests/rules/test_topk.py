@@ -94,3 +94,8 @@ def test_64_bits_and_one_output(kept: str) -> None:
     kinds = {"v": "int64[A, B] v", "i": "int64[A, B] i"}
     text = f"g (int64[2, 3] x, int64[1] k) => ({kinds[kept]}) {{ v, i = TopK (x, k) }}"
     assert_same(model(text, 13), 10, {"x": np.array([[2**62, 2**62 + 1, 0], [-5, -4, -6]]), "k": np.array([2])})
+
+
+def test_refuses_two_numbers_of_elements() -> None:
+    text = "g (float[N] x, int64[R] s) => (float[A] y, int64[B] i) <int64[2] k = {1, 2}> {r = Reshape(x, s)\n y, i = TopK(r, k)}"
+    assert "a constant of shape [2] is given where a single number is needed" in refusal(model(text, 16), 9)

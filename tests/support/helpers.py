@@ -24,6 +24,7 @@ from onnx import numpy_helper, parser
 
 from split_rewrite import rewriter
 from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, UnconvertibleError, cli
+from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Outputs
 
@@ -190,6 +191,21 @@ def assert_same(
     for expected, got in zip(run(proto, inputs), run(result, inputs), strict=True):
         assert np.asarray(expected).dtype == np.asarray(got).dtype
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol, equal_nan=True)
+    return result
+
+
+def assert_compares_equal(proto: onnx.ModelProto, target: int) -> onnx.ModelProto:
+    """Convert `proto` to `target`, and let the program's own comparison judge; returns the result.
+
+    onnxruntime runs nothing below opset 7; there, only a comparison that is not possible is excused.
+    """
+    result = convert_version(proto, target).model
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder, "before.onnx"), Path(folder, "after.onnx")
+        for path, written in zip(paths, (proto, result), strict=True):
+            onnx.save(written, path)
+        found = compare(*paths)
+    assert found.status == "equal" or (target < 7 and found.status == "not compared"), found.reason
     return result
 
 

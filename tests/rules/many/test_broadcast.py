@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_same, convert_version, model, refusal, run
 
 REFUSED_DOWN = [
     pytest.param("float[N,M] a, float[N,K] b", "'M' may or may not equal 'K' (dimension -1", id="which one broadcasts"),
@@ -186,3 +186,11 @@ def test_inputs_of_several_shapes(op, shapes):
 def test_equal_shapes_stay_as_they_are():
     proto = model("g (float[N,3] a, float[N,3] b) => (float[N,3] y) { y = Max (a, b) }", 8)
     assert [node.op_type for node in convert_version(proto, 6).model.graph.node] == ["Max"]
+
+
+def test_broadcast_of_what_was_not_inferred() -> None:
+    text = (
+        "g (float[3,6] x, float[2,1] z) => (float[A,B] p, float[C,D] y) <int64[2] s = {1, 2}> {"
+        "t = Identity(s)\n p, q = Split<axis = 0>(x, t)\n y = Sub(z, q)}"
+    )
+    assert_compares_equal(model(text, 15), 6)

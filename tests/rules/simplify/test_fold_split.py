@@ -8,7 +8,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_compares_equal, convert_version, model, simplify
 from onnx import numpy_helper
 
 from split_rewrite.rewriter import Options, convert_file
@@ -262,3 +262,8 @@ def test_rules_can_be_left_out_by_name() -> None:
     source = helpers.model(text, 13)
     assert simplify(source, options=Options(skip=frozenset({"fold_split.concat_of_parts"}))).model == source
     assert simplify(source, options=Options(only=frozenset({"sequences"}))).model == source
+
+
+def test_a_constant_that_is_empty_in_front() -> None:
+    text = "g () => (float[0,2] a, float[0,3] b) <float[0,5] c = {}> {a, b = Split<axis = 1, split = [2, 3]>(c)}"
+    assert_compares_equal(model(text, 11), 13)
