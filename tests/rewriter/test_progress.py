@@ -17,6 +17,8 @@ from helpers import convert_version
 from split_rewrite.rewriter import progress, progress_bar
 from split_rewrite.rewriter.engine import conversion
 
+pytestmark = pytest.mark.quick
+
 
 def test_a_conversion_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversion, "NODES_A_STEP", 10)

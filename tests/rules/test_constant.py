@@ -8,6 +8,8 @@ import pytest
 from helpers import assert_compares_equal, assert_same, convert_version, model, refusal
 from onnx import helper, numpy_helper
 
+pytestmark = pytest.mark.quick
+
 REFUSED = [
     pytest.param(np.array([2**53 + 1]), "beyond 2^53", id="a double does not hold it"),
     pytest.param(np.array(["text"], object), "type string does not exist before opset 9", id="a string is no number"),

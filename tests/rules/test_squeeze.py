@@ -7,6 +7,8 @@ import onnx
 import pytest
 from helpers import assert_compares_equal, assert_same, model, refusal
 
+pytestmark = pytest.mark.quick
+
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 1, 3)
 
 

@@ -9,6 +9,8 @@ from split_rewrite.rewriter.graph.survey import Survey
 from split_rewrite.rewriter.opsets import transitions
 from split_rewrite.rewriter.opsets.transitions import Transition, newest_opset, possible_types, schema_at
 
+pytestmark = pytest.mark.quick
+
 NEWEST_REVIEWED = 28
 CODES = {"up": {"R", "A", "H", "H*", "C"}, "down": {"R", "T", "G", "A", "N", "V", "H", "H*", "-"}}
 NEEDS_A_RULE = {"H", "V", "N", "C"}

@@ -12,6 +12,8 @@ import pytest
 
 from split_rewrite.rewriter import cli
 
+pytestmark = pytest.mark.quick
+
 UNEVEN = "g (float[7] x) => (float[3] a, float[3] b, float[1] c) {a, b, c = Split<num_outputs = 3>(x)}"
 STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {a = StringConcat(x, x) b = StringConcat(a, x)}"
 

@@ -14,6 +14,8 @@ from onnx import numpy_helper
 from split_rewrite.rewriter import Options, convert_file
 from split_rewrite.rewriter.graph.survey import all_graphs
 
+pytestmark = pytest.mark.quick
+
 
 def operators(proto: onnx.ModelProto) -> list[str]:
     return sorted(node.op_type for graph in all_graphs(proto) for node in graph.node)
