@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, run
+from helpers import assert_rewrites, assert_same, convert_version, model, run
 from special_values import INTEGER_TYPES, integer_limits, integer_pairs
 
 
@@ -35,3 +35,19 @@ def test_bits_of_nothing() -> None:
     """onnxruntime does not reduce an empty tensor along a negative axis."""
     proto = model("g (int32[N,1] x) => (int32[N,1] y) {y = BitwiseOr(x, x)}", 18)
     assert_same(proto, 17, {"x": np.zeros((0, 1), np.int32)})
+
+
+REWRITES = [
+    (
+        "bitwise.subtract_from_all_ones",
+        18,
+        17,
+        "g (int32[2] a) => (int32[2] y) { y = BitwiseNot (a) }",
+        "<int32 v1 = {-1}> { y = Sub (v1, a) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

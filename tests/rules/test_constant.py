@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_compares_equal, assert_same, convert_version, model, refusal
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal
 from onnx import helper, numpy_helper
 
 pytestmark = pytest.mark.quick
@@ -96,3 +96,26 @@ def test_a_boolean_folded_in_a_branch_below_6() -> None:
         "else_branch = e () => (bool[2] q) <bool[2] b = {1, 0}> {q = Identity(b)}>}"
     )
     assert_compares_equal(model(text, 8), 5)
+
+
+REWRITES = [
+    (
+        "constant.cast_from_double",
+        9,
+        8,
+        "g () => (int64[2] y) { y = Constant <value = int64[2] {1, 2}> () }",
+        "{ v1 = Constant <value = double[2] {1, 2}> () y = Cast <to = 7> (v1) }",
+    ),
+    (
+        "constant.plain_value",
+        12,
+        11,
+        "g () => (int64[2] y) { y = Constant <value_ints = [1, 2]> () }",
+        "{ y = Constant <value = int64[2] {1, 2}> () }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
@@ -146,3 +146,26 @@ def test_one_sided_below_opset_17():
     x = RNG.normal(size=(2, 8, 1)).astype(np.float32)
     got = run(convert_version(model(text, 17), 13).model, {"x": x})[0]
     np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], np.fft.rfft(x[..., 0], axis=1), rtol=1e-5, atol=1e-5)
+
+
+REWRITES = [
+    (
+        "dft.axis_to_attribute",
+        20,
+        19,
+        "g (float[1,4,1] x) => (float[1,4,2] y) <int64 axis = {1}> { y = DFT (x, , axis) }",
+        "{ y = DFT <axis = 1> (x) }",
+    ),
+    (
+        "dft.axis_to_input",
+        17,
+        20,
+        "g (float[1,4,1] x) => (float[1,4,2] y) { y = DFT <axis = 1> (x) }",
+        "<int64 v1 = {1}> { y = DFT (x, ABSENT, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(11)
 
@@ -100,3 +100,19 @@ def test_quantized_matmul():
     )
     given = {"a": RNG.integers(0, 256, (3, 4)).astype(np.uint8), "b": RNG.integers(0, 256, (4, 5)).astype(np.uint8)}
     assert_same(model(text, 10), 9, given)
+
+
+REWRITES = [
+    (
+        "integer_products.matmul_of_differences",
+        10,
+        9,
+        "g (uint8[2,3] a, uint8[3,4] b) => (int32[2,4] y) { y = MatMulInteger (a, b) }",
+        "{ v1 = Cast <to = 6> (a) v2 = Cast <to = 6> (b) v3 = Cast <to = 11> (v1) v4 = Cast <to = 11> (v2) v5 = MatMul (v3, v4) y = Cast <to = 6> (v5) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

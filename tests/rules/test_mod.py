@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 from special_values import INTEGER_TYPES, integer_pairs, quotient_runtime
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
@@ -101,3 +101,26 @@ def test_fmod_of_each_rank(shape):
     a = np.full(shape, 7.5, np.float32)
     got = run(convert_version(proto, 9).model, {"a": a, "b": np.full(shape, -2, np.float32)})[0]
     np.testing.assert_array_equal(got, np.full(shape, 1.5, np.float32), strict=True)
+
+
+REWRITES = [
+    (
+        "mod.other_rounding",
+        28,
+        27,
+        "g (int64[2] a, int64[2] b) => (int64[2] y) { y = Mod <fmod = 1> (a, b) }",
+        "{ v1 = Div (a, b) v2 = Mul (v1, b) y = Sub (a, v2) }",
+    ),
+    (
+        "mod.remainder_of_division",
+        10,
+        9,
+        "g (int32[2] a, int32[2] b) => (int32[2] y) { y = Mod <fmod = 1> (a, b) }",
+        "{ v1 = Cast <to = 7> (a) v2 = Cast <to = 7> (b) v3 = Div (v1, v2) v4 = Mul (v3, v2) v5 = Sub (v1, v4) y = Cast <to = 6> (v5) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -245,3 +245,33 @@ def test_dynamic_quantization(target, x):
 def test_refuses_an_axis_that_there_is_not() -> None:
     text = "g (float[2,3] x, float[2] s, uint8[2] z) => (uint8[2,3] y) {y = QuantizeLinear<axis = -9223372036854775808>(x, s, z)}"
     assert "is out of range for rank 2" in refusal(model(text, 16), 12)
+
+
+REWRITES = [
+    (
+        "quantization.no_blocks_to_quantize",
+        21,
+        20,
+        "g (float[2] x, float s) => (int8[2] y) { y = QuantizeLinear <output_dtype = 3> (x, s) }",
+        "<int8 v1 = {0}> { y = QuantizeLinear (x, s, v1) }",
+    ),
+    (
+        "quantization.one_type",
+        18,
+        19,
+        "g (int32[2] x, float s) => (uint8[2] y) { y = QuantizeLinear (x, s) }",
+        "{ v1 = Cast <to = 1> (x) y = QuantizeLinear (v1, s) }",
+    ),
+    (
+        "quantization.subtract_and_scale",
+        10,
+        9,
+        "g (uint8[2] x, float s, uint8 z) => (float[2] y) { y = DequantizeLinear (x, s, z) }",
+        "{ v1 = Cast <to = 6> (x) v2 = Cast <to = 6> (z) v3 = Sub (v1, v2) v4 = Cast <to = 1> (v3) y = Mul (v4, s) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -48,3 +48,19 @@ def test_range_of_floats_counts_alike(start, limit, delta):
     result = convert_version(proto, 9)
     assert result.report.inexact == {"range.count_then_scale"}
     np.testing.assert_allclose(run(result.model, given)[0], run(proto, given)[0], rtol=0, atol=2e-6)
+
+
+REWRITES = [
+    (
+        "range.compute_in_stash_type",
+        27,
+        26,
+        "g (float16 a, float16 b, float16 c) => (float16[N] y) { y = Range (a, b, c) }",
+        "{ v1 = Cast <to = 1> (a) v2 = Cast <to = 1> (b) v3 = Cast <to = 1> (c) v4 = Range (v1, v2, v3) y = Cast <to = 10> (v4) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

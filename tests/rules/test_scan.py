@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 TO_WRITE_OUT = """g (float[2] s, float[{dims}] x) => (float[2] last, float[{out}] all) {{
     last, all = Scan <num_scan_inputs=1{attributes}, body = step (float[2] a, float[2] b) => (float[2] c, float[2] d) {{
@@ -201,3 +201,19 @@ def test_refuses_directions_of_nothing() -> None:
         "body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}"
     )
     assert "scan_input_directions has 2 entries for 1 values" in refusal(model(text, 16), 7)
+
+
+REWRITES = [
+    (
+        "scan.batch_of_one",
+        9,
+        8,
+        "g (float[2] s, float[3,2] x) => (float[2] t) { t = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] c) { c = Add (a, e) }> (s, x) }",
+        "{ v1 = Unsqueeze <axes = [0]> (s) v2 = Unsqueeze <axes = [0]> (x) v6 = Scan (ABSENT, v1, v2) <body = body (float[2] v3, float[2] v4) => (float[2] v5) { v5 = Add (v3, v4) }, num_scan_inputs = 1> t = Squeeze <axes = [0]> (v6) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
@@ -162,3 +162,26 @@ def test_refuses_an_index_that_there_is_not() -> None:
 def test_refuses_a_reduction_that_there_is_not() -> None:
     text = 'g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = "sum">(x, i, u)}'
     assert "reduction=sum has no meaning" in refusal(model(text, 16), 15)
+
+
+REWRITES = [
+    (
+        "scatter.new_name",
+        9,
+        11,
+        "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = Scatter (x, i, u) }",
+        "{ y = ScatterElements (x, i, u) }",
+    ),
+    (
+        "scatter.old_name",
+        11,
+        10,
+        "g (float[3] x, float[1] u) => (float[3] y) <int64[1] i = {1}> { y = ScatterElements (x, i, u) }",
+        "<int64[1] v1 = {1}> { y = Scatter <axis = 0> (x, v1, u) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_compares_equal, assert_same, model, refusal
+from helpers import assert_compares_equal, assert_rewrites, assert_same, model, refusal
 
 pytestmark = pytest.mark.quick
 
@@ -95,3 +95,40 @@ def test_axes_from_both_ends() -> None:
 def test_axes_that_are_computed_and_leave_nothing() -> None:
     proto = model("g (float[1,1] x, int64[2] a) => (float y) {y = Squeeze(x, a)}", 13)
     assert_same(proto, 9, {"x": np.ones((1, 1), np.float32), "a": np.array([1, 0])})
+
+
+REWRITES = [
+    (
+        "squeeze.axes_to_attribute",
+        13,
+        12,
+        "g (float[1,2] x) => (float[2] y) <int64[1] a = {0}> { y = Squeeze (x, a) }",
+        "{ y = Squeeze <axes = [0]> (x) }",
+    ),
+    (
+        "squeeze.axes_to_input",
+        12,
+        13,
+        "g (float[1,2] x) => (float[2] y) { y = Squeeze <axes = [0]> (x) }",
+        "<int64[1] v1 = {0}> { y = Squeeze (x, v1) }",
+    ),
+    (
+        "squeeze.new_axes_from_the_front",
+        11,
+        10,
+        "g (float[2] x) => (float[2,1] y) { y = Unsqueeze <axes = [-1]> (x) }",
+        "{ y = Unsqueeze <axes = [1]> (x) }",
+    ),
+    (
+        "squeeze.squeezed_axes_from_the_front",
+        11,
+        10,
+        "g (float[2,1] x) => (float[2] y) { y = Squeeze <axes = [-1]> (x) }",
+        "{ y = Squeeze <axes = [1]> (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
 
@@ -28,3 +28,19 @@ def test_trilu(upper, k, target, dims):
 def test_refuses_a_triangle_of_strings() -> None:
     text = "g (string[2,2] x) => (string[2,2] y) {y = Trilu(x)}"
     assert "the specification does not say what Trilu puts in the place of strings" in refusal(model(text, 16), 13)
+
+
+REWRITES = [
+    (
+        "trilu.where_the_triangle_is",
+        14,
+        13,
+        "g (float[2,2] x) => (float[2,2] y) { y = Trilu (x) }",
+        "<int64[2] v1 = {0, 1}, int64[1] v2 = {1}, int64 v5 = {0}, float v7 = {0}> { v3 = Unsqueeze (v1, v2) v4 = Sub (v1, v3) v6 = Less (v4, v5) y = Where (v6, v7, x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnx.printer
+import pytest
 from onnx import numpy_helper, parser
 
 from split_rewrite import rewriter
@@ -216,6 +217,8 @@ def assert_rewrites(before: str, after: str, rule: str, opset: int, target: int)
     nodes, `<int64[2] sizes = {1, 3}> {a, b = Split (x, sizes)}`. Names are compared for the values of the interface only; the
     others may have any name in `after`, as long as it is the same value wherever it is the same name.
     """
+    if not {opset, target} <= set(known(opset, target)):
+        pytest.skip(f"onnx has no opset {max(opset, target)}")
     given = model(before, opset)
     result = convert_version(given, target)
     assert rule in result.report.applied, f"the rules that apply are {sorted(result.report.applied)}"
