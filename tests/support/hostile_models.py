@@ -1,7 +1,11 @@
-"""Models that no exporter writes: too deep, and functions that call each other."""
+"""Models that no exporter writes: too deep, functions that call each other, and what a runtime dies of."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
 from helpers import model
 from onnx import helper
 from storage_models import field
@@ -23,3 +27,13 @@ def functions(calls: dict[str, list[str]], start: str = "f0") -> bytes:
         nodes = [helper.make_node(c, [f"v{i}"], [f"v{i + 1}"], domain="f" if c in calls else "") for i, c in enumerate(callees)]
         proto.functions.append(helper.make_function("f", name, ["v0"], [f"v{len(callees)}"], nodes, imports))
     return proto.SerializeToString()
+
+
+def deadly_model(save: Callable[[str], Path]) -> Path:
+    """A Split with an unnamed output, on which onnxruntime dies; `save` writes a model of this text to a file."""
+    path = save("g (float[n] x) => (float[a] a, float[b] b) { a, b = Split<num_outputs = 2>(x) }")
+    proto = onnx.load(path)
+    proto.graph.node[0].output[1] = ""
+    del proto.graph.output[1]
+    onnx.save(proto, path)
+    return path
