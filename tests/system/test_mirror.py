@@ -48,13 +48,13 @@ def modules() -> list[Path]:
     return [path for path in found if not path.name.startswith("__") and not path.is_relative_to("rules/shared")]
 
 
-def test_files() -> set[str]:
+def mirrored_files() -> set[str]:
     folder = ROOT / "tests"
     return {path.relative_to(folder).as_posix() for place in PLACES for path in folder.joinpath(place).rglob("test_*.py")}
 
 
 def test_each_module_has_its_test_file() -> None:
-    there = test_files()
+    there = mirrored_files()
     missing = {path.as_posix() for path in modules() if expected_place(path) not in there}
     assert missing == set(TESTED_BY)
     assert set(TESTED_BY.values()) <= there
@@ -62,7 +62,7 @@ def test_each_module_has_its_test_file() -> None:
 
 def test_each_test_file_has_its_module() -> None:
     shared = {expected_place(path.relative_to(ROOT)) for path in ROOT.glob("rules/shared/*.py")}
-    assert test_files() - {expected_place(path) for path in modules()} - shared == OF_A_PACKAGE
+    assert mirrored_files() - {expected_place(path) for path in modules()} - shared == OF_A_PACKAGE
 
 
 def shown_rules() -> set[str]:
