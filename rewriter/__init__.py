@@ -1,9 +1,9 @@
 """Convert ONNX models between opsets, dissolve sequences, and fold constant Splits.
 
-    from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import convert_version
 
-    result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
-    onnx.save(result.model, "model13.onnx")
+result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
+onnx.save(result.model, "model13.onnx")
 """
 
 from __future__ import annotations

@@ -290,7 +290,7 @@ def _split_dimension(node: Node) -> int | None:
 
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
-    declared = node.within.declared_type(node.input(1)) if node.has_input(1) else None
+    declared = node.within.types.declared(node.input(1)) if node.has_input(1) else None
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
     number = declared.tensor_type.elem_type

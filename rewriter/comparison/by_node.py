@@ -441,7 +441,7 @@ class _Models:
         """The stored tensor that an input is, in an initializer or a Constant node, unless it is small."""
         if _small_constant(value) is not None:
             return None
-        tensor = value.pair.old.constant_tensor(value.name)
+        tensor = value.pair.old.constants.tensor(value.name)
         maker = value.pair.old_maker(value.name)
         if tensor is not None or maker is None:
             return tensor

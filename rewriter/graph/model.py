@@ -1,7 +1,4 @@
-"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
-
-Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
-"""
+"""The whole model under conversion: its scopes, and what they share."""
 
 from __future__ import annotations
 
@@ -110,6 +107,12 @@ class Model:
         return self._uses[name] <= 1 and name not in self.new_uses
 
     @cached_property
+    def input_symbols(self) -> frozenset[str]:
+        """The names of the dimensions of the model's inputs whose sizes the caller decides."""
+        types = [value.type.tensor_type for value in self.proto.graph.input]
+        return frozenset(dim.dim_param for kind in types for dim in kind.shape.dim if dim.dim_param)
+
+    @cached_property
     def original_proto(self) -> onnx.ModelProto:
         """The model as it was read, for looking at; payloads that were cut are missing."""
         return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto
@@ -121,10 +124,10 @@ class Model:
 
     def _without_defaults(self) -> bytes:
         """The original model without the initializers that callers may override: inference would rely on their values."""
-        if not self.main.overridable:
+        if not self.main.constants.overridable:
             return self.original
         proto = onnx.ModelProto.FromString(self.original)
-        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.overridable]
+        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.constants.overridable]
         del proto.graph.initializer[:]
         proto.graph.initializer.extend(stored)
         return proto.SerializeToString()

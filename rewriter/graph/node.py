@@ -240,7 +240,7 @@ class Node:
 
     def _is_overridable(self, name: str) -> bool:
         scope = self.within.find(name)
-        return scope is not None and name in scope.overridable
+        return scope is not None and name in scope.constants.overridable
 
     def elem_type(self, index: int = 0) -> int | None:
         number = self.within.elem_type(self.input(index)) if self.has_input(index) else None
@@ -284,18 +284,15 @@ class Node:
 
     def need_rank(self, index: int = 0) -> int:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
-        shape = self._shape_worked_out(index)
+        shape = self._shape(index)
         if shape is None:
             self.facts = None
             raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
         return self._note(len(shape), Node.need_rank, index, index)
 
-    def _shape_worked_out(self, index: int) -> Shape | None:
-        return self.within.shape_worked_out(self.input(index)) if self.has_input(index) else None
-
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
         """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
-        shape = self._shape_worked_out(index)
+        shape = self._shape(index)
         if shape is None:
             self.need_rank(index)
         known = tuple(dim for dim in shape or () if isinstance(dim, int))
@@ -312,7 +309,7 @@ class Node:
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
         """As `dimension`. Raises Unconvertible where it is no number."""
-        shape = self._shape_worked_out(index)
+        shape = self._shape(index)
         dim = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
         if not isinstance(dim, int):
             self.facts = None
@@ -348,12 +345,12 @@ class Node:
             array = np.array(value, dtype)
         except OverflowError:
             raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model") from None
-        return self._constant_name(self.within.add_constant(array, f"{first}_{what}"))
+        return self._constant_name(self.within.constants.add(array, f"{first}_{what}"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""
         self.facts = None
-        return self._constant_name(self.within.add_tensor(tensor))
+        return self._constant_name(self.within.constants.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
         if isinstance(made, str):
