@@ -9,8 +9,10 @@ import onnx
 from onnx import GraphProto
 
 from ..opsets import inference
+from ..opsets.inference import Shape
 from ..storage.skeleton import Skeleton
-from . import propagation
+from . import declarations, propagation
+from .declarations import Contradiction, Evidence
 from .propagation import Propagated
 from .protos import GraphLike, default_opset, defined_names, may_hold_graphs
 from .scope import Scope
@@ -41,6 +43,8 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self.sizes_relied_on: dict[str, Shape] = {}
+        """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
         self.original = skeleton.checkable() if like is None else like.original
         self.survey = Survey(self.proto) if like is None else like.survey
         """The model as it was read."""
@@ -118,9 +122,19 @@ class Model:
         return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto
 
     @cached_property
-    def inferred(self) -> onnx.ModelProto | None:
+    def evidence(self) -> Evidence | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return inference.infer_model(self._without_defaults()) if self._like is None else self._like.inferred
+        return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
+
+    @property
+    def inferred(self) -> onnx.ModelProto | None:
+        """The original model with the types that its values are believed to have."""
+        return None if self.evidence is None else self.evidence.believed
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Declared shapes that turned out to be wrong when types were inferred."""
+        return self.evidence.contradictions if "evidence" in self.__dict__ and self.evidence is not None else []
 
     def _without_defaults(self) -> bytes:
         """The original model without the initializers that callers may override: inference would rely on their values."""

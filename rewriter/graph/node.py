@@ -279,16 +279,19 @@ class Node:
         return self._note(shape, Node.output_shape, 0, index)
 
     def rank(self, index: int = 0) -> int | None:
-        shape = self._shape(index)
-        return self._note(None if shape is None else len(shape), Node.rank, index, index)
+        return self._note(self._rank(index), Node.rank, index, index)
+
+    def _rank(self, index: int) -> int | None:
+        name = self.input(index)
+        return self.within.types.rank(name) if name else None
 
     def need_rank(self, index: int = 0) -> int:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
-        shape = self._shape(index)
-        if shape is None:
+        rank = self._rank(index)
+        if rank is None:
             self.facts = None
             raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
-        return self._note(len(shape), Node.need_rank, index, index)
+        return self._note(rank, Node.need_rank, index, index)
 
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
         """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
@@ -303,14 +306,16 @@ class Node:
 
     def dimension(self, axis: int, index: int = 0) -> Dimension:
         """Dimension `axis` (may be negative) of input `index`; None where it is unknown."""
-        shape = self._shape(index)
-        size = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        size = self._size(axis, index)
         return self._note(size, Node.dimension, index, axis, index)
+
+    def _size(self, axis: int, index: int) -> Dimension:
+        name = self.input(index)
+        return self.within.types.size(name, axis) if name else None
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
         """As `dimension`. Raises Unconvertible where it is no number."""
-        shape = self._shape(index)
-        dim = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        dim = self._size(axis, index)
         if not isinstance(dim, int):
             self.facts = None
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"

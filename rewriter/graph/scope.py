@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from ..opsets.inference import Shape
 from .constants import Constants
@@ -197,14 +197,21 @@ class Scope:
     @cached_property
     def original_graph(self) -> GraphLike:
         """This graph in the model as it was read; only where `is_original`."""
-        whole = self.model.original_proto
+        graph = self.graph_in(self.model.original_proto)
+        if graph is None:
+            raise ValueError(f"a rule made the graph {self.where}")
+        return graph
+
+    def graph_in(self, whole: ModelProto) -> GraphLike | None:
+        """This graph in `whole`, a copy of the model as it was read; None where a rule made it."""
         if self.parent is None:
             numbers = [number for number, scope in enumerate(self.model.functions) if scope is self]
             return whole.functions[numbers[0]] if numbers else whole.graph
-        if self.origin is None:
-            raise ValueError(f"a rule made the graph {self.where}")
+        outer = self.parent.graph_in(whole)
+        if outer is None or self.origin is None:
+            return None
         index, which = self.origin
-        return list(subgraphs(self.parent.original_graph.node[index]))[which][1]
+        return list(subgraphs(outer.node[index]))[which][1]
 
     # -- bookkeeping for the engine
 

@@ -12,17 +12,15 @@ import onnx
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from ..opsets import inference
-from ..opsets.inference import Shape
+from ..opsets.inference import Dimension, Shape
 from .propagation import Propagated
-from .protos import DEFAULT_DOMAINS, captured, subgraphs
+from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
 from .tied_types import TiedTypes
 
 if TYPE_CHECKING:
     from .scope import Scope
 
 Types = dict[str, TypeProto]
-
-_NOT_ASKED = ()
 
 
 class ValueTypes:
@@ -39,7 +37,7 @@ class ValueTypes:
         """Types with all that can be worked out, of the values that were asked about."""
         self._gained: set[str] = set()
         """Those of them of which more is known than inference as a whole found."""
-        self._shapes: dict[str, Shape | None] = {}
+        self._shapes: dict[str, tuple[Shape | None, frozenset[int]]] = {}
         self._strings: dict[str, str] = {}
 
     # -- asking
@@ -54,7 +52,7 @@ class ValueTypes:
         name = self._scope.resolve(name)
         home = self._home(name)
         if name not in home._complete:
-            known = home._known(name)
+            known = home.stated(name)
             if home._is_open(known):
                 home._work_out(name)
             else:
@@ -63,16 +61,38 @@ class ValueTypes:
 
     def shape(self, name: str) -> Shape | None:
         """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""
+        shape, unproven = self._shape(name)
+        if unproven and shape is not None:
+            self._scope.model.sizes_relied_on[self._scope.resolve(name)] = shape
+        return shape
+
+    def size(self, name: str, axis: int) -> Dimension:
+        """Dimension `axis` of `name`, counted from either end; None where it is unknown."""
+        shape, unproven = self._shape(name)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        if axis % len(shape) in unproven:
+            self._scope.model.sizes_relied_on[self._scope.resolve(name)] = shape
+        return shape[axis]
+
+    def rank(self, name: str) -> int | None:
+        """The number of dimensions of `name`; None where it is unknown."""
+        shape, _ = self._shape(name)
+        return None if shape is None else len(shape)
+
+    def _shape(self, name: str) -> tuple[Shape | None, frozenset[int]]:
+        """The dimensions, and which of them nothing but a declaration says."""
         name = self._scope.resolve(name)
-        known = self._shapes.get(name, _NOT_ASKED)
-        if known is _NOT_ASKED:
+        known = self._shapes.get(name)
+        if known is None:
             kind = self.type(name)
-            known = self._shapes[name] = None if kind is None else inference.shape_of(kind)
+            shape = None if kind is None else inference.shape_of(kind)
+            known = self._shapes[name] = shape, self._home(name)._unproven.get(name, frozenset())
         return known
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
-        kind = self.stated(self._scope.resolve(name))
+        kind = self._declared_or_stated(self._scope.resolve(name))
         if kind is None or kind.WhichOneof("value") != "tensor_type":
             return None
         return kind.tensor_type.elem_type or None
@@ -91,7 +111,7 @@ class ValueTypes:
             known = self._propagated.type_string(name)
             if known is not None:
                 return known
-        kind = self.stated(name)
+        kind = self._declared_or_stated(name)
         known = None if kind is None else inference.type_string(kind)
         return known or self._tied.type_string(name)
 
@@ -101,8 +121,13 @@ class ValueTypes:
 
     # -- what is stated
 
+    def _declared_or_stated(self, name: str) -> TypeProto | None:
+        """For the element type, which no edit of sizes makes wrong: what is declared is there without inference."""
+        known = self._home(name)._declared.get(name)
+        return known if known is not None and inference.type_string(known) is not None else self.stated(name)
+
     def stated(self, name: str) -> TypeProto | None:
-        """The type of `name`, here or in an outer graph, as far as the model or inference as a whole says it."""
+        """The type of `name`, here or in an outer graph, as inference as a whole has it."""
         scope: Scope | None = self._scope
         while scope is not None:
             known = scope.types._stated_here(name)
@@ -112,10 +137,29 @@ class ValueTypes:
         return None
 
     def _stated_here(self, name: str) -> TypeProto | None:
-        declared = self._declared.get(name)
-        if declared is not None and inference.type_string(declared) is not None:
-            return declared
-        return self._inferred_type(name)
+        if name in self._given:
+            return self._given[name]
+        known = self._inferred_type(name)
+        return self._declared.get(name) if known is None or inference.type_string(known) is None else known
+
+    @cached_property
+    def _given(self) -> dict[str, TypeProto]:
+        """The types of the inputs of the model and of what the graph stores: nothing can contradict them."""
+        graph = self._scope.graph
+        if not isinstance(graph, GraphProto):
+            return {}
+        types = {tensor.name: _tensor_type(tensor) for tensor in graph.initializer}
+        if self._scope.parent is None:
+            types.update((value.name, value.type) for value in graph.input if inference.type_string(value.type) is not None)
+        return types
+
+    @cached_property
+    def _unproven(self) -> dict[str, frozenset[int]]:
+        """The dimensions of values of this graph whose size nothing but a declaration says."""
+        evidence = self._scope.model.evidence if self._propagated is None else None
+        if evidence is None or evidence.proven is evidence.believed:
+            return {}
+        return _unproven_axes(self._scope.graph_in(evidence.believed), self._scope.graph_in(evidence.proven))
 
     @cached_property
     def _declared(self) -> dict[str, TypeProto]:
@@ -154,11 +198,11 @@ class ValueTypes:
             return None
         index, which = scope.origin
         graph = list(subgraphs(outer.node[index]))[which][1]
-        return graph if outer.node[index].domain in DEFAULT_DOMAINS else self._infer_alone(graph)
+        return graph if outer.node[index].domain in DEFAULT_DOMAINS else self._infer_alone(scope.parent.types, graph)
 
-    def _infer_alone(self, graph: GraphProto) -> GraphProto:
+    def _infer_alone(self, outer: ValueTypes, graph: GraphProto) -> GraphProto:
         """The subgraph of a node of another domain, which inference of the model does not look into."""
-        types = {name: kind for name in captured(graph) if (kind := self.stated(name)) is not None}
+        types = {name: kind for name in captured(graph) if (kind := outer.stated(name)) is not None}
         return inference.infer_subgraph(self._scope.model.original_proto, graph, types, self._scope.opset)
 
     def _inferred_type(self, name: str) -> TypeProto | None:
@@ -236,19 +280,11 @@ class ValueTypes:
             if is_ready:
                 home._infer_again(name)
             elif name not in home._complete:
-                home._complete[name] = home._known(name)  # what a cycle is left with
+                home._complete[name] = home.stated(name)  # what a cycle is left with
                 read = home._deciding(name)
                 if read:
                     pending.append((home, name, True))
                     pending.extend((home._home(value), value, False) for value in map(home._scope.resolve, read))
-
-    def _known(self, name: str) -> TypeProto | None:
-        """The type of `name`, with each dimension that is declared or that inference as a whole found."""
-        declared = self._declared.get(name)
-        if declared is None:
-            return self.stated(name)
-        inferred = None if inference.is_known(inference.shape_of(declared)) else self._inferred_type(name)
-        return declared if inferred is None else _merge_types(declared, inferred)
 
     def _maker(self, name: str) -> tuple[NodeProto | None, int]:
         return self._scope.made.get(name) or (self._first_makers.get(name), self._scope.opset)
@@ -277,10 +313,11 @@ class ValueTypes:
             return
         types = {value: kind for value in node.input if value and (kind := self.type(value)) is not None}
         constants = self._small_constants(types)
+        types.update((value, _type_of(array)) for value, array in constants.items())
         if not constants and not any(value in self._home(value)._gained for value in map(self._scope.resolve, types)):
             return  # inference as a whole knew as much
         for value, found in self._infer(node, opset, types, constants).items():
-            known = self._complete[value] if value in self._complete else self._known(value)
+            known = self._complete[value] if value in self._complete else self.stated(value)
             merged = _merge_types(known, found) if self._is_open(known) else known
             if merged != known:
                 self._gained.add(value)
@@ -289,7 +326,7 @@ class ValueTypes:
     def reconsider(self) -> None:
         """A value became constant: what was open may be known now."""
         self._complete = {name: kind for name, kind in self._complete.items() if not self._is_open(kind)}
-        self._shapes = {name: shape for name, shape in self._shapes.items() if inference.is_known(shape)}
+        self._shapes = {name: known for name, known in self._shapes.items() if inference.is_known(known[0])}
 
 
 def _types_by_body(scope: Scope, node: NodeProto, opset: int) -> dict[str, TypeProto]:
@@ -311,8 +348,32 @@ def _types_by_body(scope: Scope, node: NodeProto, opset: int) -> dict[str, TypeP
     return found
 
 
+def _shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
+    if not isinstance(graph, GraphProto):
+        return {}
+    values = (*graph.value_info, *graph.output, *graph.input)
+    return {value.name: shape for value in values if (shape := inference.shape_of(value.type)) is not None}
+
+
+def _unproven_axes(believed: GraphLike | None, proven: GraphLike | None) -> dict[str, frozenset[int]]:
+    """The dimensions of each value that are numbers in the graph `believed` and none in `proven`."""
+    shapes = _shapes_of(proven)
+    return {
+        name: frozenset(axis for axis, dim in enumerate(shape) if isinstance(dim, int) and not _is_number(shapes.get(name), axis))
+        for name, shape in _shapes_of(believed).items()
+    }
+
+
+def _is_number(shape: Shape | None, axis: int) -> bool:
+    return shape is not None and axis < len(shape) and isinstance(shape[axis], int)
+
+
 def _tensor_type(tensor: TensorProto) -> TypeProto:
     return helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+
+
+def _type_of(array: np.ndarray) -> TypeProto:
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
 
 def _merge(known: Shape | None, inferred: Shape | None) -> Shape | None:
