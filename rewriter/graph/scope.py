@@ -11,7 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from ..opsets.inference import Shape
 from .constants import Constants
-from .protos import Form, GraphLike, form_of, labels_of, shown_name, subgraphs
+from .protos import GraphLike, labels_of, shown_name, subgraphs
 from .value_types import ValueTypes
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class Scope:
         self.constants = Constants(self)
         self.types = ValueTypes(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
-        self._forms: dict[int, Form] = {}
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
         """A scope for each subgraph of `node`, number `index` in the original node list (None: a rule made it)."""
@@ -61,10 +60,6 @@ class Scope:
                     child.register(inner, opset)
             yield child
 
-    def share_forms(self, twin: Scope) -> None:
-        """`twin` is the same graph of a model that is `like` this one."""
-        self._forms = twin._forms
-
     @cached_property
     def labels(self) -> list[str]:
         """`labels_of` the nodes; looking at these costs a tenth of looking at the nodes."""
@@ -73,15 +68,6 @@ class Scope:
     def nodes_changed(self) -> None:
         """The graph has other nodes, or a node is another operator."""
         self.__dict__.pop("labels", None)
-
-    def form(self, index: int | None, node: NodeProto) -> Form:
-        """`form_of` a node, number `index` of the graph as it was read (None: a rule made it)."""
-        form = None if index is None else self._forms.get(index)
-        if form is None:
-            form = form_of(node)
-            if index is not None:
-                self._forms[index] = form
-        return form
 
     # -- who defines a name
 
