@@ -1,8 +1,9 @@
-"""The worker that runs models in a child: what it answers, and that it outlives a crash."""
+"""The worker that runs models in a child: what it answers, that it outlives a crash, and that it finds the modules of its parent."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_client import Worker, _import_path
 from split_rewrite.rewriter.comparison.model_server import Description, Failure, Outputs
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
@@ -97,3 +98,12 @@ def test_forked_process_gets_a_child_of_its_own(save: Save, worker: Worker) -> N
             os._exit(0 if equal else 1)
     assert os.waitpid(pid, 0)[1] == 0
     assert compare(path, path, worker=worker).status == "equal"
+
+
+def test_names_that_import_hooks_know_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An editable installation finds its packages by such a name, which is no path."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib").mkdir()
+    hook = "__editable__.something-1.0.finder.__path_hook__"
+    monkeypatch.setattr(sys, "path", ["", "lib", hook, "/nowhere/at/all"])
+    assert _import_path() == [str(tmp_path), str(tmp_path / "lib"), hook, "/nowhere/at/all"]
