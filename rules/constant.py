@@ -1,9 +1,4 @@
-"""Constant: before opset 9 only of floating types.
-
-https://onnx.ai/onnx/operators/onnx__Constant.html (Constant-1, Constant-9)
-
-
-Constant: value_int, value_floats, … came with opset 12, sparse_value with 11.
+"""Constant: only of floating-point types before opset 9; sparse_value came with opset 11, value_int, value_floats, … with 12.
 
 https://onnx.ai/onnx/operators/onnx__Constant.html
 """
@@ -22,7 +17,7 @@ FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 @downgrade("Constant", 9)
 def cast_from_double(node: Node) -> None:
-    """A constant of integers or booleans becomes a Cast of the same numbers as doubles."""
+    """A constant of integers or booleans becomes a Cast of the same numbers, stored as doubles."""
     tensor = node.attr("value")
     if tensor is None or tensor.data_type in FLOATING:
         return
@@ -38,12 +33,13 @@ def cast_from_double(node: Node) -> None:
 
 
 _MAX_DENSE_ELEMENTS = 1 << 24
-"""Sparse constants above this size stay sparse: written out, they would make a file that nobody expects."""
+"""Elements of the largest sparse constant that is written out as a dense one; a larger one would make an unexpectedly large file.
+"""
 
 
 @downgrade("Constant", 12)
 def plain_value(node: Node) -> None:
-    """value_int, value_floats, value_strings, … become a tensor."""
+    """value_int, value_floats, value_strings and their like become a tensor in the attribute value."""
     form = node.proto.attribute[0].name if node.proto.attribute else ""
     if form in ("value", "sparse_value", ""):
         return
@@ -57,7 +53,7 @@ def plain_value(node: Node) -> None:
 
 @downgrade("Constant", 11)
 def dense_value(node: Node) -> None:
-    """A sparse tensor is written out."""
+    """A sparse tensor becomes a dense one in the attribute value."""
     if not node.has_attr("sparse_value"):
         return
     sparse: SparseTensorProto = node.attr("sparse_value")
@@ -68,7 +64,7 @@ def dense_value(node: Node) -> None:
 
 
 def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
-    """Indices are [NNZ], into the flattened tensor, or [NNZ, rank]."""
+    """The values of `sparse` as a dense array. Its indices are [NNZ], into the flattened tensor, or [NNZ, rank]."""
     read = node.scope.model.skeleton.array
     values, indices = read(sparse.values), read(sparse.indices)
     dense = np.zeros(list(sparse.dims), values.dtype)

@@ -1,4 +1,4 @@
-"""Conv and ConvTranspose: the text on automatic padding changed in opset 11. A caution, both ways, where it may matter.
+"""Conv and ConvTranspose: opset 11 changed the text on automatic padding. Both ways warn where that may matter.
 
 https://onnx.ai/onnx/operators/onnx__Conv.html (Conv-1, Conv-11), https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """
@@ -13,14 +13,14 @@ from .shared.same_padding import is_same_padded, may_be_odd, mind_same_padding
 @upgrade("Conv", 11)
 @downgrade("Conv", 11)
 def same_padding(node: Node) -> None:
-    """A caution about automatic padding with a stride."""
+    """Nothing changes; warns of automatic padding with a stride, which the text before opset 11 leaves open."""
     mind_same_padding(node)
 
 
 @upgrade("ConvTranspose", 11)
 @downgrade("ConvTranspose", 11)
 def odd_padding(node: Node) -> None:
-    """A caution about automatic padding that is odd: the text of opset 1 puts the rest on the other side."""
+    """Nothing changes; warns of automatic padding that is odd: the text before opset 11 puts the odd element on the other side."""
     if is_same_padded(node) and may_be_odd(node):
         node.caution(
             f"auto_pad={node.attr('auto_pad')} with odd padding: the text before opset 11 puts the odd element on the other "

@@ -1,10 +1,4 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
-
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
-
-
-GatherND: batch_dims came with opset 12.
+"""GatherND: the operator came with opset 11, batch_dims with 12.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html
 """
@@ -22,7 +16,7 @@ from .shared.tables import index_grid
 
 @decompose("GatherND", opset=10)
 def gather_rows(node: Node) -> None:
-    """The first axes of the data become one, along which Gather takes rows."""
+    """The axes that are indexed become one, along which Gather takes rows."""
     rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
     places = row_places(node, depth)
     if depth == rank:
@@ -35,7 +29,7 @@ def gather_rows(node: Node) -> None:
 
 @downgrade("GatherND", 12)
 def spell_out_batches(node: Node) -> None:
-    """The position in the batch dimensions goes before each index."""
+    """batch_dims goes: the position in the batch dimensions is put before each index."""
     batch_dims = node.pop_attr("batch_dims", 0)
     if batch_dims == 0:
         return

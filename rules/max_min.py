@@ -1,6 +1,6 @@
-"""Max, Min and Pow: more types came with opset 12.
+"""Max and Min: opset 12 adds the integers, of which floating point does not hold the 64-bit ones.
 
-https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html
+https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Min.html
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _OF_64_BITS = (TensorProto.INT64, TensorProto.UINT64)
 
 @downgrade(("Max", "Min"), 12)
 def compare_integers(node: Node) -> None:
-    """Integers that no floating type holds are compared two by two."""
+    """64-bit integers, which no floating-point type holds, are compared two by two and chosen by Where."""
     if node.elem_type() not in _OF_64_BITS:
         return
     comparison = "Greater" if node.op_type == "Max" else "Less"

@@ -1,15 +1,8 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+"""Mod: until opset 27 integers have the divisor's sign (fmod=0) and floats the dividend's (fmod=1); from 28 on either may have
+both.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
-
-
-The remainder of floating point numbers below opset 10: long division by doubling and subtracting, in which nothing is rounded.
-
-https://onnx.ai/onnx/operators/onnx__Mod.html
-
-
-Mod: until opset 27 floor for integers and truncation for floating point only, from 28 on either for both.
-
+Below opset 10, integers are divided and multiplied; floats take a long division by doubling and subtracting, in which nothing is
+rounded.
 https://onnx.ai/onnx/operators/onnx__Mod.html
 """
 
@@ -28,7 +21,7 @@ from .shared.typed import FLOATING, typed
 
 @decompose("Mod", opset=9)
 def remainder_of_division(node: Node) -> None:
-    """a - (a / b) * b has the sign of a; where fmod is 0 and it has not the sign of b, b is added. Floats: a long division."""
+    """Of integers, a - (a / b) * b, plus b where fmod=0 and the signs differ. Of floats, a long division, which rounds nothing."""
     elem_type = node.need_elem_type()
     if elem_type not in BITS:
         subtract_multiples(node)
@@ -42,7 +35,7 @@ def remainder_of_division(node: Node) -> None:
 
 
 def _with_sign_of(node: Node, rest: str, b: str) -> str:
-    """Signs are tested in float: no rounding changes a sign, nor a product that is zero."""
+    """`rest`, plus `b` where their signs differ. Signs are tested in float: rounding changes neither a sign nor a product of zero."""
     signs = [node.before("Cast", [name], what="sign", to=TensorProto.FLOAT) for name in (rest, b)]
     product = node.before("Mul", signs, what="signs")
     differ = node.before("Less", [product, node.add_constant(0, np.float32, "zero")], what="differ")
@@ -51,13 +44,14 @@ def _with_sign_of(node: Node, rest: str, b: str) -> str:
 
 
 _MOST_DOUBLINGS = 2200
-"""From the smallest double to the largest there are 2098."""
+"""Steps of a long division: from the smallest double to the largest there are 2098 doublings."""
 
 
 def subtract_multiples(node: Node) -> None:
-    """Let `node`, a Mod with fmod=1, become |a| less the multiples of |b| in it, with the sign of a.
+    """Let `node`, a Mod with fmod=1, become |a| less the multiples of |b| that fit into it, with the sign of a.
 
-    NaN where a is not finite or b is zero or NaN; a where b is infinite. Raises Unconvertible for other types, and fmod=0.
+    The result is NaN where a is not finite or b is zero or NaN, and a where b is infinite. Raises Unconvertible for other types,
+    and for fmod=0.
     """
     kind = node.need_elem_type()
     if kind not in FLOATING or not node.attr("fmod", 0):
@@ -70,6 +64,7 @@ def subtract_multiples(node: Node) -> None:
 
 
 def _remainder(node: Node, a: str, b: str, kind: int) -> str:
+    """The remainder of `a` divided by `b`, both of floating-point type `kind`."""
     size, divisor = node.before("Abs", [a], what="size"), node.before("Abs", [b], what="divisor")
     rest, by = (_stretched(node, name, other, kind) for name, other in ((size, b), (divisor, a)))
     infinity = typed(node, np.inf, kind, "infinity")
@@ -126,14 +121,17 @@ def _stretched(node: Node, name: str, other: str, kind: int) -> str:
 
 
 def _as_number(node: Node, condition: str, kind: int) -> str:
+    """A condition as 0 or 1 of type `kind`."""
     return node.before("Cast", [condition], what="as_number", to=kind)
 
 
 def _number(node: Node, value: float, kind: int) -> str:
+    """A scalar constant of type `kind`."""
     return typed(node, value, kind, "number")
 
 
 def _largest(node: Node, kind: int) -> str:
+    """The largest finite number of type `kind`, as a constant."""
     return typed(node, float(np.finfo(helper.tensor_dtype_to_np_dtype(kind)).max), kind, "largest")
 
 
@@ -142,7 +140,7 @@ _FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorP
 
 @downgrade("Mod", 28)
 def other_rounding(node: Node) -> None:
-    """fmod=1 of integers is a - a / b * b; fmod=0 of floating point corrects the sign of what fmod=1 gives."""
+    """fmod=1 of integers becomes a - (a / b) * b; for fmod=0 of floats, the remainder of fmod=1 gets the divisor's sign."""
     is_floating, truncates = node.need_elem_type() in _FLOATING, bool(node.attr("fmod", 0))
     if is_floating and not truncates:
         _floor(node)
@@ -153,7 +151,7 @@ def other_rounding(node: Node) -> None:
 
 
 def _floor(node: Node) -> None:
-    """A remainder of the other sign than the divisor moves by one divisor; then all have the divisor's sign, 0 too."""
+    """Let the node become a Mod with fmod=1 whose result gets the sign of the divisor, zeros too."""
     a, b = node.inputs
     kind = node.need_elem_type()
     zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")

@@ -1,9 +1,5 @@
-"""OneHot below opset 9, where its depth is known, and Compress.
-
-https://onnx.ai/onnx/operators/onnx__OneHot.html, onnx__Compress.html
-
-
-OneHot: from opset 11 on indices in [-depth, -1] count from the back; before, they select nothing.
+"""OneHot: from opset 11 on, indices in [-depth, -1] count from the back; before, they select nothing. The operator came with opset
+9.
 
 https://onnx.ai/onnx/operators/onnx__OneHot.html
 """
@@ -23,7 +19,7 @@ from .shared.tables import arange
 
 @decompose("OneHot", opset=8)
 def look_up_off_or_on(node: Node) -> None:
-    """Where the index is the position along the new axis, the second of the two values, else the first.
+    """Each index is compared with the positions along the new axis, and a Gather takes the off or the on value.
 
     The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.
     """
@@ -54,14 +50,14 @@ _UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorPr
 
 @upgrade("OneHot", 11)
 def mind_negative_indices(node: Node) -> None:
-    """Nothing changes, unless an index is negative."""
+    """Nothing changes; warns where an index may be negative, which selected nothing before opset 11."""
     if _may_be_negative(node):
         node.caution("indices that are negative selected nothing before opset 11, and count from the back from 11 on")
 
 
 @downgrade("OneHot", 11)
 def indices_from_the_front(node: Node) -> None:
-    """Negative indices get the depth added, and the axis the output's rank (-1 was always the last)."""
+    """Negative indices get the depth added, and a negative axis the output's rank."""
     axis = node.attr("axis", -1)
     if axis < -1:
         node.set_attr("axis", axis + node.need_rank() + 1)
@@ -81,5 +77,6 @@ def indices_from_the_front(node: Node) -> None:
 
 
 def _may_be_negative(node: Node) -> bool:
+    """Whether an index is negative, or cannot be proved not to be."""
     known = node.constant(0)
     return bool((known < 0).any()) if known is not None else node.elem_type(0) not in _UNSIGNED

@@ -1,15 +1,10 @@
-"""Rounding to whole numbers, and quantization by one scale, before the operators for it.
+"""QuantizeLinear and DequantizeLinear: one scale for all (opset 10), one for each index of an axis (13), one for each block (21),
+mixed types (23).
 
-https://onnx.ai/onnx/operators/onnx__Round.html, onnx__QuantizeLinear.html, onnx__DequantizeLinear.html,
-onnx__DynamicQuantizeLinear.html
-
-
-QuantizeLinear and DequantizeLinear: one scale for all (10), one per axis (13), one per block (21), mixed types (23).
-
-What an older version cannot take is written as the arithmetic of the operator's page: y = saturate(round(x / scale) + zero) and
-y = (x - zero) * scale.
-
-https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+What an older version cannot take is written as the arithmetic of the operator's page: y = saturate(round(x / scale) + zero) and y =
+(x - zero) * scale. DynamicQuantizeLinear came with opset 11.
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html,
+https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html
 """
 
 from __future__ import annotations
@@ -27,7 +22,7 @@ from .shared.typed import typed
 
 @decompose("QuantizeLinear", opset=11)
 def round_and_clip(node: Node) -> None:
-    """saturate(round(x / scale) + zero point), for one scale."""
+    """saturate(round(x / scale) + zero point) is written out, for a single scale."""
     kind = node.need_elem_type(2) if node.has_input(2) else TensorProto.UINT8
     limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
     x = node.input(0)
@@ -43,7 +38,10 @@ def round_and_clip(node: Node) -> None:
 
 @decompose("DynamicQuantizeLinear", opset=10)
 def quantize_by_extremes(node: Node) -> None:
-    """As the body, but for zeros only the scale is 1, as onnxruntime has it: the page divides zero by zero there."""
+    """Scale and zero point are computed from the extremes of the data, as ONNX's function body does, and used by QuantizeLinear.
+
+    For data of zeros only the scale is 1, as in onnxruntime; the operator's page divides zero by zero there.
+    """
     x, zero, largest = node.input(0), _float(node, 0), _float(node, 255)
     low = node.before("Min", [node.before("ReduceMin", [x], what="min", keepdims=0), zero], what="low")
     high = node.before("Max", [node.before("ReduceMax", [x], what="max", keepdims=0), zero], what="high")
@@ -60,12 +58,13 @@ def quantize_by_extremes(node: Node) -> None:
 
 
 def _float(node: Node, value: float) -> str:
+    """A scalar constant of type float."""
     return typed(node, value, TensorProto.FLOAT, "bound")
 
 
 @decompose("DequantizeLinear", opset=9)
 def subtract_and_scale(node: Node) -> None:
-    """(x - zero point) * scale, for one scale; the difference is one of int32."""
+    """(x - zero point) * scale is written out, for a single scale; the difference is computed in int32."""
     x = node.input(0)
     if node.need_elem_type() != TensorProto.INT32:
         x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
@@ -76,6 +75,7 @@ def subtract_and_scale(node: Node) -> None:
 
 
 _SCALE, _ZERO = 1, 2
+"""Positions of the scale and the zero point among the inputs."""
 _FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _RANGES: dict[int, tuple[int, int]] = {
@@ -84,15 +84,17 @@ _RANGES: dict[int, tuple[int, int]] = {
     TensorProto.UINT16: (0, 65535),
     TensorProto.INT16: (-32768, 32767),
 }
+"""The lowest and the highest number of each integer type that older operators quantize to."""
 _WIDER: dict[int, tuple[int, ...]] = {
     TensorProto.FLOAT16: (TensorProto.FLOAT,),
     TensorProto.BFLOAT16: (TensorProto.FLOAT,),
     TensorProto.INT32: (TensorProto.FLOAT,),
 }
-"""The precisions in which the page has x divided, although x has another type; a narrower one would round x first."""
+"""For types of x: the types in which the operator divides x. A narrower type would round x first."""
 
 
 def _name(kind: int) -> str:
+    """The name of an element type, as "float16"."""
     return TensorProto.DataType.Name(kind).lower()  # type: ignore[arg-type] - an int in the stubs' eyes
 
 
@@ -101,7 +103,7 @@ def _name(kind: int) -> str:
 
 @downgrade("QuantizeLinear", 23)
 def divide_in_one_type(node: Node) -> None:
-    """x and the scale take the type in which they are divided."""
+    """x and the scale are cast to the type in which they are divided, that of precision or of the scale."""
     data, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
     precision = node.pop_attr("precision", 0) or scale
     for index, kind in ((0, data), (_SCALE, scale)):
@@ -116,7 +118,7 @@ def divide_in_one_type(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 23)
 def multiply_in_output_type(node: Node) -> None:
-    """The scale takes the output's type, which is the one of the multiplication."""
+    """output_dtype goes: the scale is cast to the output's type, in which the product is computed."""
     scale = node.need_elem_type(_SCALE)
     kind = node.pop_attr("output_dtype", 0) or scale
     if kind == scale:
@@ -131,7 +133,7 @@ def multiply_in_output_type(node: Node) -> None:
 
 @downgrade("QuantizeLinear", 21)
 def no_blocks_to_quantize(node: Node) -> None:
-    """A zero point gives the output's type; blocks are written out."""
+    """output_dtype becomes a zero point of that type; blocks, and results of 16 bits, are written out as arithmetic."""
     _give_zero_point(node)
     block = node.pop_attr("block_size", 0)
     if block or node.output_elem_type() in (TensorProto.UINT16, TensorProto.INT16):
@@ -139,6 +141,7 @@ def no_blocks_to_quantize(node: Node) -> None:
 
 
 def _give_zero_point(node: Node) -> None:
+    """Give the node a zero point of 0 in the type of output_dtype."""
     kind = node.pop_attr("output_dtype", 0)
     if node.has_input(_ZERO) or kind in (0, TensorProto.UINT8):
         return
@@ -148,7 +151,7 @@ def _give_zero_point(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 21)
 def no_blocks_to_dequantize(node: Node) -> None:
-    """Blocks, and integers of 16 bits, are written out."""
+    """Blocks, and integers of 16 bits, are written out as arithmetic."""
     block = node.pop_attr("block_size", 0)
     if block or node.elem_type() in (TensorProto.UINT16, TensorProto.INT16):
         _dequantize(node, block)
@@ -159,7 +162,7 @@ def no_blocks_to_dequantize(node: Node) -> None:
 
 @upgrade("QuantizeLinear", 19)
 def one_type(node: Node) -> None:
-    """x of integers takes the type of the scale, in which it is divided."""
+    """x of integers is cast to the type of the scale, in which it is divided."""
     data, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
     if data != scale:
         node.set_input(0, node.before("Cast", [node.input(0)], what="data", to=scale))
@@ -167,7 +170,7 @@ def one_type(node: Node) -> None:
 
 @downgrade("QuantizeLinear", 19)
 def quantize_float(node: Node) -> None:
-    """Half precision is written out; saturate concerns types that are new in 19."""
+    """saturate goes, which is for 8-bit floats; half precision is written out as arithmetic in float."""
     if node.output_elem_type() not in _FLOAT8:
         node.pop_attr("saturate")
     if node.need_elem_type() in _HALF:
@@ -176,7 +179,7 @@ def quantize_float(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 19)
 def dequantize_to_float(node: Node) -> None:
-    """Half precision is written out."""
+    """Half precision is written out as arithmetic in float."""
     if node.need_elem_type() in _FLOAT8:
         raise Unconvertible(f"{_name(node.need_elem_type())} does not exist before opset 19")
     if node.need_elem_type(_SCALE) in _HALF:
@@ -188,7 +191,7 @@ def dequantize_to_float(node: Node) -> None:
 
 @downgrade("QuantizeLinear", 13)
 def one_scale_to_quantize(node: Node) -> None:
-    """A scale per axis is written out."""
+    """A scale for each index of an axis is written out as arithmetic; a vector of one scale becomes a scalar."""
     if _is_per_tensor(node):
         _make_scalar(node)
     else:
@@ -197,7 +200,7 @@ def one_scale_to_quantize(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 13)
 def one_scale_to_dequantize(node: Node) -> None:
-    """A scale per axis is written out."""
+    """A scale for each index of an axis is written out as arithmetic; a vector of one scale becomes a scalar."""
     if _is_per_tensor(node):
         _make_scalar(node)
     else:
@@ -205,6 +208,7 @@ def one_scale_to_dequantize(node: Node) -> None:
 
 
 def _is_per_tensor(node: Node) -> bool:
+    """Whether the scale is a single number. Raises Unconvertible where its shape is unknown."""
     shape = node.shape(_SCALE)
     if shape is None:
         node.need_rank(_SCALE)
@@ -212,7 +216,7 @@ def _is_per_tensor(node: Node) -> bool:
 
 
 def _make_scalar(node: Node) -> None:
-    """A vector of one becomes the scalar that opset 10 wants."""
+    """Turn scale and zero point, vectors of one, into the scalars that opset 10 wants."""
     node.pop_attr("axis")
     for index in (_SCALE, _ZERO):
         if node.has_input(index) and node.need_rank(index) == 1:
@@ -223,7 +227,7 @@ def _make_scalar(node: Node) -> None:
 
 
 def _quantize(node: Node, block: int) -> None:
-    """saturate(round(x / scale) + zero), with the sum in float32: exact, for what it cannot hold saturates."""
+    """Let the node be saturate(round(x / scale) + zero). The sum in float32 is exact: what float32 cannot hold saturates anyway."""
     kind = node.output_elem_type() or TensorProto.UINT8
     if kind not in _RANGES:
         raise Unconvertible(f"quantizing to {_name(kind)} needs a newer QuantizeLinear")
@@ -242,7 +246,7 @@ def _quantize(node: Node, block: int) -> None:
 
 
 def _dequantize(node: Node, block: int) -> None:
-    """(x - zero) * scale, with the product in float32, rounded once to the type of the scale."""
+    """Let the node be (x - zero) * scale, with the product in float32, rounded once to the type of the scale."""
     source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
     if source not in (*_RANGES, *_FLOAT8, TensorProto.INT32):
         raise Unconvertible(f"dequantizing {_name(source)} needs a newer DequantizeLinear")
@@ -261,7 +265,7 @@ def _dequantize(node: Node, block: int) -> None:
 
 
 def _aligned(node: Node, index: int, block: int) -> str:
-    """Input `index`, the scale or the zero point, in a shape that broadcasts to x."""
+    """Input `index`, the scale or the zero point, in a shape that broadcasts to x; `block` is the length of a block, or 0."""
     name, axis = node.input(index), node.attr("axis", 1)
     if node.need_rank(index) == 0:
         return name

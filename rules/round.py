@@ -1,7 +1,6 @@
-"""Rounding to whole numbers, and quantization by one scale, before the operators for it.
+"""Round below opset 11: Floor of the magnitude, and the step up where it is due.
 
-https://onnx.ai/onnx/operators/onnx__Round.html, onnx__QuantizeLinear.html, onnx__DequantizeLinear.html,
-onnx__DynamicQuantizeLinear.html
+https://onnx.ai/onnx/operators/onnx__Round.html
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .shared.typed import FLOATING, typed
 
 @decompose("Round", opset=7)
 def nearest_even(node: Node) -> None:
-    """Of the magnitude: Floor, one more above the half, and at the half where that is odd; then the sign.
+    """Floor of the magnitude, plus one above the half, or at the half where Floor is odd; then the sign.
 
     |x| - Floor(|x|) is exact. Infinity and NaN compare false and stay; -0.0 becomes 0.0, which is equal.
     """

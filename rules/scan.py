@@ -1,12 +1,7 @@
-"""Scan before opset 8: its body once for each step, where they are few; else a Loop, whose steps take their slices themselves.
+"""Scan: until opset 8 over a batch of sequences, [batch, sequence, …], from 9 on over one sequence along any axis.
 
-https://onnx.ai/onnx/operators/onnx__Scan.html
-
-
-Scan: until opset 8 over a batch of sequences, [batch, sequence, ...]; from 9 on over one sequence along any axis.
-
-Runtimes need the ranks of what a body gives, and infer less of them from older operators: going down declares them.
-
+Before opset 8 it is written out, its body once for each step, or as a Loop where the steps are many. Runtimes need the ranks of
+what a body gives, and infer less of them from older operators, so the way down declares them.
 https://onnx.ai/onnx/operators/onnx__Scan.html
 """
 
@@ -23,14 +18,14 @@ from .shared.axes import from_the_front
 from .shared.indices import int64
 
 MAX_STEPS = 16
-"""Bodies written out: beyond, the graph would be the size of the data."""
+"""Steps that are written out; with more, the graph would grow to the size of the data."""
 _SEQUENCES, _WRITTEN_FOR = 9, 13
-"""The opset from which on a Scan takes one sequence, not a batch of them; and the one that its steps are written for."""
+"""The first opset in which Scan takes one sequence, not a batch of them; and the opset that the written-out steps are for."""
 
 
 @decompose("Scan", opset=_WRITTEN_FOR, any_version=True)
 def write_out_the_steps(node: Node) -> None:
-    """Each step takes its slice of what is scanned and the states of the step before."""
+    """A few steps are written out one after the other; more become a Loop."""
     if node.opset < _SEQUENCES:
         node.begin_rule(_SEQUENCES)
         one_sequence(node)
@@ -61,11 +56,13 @@ def write_out_the_steps(node: Node) -> None:
 
 
 def _axes(node: Node, first: int, scanned: int) -> list[int]:
+    """The scanned axis of each scanned input, counted from the front."""
     axes = _of_each(node, "scan_input_axes", scanned)
     return [from_the_front([axis], node.need_rank(first + i))[0] if axis < 0 else axis for i, axis in enumerate(axes)]
 
 
 def _of_each(node: Node, name: str, count: int) -> list[int]:
+    """The attribute `name`, one number for each of `count` values. Raises Unconvertible where their number differs."""
     numbers = node.attr(name, [0] * count)
     if len(numbers) != count:
         raise Unconvertible(f"{name} has {len(numbers)} entries for {count} values")
@@ -73,6 +70,7 @@ def _of_each(node: Node, name: str, count: int) -> list[int]:
 
 
 def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> None:
+    """Write the outputs of the Scan from its last states and from what the steps collected."""
     for index, state in enumerate(states):
         if node.has_output(index):
             node.before("Identity", [state], outputs=[node.output(index)])
@@ -87,7 +85,7 @@ def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> 
 
 
 def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: list[int]) -> None:
-    """A Loop over `count` steps, whose results are stacked along the first axis. Loop of opset 1 has to carry something."""
+    """A Loop over `count` steps, whose results are stacked along the first axis. Loop of opset 1 has to carry a state."""
     if count == 0:
         raise Unconvertible("a Scan of no steps is not written as a Loop, and Scan is new in opset 8")
     if not len(axes) < len(node.inputs):
@@ -125,7 +123,7 @@ def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: l
 
 
 def _state(node: Node, index: int, value: ValueInfoProto) -> ValueInfoProto:
-    """A state of the body, with the element type of its first value."""
+    """A state of the body, declared with the element type of its first value."""
     if value.type.tensor_type.elem_type:
         return value
     typed = ValueInfoProto()
@@ -136,7 +134,7 @@ def _state(node: Node, index: int, value: ValueInfoProto) -> ValueInfoProto:
 
 @downgrade("Scan", 16)
 def ranks_of_the_body(node: Node) -> None:
-    """The outputs of the body declare their ranks, where they did not and they are known."""
+    """The outputs of the body declare their ranks, where they did not and these are known."""
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     graph: GraphProto = node.attr("body")
     for value in graph.output:
@@ -149,7 +147,7 @@ def ranks_of_the_body(node: Node) -> None:
 
 @upgrade("Scan", 9)
 def one_sequence(node: Node) -> None:
-    """A batch of one: its dimension goes before the Scan, and comes back after it."""
+    """A batch of one loses its dimension before the Scan and gets it back after it. Larger batches are refused."""
     if node.has_input(0):
         raise Unconvertible("sequence_lens does not exist from opset 9 on", "remove it if all sequences have full length")
     _require_batch_of_one(node)
@@ -168,6 +166,7 @@ def one_sequence(node: Node) -> None:
 
 
 def _require_batch_of_one(node: Node) -> None:
+    """Raises Unconvertible where the batch is not known to be one sequence."""
     for index in range(1, len(node.inputs)):
         if node.dimension(0, index) == 1:
             return
@@ -176,7 +175,7 @@ def _require_batch_of_one(node: Node) -> None:
 
 @downgrade("Scan", 9)
 def batch_of_one(node: Node) -> None:
-    """One sequence is a batch of one; its axis is moved to the front first."""
+    """The sequence becomes a batch of one, with the scanned axis moved to the front."""
     scanned = node.attr("num_scan_inputs")
     states = len(node.inputs) - scanned
     directions = node.pop_attr("scan_input_directions")
@@ -200,7 +199,7 @@ def batch_of_one(node: Node) -> None:
 
 
 def _moved_first(node: Node, index: int, axis: int) -> str:
-    """Input `index` with `axis` as its first."""
+    """Input `index` with `axis` as its first axis."""
     name = node.input(index)
     if axis == 0:
         return name
@@ -229,7 +228,7 @@ def _single_output(node: Node, index: int, output: str, axis: int) -> None:
 
 
 def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
-    """As `Node.detach_output`, with the type of the fresh value: that of the output, in another shape."""
+    """As `Node.detach_output`; the fresh value gets the type of the output, in another shape."""
     kind = node.output_elem_type(index)
     fresh = node.detach_output(index, what)
     if kind is not None:

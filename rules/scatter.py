@@ -1,12 +1,8 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+"""Scatter became ScatterElements in opset 11, which takes negative indices; reductions came with 16 and 18. ScatterND came with 11.
 
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
-
-
-Scatter became ScatterElements in opset 11, which takes negative indices; reductions came with 16 and 18.
-
-https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
+Below opset 9, where Scatter is new, a Gather takes each element from the data or from the updates.
+https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html,
+https://onnx.ai/onnx/operators/onnx__Scatter.html
 """
 
 from __future__ import annotations
@@ -32,12 +28,12 @@ from .shared.indices import int64, length, wrapped
 from .shared.tables import arange, index_grid
 
 _MOST_COMPARED = 1 << 22
-"""Of a place and an update."""
+"""Comparisons of a place in the data with the place of an update, over all pairs."""
 
 
 @decompose("ScatterND", opset=10)
 def scatter_rows(node: Node) -> None:
-    """Scatter along the flattened data, one index for each element of the updates."""
+    """The rows are scattered element by element along the flattened data."""
     rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
     inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
     rows = node.before("Reshape", [row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
@@ -50,7 +46,7 @@ def scatter_rows(node: Node) -> None:
 
 @decompose("Scatter", opset=8)
 def gather_updated(node: Node) -> None:
-    """A Gather from the flattened data with the updates behind it, where each element of the result is one of both."""
+    """A Gather takes each element from the flattened data, or from the updates, which are put behind it."""
     shape, updates = node.need_shape(), node.need_shape(1)
     if 0 in shape or 0 in updates:
         node.become("Identity", [node.input(0)])
@@ -67,6 +63,7 @@ def gather_updated(node: Node) -> None:
 
 
 def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
+    """The places that the result gathers from, for constant `indices`."""
     places = arange(prod(shape)).reshape(shape)
     if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
         raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
@@ -77,7 +74,9 @@ def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray)
 
 
 def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
-    """Every place of the data is compared with the place of every update; the last update that goes there counts."""
+    """The places that the result gathers from, computed: every place is compared with that of every update, and the last one
+    counts.
+    """
     size, count = prod(shape), prod(updates)
     if size * count > _MOST_COMPARED:
         raise Unconvertible(
@@ -101,21 +100,22 @@ def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates:
 
 
 _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
+"""The operator of each reduction."""
 _NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
-"""What Scatter moves, and none of `_COMBINE` takes."""
+"""Types that Scatter moves, and that no operator of `_COMBINE` takes."""
 _MAX_STEPS = 64
-"""Updates that are written one after the other: each is five nodes."""
+"""Updates that are written out one after the other, at five nodes each."""
 
 
 @upgrade("Scatter", 11)
 def new_name(node: Node) -> None:
-    """The same operator under another name."""
+    """Scatter is called ScatterElements."""
     node.become("ScatterElements", node.inputs, axis=node.attr("axis"))
 
 
 @decompose("ScatterElements", opset=10)
 def old_name(node: Node) -> None:
-    """Axis and indices count from the front."""
+    """ScatterElements is called Scatter; a negative axis and negative indices get the length added."""
     add_rank(node, "axis")
     axis = node.attr("axis", 0)
     data, indices, updates = node.inputs
@@ -131,7 +131,7 @@ def old_name(node: Node) -> None:
 @downgrade("ScatterElements", 18)
 @downgrade("ScatterElements", 16)
 def reduce_elements_step_by_step(node: Node) -> None:
-    """A reduction that the older form lacks: along the axis, one update after the other is combined with what is there."""
+    """A reduction that the older form lacks is written out along the axis, one update after the other."""
     combine = _missing_reduction(node)
     if combine is None:
         return
@@ -150,7 +150,7 @@ def reduce_elements_step_by_step(node: Node) -> None:
 @downgrade("ScatterND", 18)
 @downgrade("ScatterND", 16)
 def reduce_slices_step_by_step(node: Node) -> None:
-    """A reduction that the older form lacks: one update after the other is combined with what is there."""
+    """A reduction that the older form lacks is written out, one update after the other."""
     combine = _missing_reduction(node)
     if combine is None:
         return
@@ -178,7 +178,7 @@ def _row_shape(node: Node, outer: int, steps: int, slice_rank: int) -> str:
 
 
 def _missing_reduction(node: Node) -> str | None:
-    """The operator that combines two elements, where the older form does not know the reduction."""
+    """The operator that combines two elements, where the older form does not know the reduction; else None."""
     reduction = node.attr("reduction", "none")
     known = ("none",) if node.written_for < 16 else ("none", "add", "mul")
     if reduction in known:
@@ -193,6 +193,7 @@ def _missing_reduction(node: Node) -> str | None:
 
 
 def _require_few(node: Node, steps: int) -> int:
+    """`steps`. Raises Unconvertible where they are too many to be written out."""
     if steps > _MAX_STEPS:
         reduction = node.attr("reduction")
         raise Unconvertible(f"reduction={reduction} of {steps} updates would take {5 * steps} nodes in older operators")

@@ -16,13 +16,18 @@ _WORK: dict[int, int] = {
     TensorProto.FLOAT16: TensorProto.FLOAT,
     **dict.fromkeys((TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16), TensorProto.INT32),
 }
-"""What is computed in another type: float16 compares with lambd as a float, and nothing adds the small integers below opset 14."""
+"""Types that are computed in another one: float16 is compared with lambd as a float, and nothing adds small integers below opset
+14.
+"""
 _UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 
 
 @decompose("Shrink", opset=9)
 def choose_by_bounds(node: Node) -> None:
-    """Compared and moved as numbers: ONNX's own body rounds the attributes to the type of the input first."""
+    """The input is compared with lambd, and moved by bias or set to 0, in a type that holds these attributes.
+
+    ONNX's own function body rounds the attributes to the type of the input first.
+    """
     kind = node.need_elem_type()
     bias, lambd = node.attr("bias", 0.0), node.attr("lambd", 0.5)
     if kind not in FLOATING:
@@ -47,7 +52,7 @@ def choose_by_bounds(node: Node) -> None:
 def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
     """The whole number that integers compare with as they do with `lambd`.
 
-    Raises Unconvertible where the result would have to be rounded, or leave the type.
+    Raises Unconvertible where the result would have to be rounded, or would leave the type.
     """
     name = TensorProto.DataType.Name(kind).lower()
     if bias != int(bias):

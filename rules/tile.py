@@ -1,4 +1,4 @@
-"""Tile: in opset 1, one axis and how often, both tensors of the type of the data; from 6 on, how often for every axis.
+"""Tile: opset 1 takes one axis and a count, both in the type of the data; from 6 on it takes a count for every axis.
 
 https://onnx.ai/onnx/operators/onnx__Tile.html
 """
@@ -14,11 +14,12 @@ from ..rewriter.graph.node import Node
 from .shared.indices import int64
 
 _FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+"""The types that Tile takes in opset 1."""
 
 
 @upgrade("Tile", 6)
 def one_axis_to_all(node: Node) -> None:
-    """tiles and axis become one vector of repeats."""
+    """tiles and axis become one vector of repeats for all axes."""
     tiles, axis = (_whole_number(node, index, what) for index, what in ((1, "tiles"), (2, "the axis")))
     rank = node.need_rank()
     if not 0 <= axis < rank:
@@ -30,7 +31,7 @@ def one_axis_to_all(node: Node) -> None:
 
 @downgrade("Tile", 6)
 def all_axes_one_by_one(node: Node) -> None:
-    """One Tile for each axis that is repeated."""
+    """The repeats become one Tile for each axis that is repeated."""
     repeats = node.const_input(1, "the repeats").reshape(-1).tolist()
     if node.need_elem_type() not in _FLOATING:
         raise Unconvertible("before opset 6, Tile takes floating-point numbers only")
@@ -44,6 +45,7 @@ def all_axes_one_by_one(node: Node) -> None:
 
 
 def _whole_number(node: Node, index: int, what: str) -> int:
+    """The number in constant input `index`, which messages call `what`. Raises Unconvertible where it is not whole."""
     value = node.const_input(index, what).reshape(-1)
     if value.size != 1 or value[0] != np.floor(value[0]):
         raise Unconvertible(f"{what} '{node.input(index)}' is not a whole number")
