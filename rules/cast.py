@@ -12,13 +12,6 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
-
-@decompose("CastLike", opset=15)
-def cast_to_known_type(node: Node) -> None:
-    """CastLike becomes Cast to the type of its second input."""
-    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))
-
-
 _FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
 """The types that saturate is about."""
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
@@ -90,3 +83,9 @@ def _warn_of_infinity(node: Node, to: int | None) -> None:
     """Add a warning where `to` is a type for which opset 24 changed what a saturated infinity becomes."""
     if to in _UNSIGNED_ZERO and node.attr("saturate", 1):
         node.caution("an infinite input gives NaN before opset 24, the largest number from 24 on")
+
+
+@decompose("CastLike", opset=15)
+def cast_to_known_type(node: Node) -> None:
+    """CastLike becomes Cast to the type of its second input."""
+    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))

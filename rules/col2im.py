@@ -17,6 +17,24 @@ from ..rewriter.graph.node import Node
 from .shared.indices import count_up, int64
 from .shared.tables import index_grid, require_few
 
+_IMAGE, _BLOCK = 1, 2
+"""Positions of the image's shape and of the block's shape among the inputs."""
+
+
+class _Axis(NamedTuple):
+    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image], among axes of length 1."""
+
+    block: str
+    """How many places a block has along the axis, as a vector of one int64."""
+    steps: str
+    """How many blocks there are along the axis, as a vector of one int64."""
+    offset: str
+    """The numbers of the places in a block: 0, 1, …"""
+    step: str
+    """The number of the block that puts this place onto the pixel."""
+    is_there: str
+    """Whether there is such a block."""
+
 
 @decompose("Col2Im", opset=13, exact=False)
 def sum_of_blocks(node: Node) -> None:
@@ -71,25 +89,6 @@ def _places(
             place = place * steps[d] + step
         rows.append(np.where(valid, number * columns + place, prod(block) * columns))
     return np.stack(rows)
-
-
-_IMAGE, _BLOCK = 1, 2
-"""Positions of the image's shape and of the block's shape among the inputs."""
-
-
-class _Axis(NamedTuple):
-    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image], among axes of length 1."""
-
-    block: str
-    """How many places a block has along the axis, as a vector of one int64."""
-    steps: str
-    """How many blocks there are along the axis, as a vector of one int64."""
-    offset: str
-    """The numbers of the places in a block: 0, 1, …"""
-    step: str
-    """The number of the block that puts this place onto the pixel."""
-    is_there: str
-    """Whether there is such a block."""
 
 
 def places_at_run_time(node: Node) -> tuple[str, str]:

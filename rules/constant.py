@@ -13,25 +13,6 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
 FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-
-
-@downgrade("Constant", 9)
-def cast_from_double(node: Node) -> None:
-    """A constant of integers or booleans becomes a Cast of the same numbers, stored as doubles."""
-    tensor = node.attr("value")
-    if tensor is None or tensor.data_type in FLOATING:
-        return
-    value = node.scope.constant(node.output(0))
-    if value is None or value.dtype.kind not in "iub":
-        name = TensorProto.DataType.Name(tensor.data_type).lower()
-        raise Unconvertible(f"a Constant of type {name} does not exist before opset 9", "make it an initializer")
-    doubles = value.astype(np.float64)
-    if [int(number) for number in doubles.flat] != [int(number) for number in value.flat]:
-        raise Unconvertible("a Constant of 64-bit integers beyond 2^53 does not exist before opset 9", "make it an initializer")
-    floating = node.before("Constant", [], what="double", value=numpy_helper.from_array(doubles))
-    node.become("Cast", [floating], to=tensor.data_type)
-
-
 _MAX_DENSE_ELEMENTS = 1 << 24
 """Elements of the largest sparse constant that is written out as a dense one; a larger one would make an unexpectedly large file.
 """
@@ -73,3 +54,20 @@ def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
     else:
         dense.reshape(-1)[indices] = values
     return dense
+
+
+@downgrade("Constant", 9)
+def cast_from_double(node: Node) -> None:
+    """A constant of integers or booleans becomes a Cast of the same numbers, stored as doubles."""
+    tensor = node.attr("value")
+    if tensor is None or tensor.data_type in FLOATING:
+        return
+    value = node.scope.constant(node.output(0))
+    if value is None or value.dtype.kind not in "iub":
+        name = TensorProto.DataType.Name(tensor.data_type).lower()
+        raise Unconvertible(f"a Constant of type {name} does not exist before opset 9", "make it an initializer")
+    doubles = value.astype(np.float64)
+    if [int(number) for number in doubles.flat] != [int(number) for number in value.flat]:
+        raise Unconvertible("a Constant of 64-bit integers beyond 2^53 does not exist before opset 9", "make it an initializer")
+    floating = node.before("Constant", [], what="double", value=numpy_helper.from_array(doubles))
+    node.become("Cast", [floating], to=tensor.data_type)

@@ -22,6 +22,52 @@ from .shared.tables import arange
 
 MAX_LENGTH = 2048
 """Samples of the longest transform. Its matrix has 4 * length² elements: 64 MB of float at this length."""
+_LENGTH, _AXIS = 1, 2
+
+
+@upgrade("DFT", 20)
+def axis_to_input(node: Node) -> None:
+    """The attribute axis, or its default 1, becomes an input."""
+    node.set_input(_AXIS, int64(node, node.pop_attr("axis", 1), "axis"))
+
+
+@downgrade("DFT", 20)
+def axis_to_attribute(node: Node) -> None:
+    """A constant axis, or the default of opset 20, becomes the attribute, counted from the front where the rank is known."""
+    possible = _possible_axes(node)
+    if len(possible) > 1:
+        along_any(node, _AXIS, possible)
+        return
+    rank = node.rank()
+    node.drop_input(_AXIS)
+    node.set_attr("axis", possible[0] if rank is None else from_the_front(possible, rank)[0])
+
+
+def _possible_axes(node: Node) -> list[int]:
+    """The axis; where it is only known at run time, the axes along which a transform gives the known shape of the result."""
+    if not node.has_input(_AXIS):
+        return [-2]
+    given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
+    if given is not None:
+        return [int(one_number(given))]
+    axes = list(range(len(before) - 1)) if before else []  # the last one has the complex parts
+    if node.has_input(_LENGTH) or node.attr("onesided", 0):
+        axes = [axis for axis in axes if before and after and _fits(node, axis, before, after)]
+    return axes or [int(one_number(node.const_input(_AXIS, "the axis")))]
+
+
+def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
+    """Whether a transform along `axis` takes one shape to the other, both fully known."""
+    if not all(isinstance(dim, int) for dim in (*before, *after)) or len(before) != len(after):
+        return False
+    count, size = node.constant(_LENGTH) if node.has_input(_LENGTH) else None, before[axis]
+    others = all(before[other] == after[other] for other in range(len(before) - 1) if other != axis)
+    if not others or not isinstance(size, int) or (count is None and node.has_input(_LENGTH)):
+        return others
+    inverse, onesided = node.attr("inverse", 0), node.attr("onesided", 0)
+    default = 2 * (size - 1) if inverse and onesided else size
+    length = default if count is None else int(one_number(count))
+    return after[axis] == (length // 2 + 1 if onesided and not inverse else length)
 
 
 @decompose("DFT", opset=13, exact=False, sums=True)
@@ -90,51 +136,3 @@ def _cos_and_sin(turns: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]
     is_quarter = 4 * turns % count == 0
     cos, sin = np.cos(angle), np.sin(angle)
     return np.where(is_quarter, np.rint(cos), cos), np.where(is_quarter, np.rint(sin), sin)
-
-
-_LENGTH, _AXIS = 1, 2
-
-
-@upgrade("DFT", 20)
-def axis_to_input(node: Node) -> None:
-    """The attribute axis, or its default 1, becomes an input."""
-    node.set_input(_AXIS, int64(node, node.pop_attr("axis", 1), "axis"))
-
-
-@downgrade("DFT", 20)
-def axis_to_attribute(node: Node) -> None:
-    """A constant axis, or the default of opset 20, becomes the attribute, counted from the front where the rank is known."""
-    possible = _possible_axes(node)
-    if len(possible) > 1:
-        along_any(node, _AXIS, possible)
-        return
-    rank = node.rank()
-    node.drop_input(_AXIS)
-    node.set_attr("axis", possible[0] if rank is None else from_the_front(possible, rank)[0])
-
-
-def _possible_axes(node: Node) -> list[int]:
-    """The axis; where it is only known at run time, the axes along which a transform gives the known shape of the result."""
-    if not node.has_input(_AXIS):
-        return [-2]
-    given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
-    if given is not None:
-        return [int(one_number(given))]
-    axes = list(range(len(before) - 1)) if before else []  # the last one has the complex parts
-    if node.has_input(_LENGTH) or node.attr("onesided", 0):
-        axes = [axis for axis in axes if before and after and _fits(node, axis, before, after)]
-    return axes or [int(one_number(node.const_input(_AXIS, "the axis")))]
-
-
-def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
-    """Whether a transform along `axis` takes one shape to the other, both fully known."""
-    if not all(isinstance(dim, int) for dim in (*before, *after)) or len(before) != len(after):
-        return False
-    count, size = node.constant(_LENGTH) if node.has_input(_LENGTH) else None, before[axis]
-    others = all(before[other] == after[other] for other in range(len(before) - 1) if other != axis)
-    if not others or not isinstance(size, int) or (count is None and node.has_input(_LENGTH)):
-        return others
-    inverse, onesided = node.attr("inverse", 0), node.attr("onesided", 0)
-    default = 2 * (size - 1) if inverse and onesided else size
-    length = default if count is None else int(one_number(count))
-    return after[axis] == (length // 2 + 1 if onesided and not inverse else length)

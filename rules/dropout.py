@@ -58,9 +58,7 @@ def ratio_to_input(node: Node) -> None:
 
 @downgrade("Dropout", 12)
 def ratio_to_attribute(node: Node) -> None:
-    """A Dropout that does not train, or drops nothing, keeps its ratio as an attribute, and its mask is all true. Training is
-    refused.
-    """
+    """The ratio of a Dropout that does not train becomes an attribute; its mask is all true. One that trains is refused."""
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
         raise Unconvertible(

@@ -25,6 +25,8 @@ _CUBIC = -0.75
 """The coefficient a of the cubic filter, as PyTorch and onnxruntime have it."""
 _TAPS = {"nearest": (0,), "linear": (0, 1), "bilinear": (0, 1), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}
 """The pixels that a sample of each mode is made of, counted from the pixel before the sample."""
+_NEW_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
+_OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,23 @@ class Tap:
     """The weight of the pixel; "" where a sample is one pixel."""
     inside: str
     """Whether the pixel is inside the data, for padding_mode=zeros; "" for other modes."""
+
+
+@upgrade("GridSample", 20)
+def new_names(node: Node) -> None:
+    """The modes bilinear and bicubic are called linear and cubic."""
+    if node.has_attr("mode"):
+        node.set_attr("mode", _NEW_NAMES.get(node.attr("mode"), node.attr("mode")))
+
+
+@downgrade("GridSample", 20)
+def old_names(node: Node) -> None:
+    """The modes linear and cubic are called bilinear and bicubic. Data that is not an image is sampled by older operators."""
+    if node.need_rank() != 4:
+        sample_by_gather(node)
+        node.approximate = True
+    elif node.has_attr("mode"):
+        node.set_attr("mode", _OLD_NAMES.get(node.attr("mode"), node.attr("mode")))
 
 
 @decompose("GridSample", opset=15, exact=False)
@@ -225,24 +244,3 @@ class _Sampler:
         inside = reduce(lambda one, other: self._op("And", [one, other], "inside"), [tap.inside for tap in chosen])
         column = self._op("Reshape", [inside, int64(node, [self.batch, -1, 1], "column")], "inside")
         return self._op("Where", [column, pixel, self._number(0)], "pixel")
-
-
-_NEW_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
-_OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
-
-
-@upgrade("GridSample", 20)
-def new_names(node: Node) -> None:
-    """The modes bilinear and bicubic are called linear and cubic."""
-    if node.has_attr("mode"):
-        node.set_attr("mode", _NEW_NAMES.get(node.attr("mode"), node.attr("mode")))
-
-
-@downgrade("GridSample", 20)
-def old_names(node: Node) -> None:
-    """The modes linear and cubic are called bilinear and bicubic. Data that is not an image is sampled by older operators."""
-    if node.need_rank() != 4:
-        sample_by_gather(node)
-        node.approximate = True
-    elif node.has_attr("mode"):
-        node.set_attr("mode", _OLD_NAMES.get(node.attr("mode"), node.attr("mode")))

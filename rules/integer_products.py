@@ -112,9 +112,7 @@ def _float_convolution(node: Node, x: str, w: str) -> str:
 
 @decompose("QLinearConv", opset=11, exact=False)
 def convolve_then_quantize(node: Node) -> None:
-    """The exact sums, plus the bias, are multiplied by x_scale * w_scale / y_scale, rounded, moved by the zero point, and
-    saturated.
-    """
+    """The exact sums, plus the bias, are multiplied by the scales, rounded, moved by the zero point, and saturated."""
     form = _per_channel(node, 3)
     sums = _convolution(node, _shifted(node, 0, 2, None), _shifted(node, 3, 5, form), node.need_shape(3))
     in_image = int64(node, [1, *form[:-1]], "form")
@@ -129,8 +127,7 @@ def convolve_then_quantize(node: Node) -> None:
 
 @decompose("QLinearMatMul", opset=11, exact=False)
 def matmul_then_quantize(node: Node) -> None:
-    """The exact product is multiplied by a_scale * b_scale / y_scale, rounded to the nearest even, moved by the zero point, and
-    saturated.
+    """The exact product is multiplied by the scales, rounded to the nearest even, moved by the zero point, and saturated.
 
     A runtime that multiplies in another order may round to the neighbour.
     """

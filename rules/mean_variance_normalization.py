@@ -14,6 +14,13 @@ from .shared.normalization import mean_and_deviation
 from .shared.typed import typed
 
 
+@upgrade("MeanVarianceNormalization", 13)
+def spell_out_axes(node: Node) -> None:
+    """The default of axes is written out, since onnxruntime misses it in a local function from opset 13 on."""
+    if not node.has_attr("axes"):
+        node.set_attr("axes", [0, 2, 3])
+
+
 @decompose("MeanVarianceNormalization", opset=9, exact=False)
 def normalize_axes(node: Node) -> None:
     """(x - mean) / (standard deviation + 1e-9) over the given axes, as ONNX's function body defines it."""
@@ -21,10 +28,3 @@ def normalize_axes(node: Node) -> None:
     axes = from_the_front(axes, node.need_rank()) if min(axes, default=0) < 0 else axes
     _, deviation, std = mean_and_deviation(node, node.input(0), axes, 0.0, kind)
     node.become("Div", [deviation, node.before("Add", [std, typed(node, 1e-9, kind, "epsilon")], what="padded")])
-
-
-@upgrade("MeanVarianceNormalization", 13)
-def spell_out_axes(node: Node) -> None:
-    """The default of axes is written out, since onnxruntime misses it in a local function from opset 13 on."""
-    if not node.has_attr("axes"):
-        node.set_attr("axes", [0, 2, 3])

@@ -18,6 +18,36 @@ from .shared.integers import BITS, UNSIGNED, cast_to, finish
 from .shared.loops import Body, Step, Typed, repeat
 from .shared.typed import FLOATING, typed
 
+_MOST_DOUBLINGS = 2200
+"""Steps of a long division: from the smallest double to the largest there are 2098 doublings."""
+_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+
+@downgrade("Mod", 28)
+def other_rounding(node: Node) -> None:
+    """fmod=1 of integers becomes a - (a / b) * b; for fmod=0 of floats, the remainder of fmod=1 gets the divisor's sign."""
+    is_floating, truncates = node.need_elem_type() in _FLOATING, bool(node.attr("fmod", 0))
+    if is_floating and not truncates:
+        _floor(node)
+    elif truncates and not is_floating:
+        quotient = node.before("Div", node.inputs, what="quotient")
+        product = node.before("Mul", [quotient, node.input(1)], what="product")
+        node.become("Sub", [node.input(0), product])
+
+
+def _floor(node: Node) -> None:
+    """Let the node become a Mod with fmod=1 whose result gets the sign of the divisor, zeros too."""
+    a, b = node.inputs
+    kind = node.need_elem_type()
+    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
+    remainder = node.before("Mod", [a, b], what="remainder", fmod=1)
+    is_zero = node.before("Equal", [remainder, zero], what="is_zero")
+    negative = [node.before("Less", [value, zero], what="negative") for value in (remainder, b)]
+    differ = node.before("Xor", negative, what="signs_differ")
+    moves = node.before("And", [differ, node.before("Not", [is_zero], what="is_not_zero")], what="moves")
+    moved = node.before("Where", [moves, node.before("Add", [remainder, b], what="moved"), remainder], what="floored")
+    node.become("Mul", [node.before("Abs", [moved], what="abs"), node.before("Sign", [b], what="sign")])
+
 
 @decompose("Mod", opset=9)
 def remainder_of_division(node: Node) -> None:
@@ -41,10 +71,6 @@ def _with_sign_of(node: Node, rest: str, b: str) -> str:
     differ = node.before("Less", [product, node.add_constant(0, np.float32, "zero")], what="differ")
     once = node.before("Cast", [differ], what="once", to=TensorProto.INT64)
     return node.before("Add", [rest, node.before("Mul", [once, b], what="shift")], what="wrapped")
-
-
-_MOST_DOUBLINGS = 2200
-"""Steps of a long division: from the smallest double to the largest there are 2098 doublings."""
 
 
 def subtract_multiples(node: Node) -> None:
@@ -133,32 +159,3 @@ def _number(node: Node, value: float, kind: int) -> str:
 def _largest(node: Node, kind: int) -> str:
     """The largest finite number of type `kind`, as a constant."""
     return typed(node, float(np.finfo(helper.tensor_dtype_to_np_dtype(kind)).max), kind, "largest")
-
-
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-
-
-@downgrade("Mod", 28)
-def other_rounding(node: Node) -> None:
-    """fmod=1 of integers becomes a - (a / b) * b; for fmod=0 of floats, the remainder of fmod=1 gets the divisor's sign."""
-    is_floating, truncates = node.need_elem_type() in _FLOATING, bool(node.attr("fmod", 0))
-    if is_floating and not truncates:
-        _floor(node)
-    elif truncates and not is_floating:
-        quotient = node.before("Div", node.inputs, what="quotient")
-        product = node.before("Mul", [quotient, node.input(1)], what="product")
-        node.become("Sub", [node.input(0), product])
-
-
-def _floor(node: Node) -> None:
-    """Let the node become a Mod with fmod=1 whose result gets the sign of the divisor, zeros too."""
-    a, b = node.inputs
-    kind = node.need_elem_type()
-    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
-    remainder = node.before("Mod", [a, b], what="remainder", fmod=1)
-    is_zero = node.before("Equal", [remainder, zero], what="is_zero")
-    negative = [node.before("Less", [value, zero], what="negative") for value in (remainder, b)]
-    differ = node.before("Xor", negative, what="signs_differ")
-    moves = node.before("And", [differ, node.before("Not", [is_zero], what="is_not_zero")], what="moves")
-    moved = node.before("Where", [moves, node.before("Add", [remainder, b], what="moved"), remainder], what="floored")
-    node.become("Mul", [node.before("Abs", [moved], what="abs"), node.before("Sign", [b], what="sign")])

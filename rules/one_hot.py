@@ -16,35 +16,6 @@ from .shared.indices import int64, wrapped
 from .shared.parameters import one_number
 from .shared.tables import arange
 
-
-@decompose("OneHot", opset=8)
-def look_up_off_or_on(node: Node) -> None:
-    """Each index is compared with the positions along the new axis, and a Gather takes the off or the on value.
-
-    The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.
-    """
-    rank = node.need_rank() + 1
-    (axis,) = from_the_front([node.attr("axis", -1)], rank)
-    depth = _depth(node, axis)
-    indices = node.before("Cast", [node.input(0)], what="indices", to=TensorProto.INT64)
-    indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
-    positions = arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
-    hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
-    if _may_be_negative(node):
-        from_the_back = node.add_constant(positions - depth, np.int64, "from_the_back")
-        hot = node.before("Or", [hot, node.before("Equal", [indices, from_the_back], what="hot")], what="hot")
-    node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
-
-
-def _depth(node: Node, axis: int) -> int:
-    """The depth, or the length that the model declares the new axis to have."""
-    shape = node.output_shape()
-    declared = shape[axis] if shape is not None and axis < len(shape) else None
-    if node.constant(1) is None and isinstance(declared, int):
-        return declared
-    return int(one_number(node.const_input(1, "the depth")))
-
-
 _UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 
 
@@ -80,3 +51,31 @@ def _may_be_negative(node: Node) -> bool:
     """Whether an index is negative, or cannot be proved not to be."""
     known = node.constant(0)
     return bool((known < 0).any()) if known is not None else node.elem_type(0) not in _UNSIGNED
+
+
+@decompose("OneHot", opset=8)
+def look_up_off_or_on(node: Node) -> None:
+    """Each index is compared with the positions along the new axis, and a Gather takes the off or the on value.
+
+    The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.
+    """
+    rank = node.need_rank() + 1
+    (axis,) = from_the_front([node.attr("axis", -1)], rank)
+    depth = _depth(node, axis)
+    indices = node.before("Cast", [node.input(0)], what="indices", to=TensorProto.INT64)
+    indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
+    positions = arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
+    hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
+    if _may_be_negative(node):
+        from_the_back = node.add_constant(positions - depth, np.int64, "from_the_back")
+        hot = node.before("Or", [hot, node.before("Equal", [indices, from_the_back], what="hot")], what="hot")
+    node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
+
+
+def _depth(node: Node, axis: int) -> int:
+    """The depth, or the length that the model declares the new axis to have."""
+    shape = node.output_shape()
+    declared = shape[axis] if shape is not None and axis < len(shape) else None
+    if node.constant(1) is None and isinstance(declared, int):
+        return declared
+    return int(one_number(node.const_input(1, "the depth")))

@@ -19,61 +19,6 @@ from .shared.axes import from_the_front
 from .shared.indices import int64
 from .shared.typed import typed
 
-
-@decompose("QuantizeLinear", opset=11)
-def round_and_clip(node: Node) -> None:
-    """saturate(round(x / scale) + zero point) is written out, for a single scale."""
-    kind = node.need_elem_type(2) if node.has_input(2) else TensorProto.UINT8
-    limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
-    x = node.input(0)
-    if node.need_elem_type() != TensorProto.FLOAT:
-        x = node.before("Cast", [x], what="x", to=TensorProto.FLOAT)
-    steps = node.before("Round", [node.before("Div", [x, node.input(1)], what="scaled")], what="steps")
-    if node.has_input(2):
-        zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.FLOAT)
-        steps = node.before("Add", [steps, zero_point], what="shifted")
-    bounds = [_float(node, float(bound)) for bound in (limits.min, limits.max)]
-    node.become("Cast", [node.before("Clip", [steps, *bounds], what="clipped")], to=kind)
-
-
-@decompose("DynamicQuantizeLinear", opset=10)
-def quantize_by_extremes(node: Node) -> None:
-    """Scale and zero point are computed from the extremes of the data, as ONNX's function body does, and used by QuantizeLinear.
-
-    For data of zeros only the scale is 1, as in onnxruntime; the operator's page divides zero by zero there.
-    """
-    x, zero, largest = node.input(0), _float(node, 0), _float(node, 255)
-    low = node.before("Min", [node.before("ReduceMin", [x], what="min", keepdims=0), zero], what="low")
-    high = node.before("Max", [node.before("ReduceMax", [x], what="max", keepdims=0), zero], what="high")
-    extent = node.before("Sub", [high, low], what="extent")
-    is_zero = node.before("Not", [node.before("Greater", [extent, zero], what="is_some")], what="is_zero")
-    filler = node.before("Mul", [node.before("Cast", [is_zero], what="is_zero", to=TensorProto.FLOAT), largest], what="filler")
-    scale = node.before("Div", [node.before("Add", [extent, filler], what="extent"), largest], outputs=[node.output(1)])
-    steps = node.before("Round", [node.before("Neg", [node.before("Div", [low, scale], what="steps")])], what="steps", opset=11)
-    point = node.before("Clip", [steps], what="point", min=0.0, max=255.0)
-    point = node.before("Cast", [point], outputs=[node.output(2)], to=TensorProto.UINT8)
-    node.become("QuantizeLinear", [x, scale, point], opset=10)
-    node.drop_output(2)
-    node.drop_output(1)
-
-
-def _float(node: Node, value: float) -> str:
-    """A scalar constant of type float."""
-    return typed(node, value, TensorProto.FLOAT, "bound")
-
-
-@decompose("DequantizeLinear", opset=9)
-def subtract_and_scale(node: Node) -> None:
-    """(x - zero point) * scale is written out, for a single scale; the difference is computed in int32."""
-    x = node.input(0)
-    if node.need_elem_type() != TensorProto.INT32:
-        x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
-    if node.has_input(2):
-        zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.INT32)
-        x = node.before("Sub", [x, zero_point], what="difference")
-    node.become("Mul", [node.before("Cast", [x], what="steps", to=TensorProto.FLOAT), node.input(1)])
-
-
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
 _FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
@@ -277,3 +222,57 @@ def _aligned(node: Node, index: int, block: int) -> str:
     if rank == 1 or axis == rank - 1:
         return name
     return node.before("Reshape", [name, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")
+
+
+@decompose("QuantizeLinear", opset=11)
+def round_and_clip(node: Node) -> None:
+    """saturate(round(x / scale) + zero point) is written out, for a single scale."""
+    kind = node.need_elem_type(2) if node.has_input(2) else TensorProto.UINT8
+    limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
+    x = node.input(0)
+    if node.need_elem_type() != TensorProto.FLOAT:
+        x = node.before("Cast", [x], what="x", to=TensorProto.FLOAT)
+    steps = node.before("Round", [node.before("Div", [x, node.input(1)], what="scaled")], what="steps")
+    if node.has_input(2):
+        zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.FLOAT)
+        steps = node.before("Add", [steps, zero_point], what="shifted")
+    bounds = [_float(node, float(bound)) for bound in (limits.min, limits.max)]
+    node.become("Cast", [node.before("Clip", [steps, *bounds], what="clipped")], to=kind)
+
+
+@decompose("DynamicQuantizeLinear", opset=10)
+def quantize_by_extremes(node: Node) -> None:
+    """Scale and zero point are computed from the extremes of the data, as ONNX's function body does, and used by QuantizeLinear.
+
+    For data of zeros only the scale is 1, as in onnxruntime; the operator's page divides zero by zero there.
+    """
+    x, zero, largest = node.input(0), _float(node, 0), _float(node, 255)
+    low = node.before("Min", [node.before("ReduceMin", [x], what="min", keepdims=0), zero], what="low")
+    high = node.before("Max", [node.before("ReduceMax", [x], what="max", keepdims=0), zero], what="high")
+    extent = node.before("Sub", [high, low], what="extent")
+    is_zero = node.before("Not", [node.before("Greater", [extent, zero], what="is_some")], what="is_zero")
+    filler = node.before("Mul", [node.before("Cast", [is_zero], what="is_zero", to=TensorProto.FLOAT), largest], what="filler")
+    scale = node.before("Div", [node.before("Add", [extent, filler], what="extent"), largest], outputs=[node.output(1)])
+    steps = node.before("Round", [node.before("Neg", [node.before("Div", [low, scale], what="steps")])], what="steps", opset=11)
+    point = node.before("Clip", [steps], what="point", min=0.0, max=255.0)
+    point = node.before("Cast", [point], outputs=[node.output(2)], to=TensorProto.UINT8)
+    node.become("QuantizeLinear", [x, scale, point], opset=10)
+    node.drop_output(2)
+    node.drop_output(1)
+
+
+def _float(node: Node, value: float) -> str:
+    """A scalar constant of type float."""
+    return typed(node, value, TensorProto.FLOAT, "bound")
+
+
+@decompose("DequantizeLinear", opset=9)
+def subtract_and_scale(node: Node) -> None:
+    """(x - zero point) * scale is written out, for a single scale; the difference is computed in int32."""
+    x = node.input(0)
+    if node.need_elem_type() != TensorProto.INT32:
+        x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
+    if node.has_input(2):
+        zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.INT32)
+        x = node.before("Sub", [x, zero_point], what="difference")
+    node.become("Mul", [node.before("Cast", [x], what="steps", to=TensorProto.FLOAT), node.input(1)])

@@ -15,6 +15,19 @@ from .shared.indices import int64
 from .shared.typed import FLOATING
 
 
+@downgrade("Range", 27)
+def compute_in_stash_type(node: Node) -> None:
+    """stash_type goes: float16 and bfloat16 are computed in that type, between Casts."""
+    kind = node.need_elem_type()
+    stash = node.pop_attr("stash_type", TensorProto.FLOAT)
+    if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
+        return
+    for index in range(3):
+        node.set_input(index, node.before("Cast", [node.input(index)], what="stash", to=stash))
+    output = node.output(0)
+    node.after("Cast", [node.detach_output(0, "stash")], outputs=[output], to=kind)
+
+
 @decompose("Range", opset=10)
 def count_then_scale(node: Node) -> None:
     """Becomes start + i * delta, where i are the places of ones (NonZero), or below opset 9 the numbers that a Loop counts."""
@@ -38,16 +51,3 @@ def _places_of_ones(node: Node, count: str) -> str:
     ones = node.before("ConstantOfShape", [sizes], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
     places = node.before("NonZero", [ones], what="places")
     return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
-
-
-@downgrade("Range", 27)
-def compute_in_stash_type(node: Node) -> None:
-    """stash_type goes: float16 and bfloat16 are computed in that type, between Casts."""
-    kind = node.need_elem_type()
-    stash = node.pop_attr("stash_type", TensorProto.FLOAT)
-    if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
-        return
-    for index in range(3):
-        node.set_input(index, node.before("Cast", [node.input(index)], what="stash", to=stash))
-    output = node.output(0)
-    node.after("Cast", [node.detach_output(0, "stash")], outputs=[output], to=kind)

@@ -21,6 +21,8 @@ from .shared.tables import arange
 
 _ROWS, _COLUMNS = 2, 3
 """The spatial axes of the data, [N, C, H, W]."""
+_MODE = "coordinate_transformation_mode"
+"""The attribute that opset 16 adds."""
 
 
 class _Axis(NamedTuple):
@@ -32,6 +34,27 @@ class _Axis(NamedTuple):
     """The two pixels that the sample is between, as int64."""
     weights: tuple[str, str]
     """The weight of each of the two pixels."""
+
+
+@upgrade("RoiAlign", 16)
+def say_output_half_pixel(node: Node) -> None:
+    """coordinate_transformation_mode=output_half_pixel is set: regions are not shifted by half a pixel, as before."""
+    node.set_attr(_MODE, "output_half_pixel")
+
+
+@downgrade("RoiAlign", 16)
+def only_output_half_pixel(node: Node) -> None:
+    """The mode output_half_pixel, which is all that there was, goes; with half_pixel, pixels are gathered one by one."""
+    mode = node.pop_attr(_MODE, "half_pixel")
+    if mode == "output_half_pixel":
+        return
+    if mode != "half_pixel" or node.attr("sampling_ratio", 0) <= 0:
+        raise Unconvertible(
+            f"before opset 16 RoiAlign does not shift the regions, and {_MODE} is {mode}",
+            "set it to output_half_pixel, or sampling_ratio to 2, if the model was trained so, or choose a target from 16 on",
+        )
+    node.approximate = True
+    sample_by_gather(node, is_shifted=True)
 
 
 @decompose("RoiAlign", opset=13, exact=False)
@@ -138,28 +161,3 @@ def _parts(node: Node, pixels: str, rows: _Axis, columns: _Axis, kind: int) -> l
             weight = node.before("Unsqueeze", [weight, int64(node, [3], "channel")], what="weight")
             parts.append(node.before("Mul", [value, weight], what="part"))
     return parts
-
-
-_MODE = "coordinate_transformation_mode"
-"""The attribute that opset 16 adds."""
-
-
-@upgrade("RoiAlign", 16)
-def say_output_half_pixel(node: Node) -> None:
-    """coordinate_transformation_mode=output_half_pixel is set: regions are not shifted by half a pixel, as before."""
-    node.set_attr(_MODE, "output_half_pixel")
-
-
-@downgrade("RoiAlign", 16)
-def only_output_half_pixel(node: Node) -> None:
-    """The mode output_half_pixel, which is all that there was, goes; with half_pixel, pixels are gathered one by one."""
-    mode = node.pop_attr(_MODE, "half_pixel")
-    if mode == "output_half_pixel":
-        return
-    if mode != "half_pixel" or node.attr("sampling_ratio", 0) <= 0:
-        raise Unconvertible(
-            f"before opset 16 RoiAlign does not shift the regions, and {_MODE} is {mode}",
-            "set it to output_half_pixel, or sampling_ratio to 2, if the model was trained so, or choose a target from 16 on",
-        )
-    node.approximate = True
-    sample_by_gather(node, is_shifted=True)

@@ -29,76 +29,6 @@ from .shared.tables import arange, index_grid
 
 _MOST_COMPARED = 1 << 22
 """Comparisons of a place in the data with the place of an update, over all pairs."""
-
-
-@decompose("ScatterND", opset=10)
-def scatter_rows(node: Node) -> None:
-    """The rows are scattered element by element along the flattened data."""
-    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
-    inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
-    rows = node.before("Reshape", [row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
-    starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
-    places = node.before("Add", [starts, int64(node, arange(inner).tolist(), "in_row")], what="places")
-    flat = [flattened(node, name) for name in (data, places, node.input(2))]
-    scattered = node.before("Scatter", flat, what="scattered", axis=0)
-    node.become("Reshape", [scattered, node.before("Shape", [data], what="shape")])
-
-
-@decompose("Scatter", opset=8)
-def gather_updated(node: Node) -> None:
-    """A Gather takes each element from the flattened data, or from the updates, which are put behind it."""
-    shape, updates = node.need_shape(), node.need_shape(1)
-    if 0 in shape or 0 in updates:
-        node.become("Identity", [node.input(0)])
-        return
-    axis, known = node.attr("axis", 0), node.constant(1)
-    require_axis(axis, len(shape))
-    axis %= len(shape)
-    if known is None:
-        places = _updated_at_run_time(node, axis, shape, updates)
-    else:
-        places = _updated(node, axis, shape, known.astype(np.int64))
-    both = node.before("Concat", [flattened(node, node.input(0)), flattened(node, node.input(2))], what="both", axis=0)
-    node.become("Gather", [both, places], axis=0)
-
-
-def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
-    """The places that the result gathers from, for constant `indices`."""
-    places = arange(prod(shape)).reshape(shape)
-    if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
-        raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
-    grid = list(index_grid(indices.shape))
-    grid[axis] = indices
-    places[tuple(grid)] = prod(shape) + arange(indices.size).reshape(indices.shape)
-    return stored_places(node, places, "places")
-
-
-def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
-    """The places that the result gathers from, computed: every place is compared with that of every update, and the last one
-    counts.
-    """
-    size, count = prod(shape), prod(updates)
-    if size * count > _MOST_COMPARED:
-        raise Unconvertible(
-            f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"
-        )
-    indices = indices_from_the_front(node, 1, int64(node, shape[axis], "length"))
-    along = node.before("Mul", [indices, int64(node, prod(shape[axis + 1 :]), "stride")], what="along")
-    targets = node.before("Add", [along, places_along_other_axes(node, node.input(1), axis, len(shape))], what="targets")
-    there = node.add_constant(arange(size).reshape(-1, 1), np.int64, "places")
-    is_there = node.before("Equal", [flattened(node, targets), there], what="is_there")
-    is_there = node.before("Cast", [is_there], what="is_there", to=TensorProto.FLOAT)
-    numbered = node.before("Mul", [is_there, node.add_constant(arange(1, count + 1), np.float32, "numbers")], what="numbered")
-    last = node.before("ReduceMax", [numbered], what="last", axes=[1], keepdims=0)
-    number = node.before("Cast", [last], what="number", to=TensorProto.INT64)
-    is_updated = node.before("Cast", [last], what="is_updated", to=TensorProto.BOOL)
-    is_updated = node.before("Cast", [is_updated], what="is_updated", to=TensorProto.INT64)
-    way = node.before("Add", [number, int64(node, (size - 1 - arange(size)).tolist(), "way")], what="way")
-    moved = node.before("Mul", [way, is_updated], what="moved")
-    places = node.before("Add", [moved, int64(node, arange(size).tolist(), "own")], what="places")
-    return node.before("Reshape", [places, int64(node, list(shape), "shape")], what="places")
-
-
 _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 """The operator of each reduction."""
 _NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
@@ -198,3 +128,71 @@ def _require_few(node: Node, steps: int) -> int:
         reduction = node.attr("reduction")
         raise Unconvertible(f"reduction={reduction} of {steps} updates would take {5 * steps} nodes in older operators")
     return steps
+
+
+@decompose("ScatterND", opset=10)
+def scatter_rows(node: Node) -> None:
+    """The rows are scattered element by element along the flattened data."""
+    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
+    inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
+    rows = node.before("Reshape", [row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
+    starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
+    places = node.before("Add", [starts, int64(node, arange(inner).tolist(), "in_row")], what="places")
+    flat = [flattened(node, name) for name in (data, places, node.input(2))]
+    scattered = node.before("Scatter", flat, what="scattered", axis=0)
+    node.become("Reshape", [scattered, node.before("Shape", [data], what="shape")])
+
+
+@decompose("Scatter", opset=8)
+def gather_updated(node: Node) -> None:
+    """A Gather takes each element from the flattened data, or from the updates, which are put behind it."""
+    shape, updates = node.need_shape(), node.need_shape(1)
+    if 0 in shape or 0 in updates:
+        node.become("Identity", [node.input(0)])
+        return
+    axis, known = node.attr("axis", 0), node.constant(1)
+    require_axis(axis, len(shape))
+    axis %= len(shape)
+    if known is None:
+        places = _updated_at_run_time(node, axis, shape, updates)
+    else:
+        places = _updated(node, axis, shape, known.astype(np.int64))
+    both = node.before("Concat", [flattened(node, node.input(0)), flattened(node, node.input(2))], what="both", axis=0)
+    node.become("Gather", [both, places], axis=0)
+
+
+def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
+    """The places that the result gathers from, for constant `indices`."""
+    places = arange(prod(shape)).reshape(shape)
+    if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
+        raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
+    grid = list(index_grid(indices.shape))
+    grid[axis] = indices
+    places[tuple(grid)] = prod(shape) + arange(indices.size).reshape(indices.shape)
+    return stored_places(node, places, "places")
+
+
+def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
+    """The places that the result gathers from, computed: every place is compared with that of every update, and the last one
+    counts.
+    """
+    size, count = prod(shape), prod(updates)
+    if size * count > _MOST_COMPARED:
+        raise Unconvertible(
+            f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"
+        )
+    indices = indices_from_the_front(node, 1, int64(node, shape[axis], "length"))
+    along = node.before("Mul", [indices, int64(node, prod(shape[axis + 1 :]), "stride")], what="along")
+    targets = node.before("Add", [along, places_along_other_axes(node, node.input(1), axis, len(shape))], what="targets")
+    there = node.add_constant(arange(size).reshape(-1, 1), np.int64, "places")
+    is_there = node.before("Equal", [flattened(node, targets), there], what="is_there")
+    is_there = node.before("Cast", [is_there], what="is_there", to=TensorProto.FLOAT)
+    numbered = node.before("Mul", [is_there, node.add_constant(arange(1, count + 1), np.float32, "numbers")], what="numbered")
+    last = node.before("ReduceMax", [numbered], what="last", axes=[1], keepdims=0)
+    number = node.before("Cast", [last], what="number", to=TensorProto.INT64)
+    is_updated = node.before("Cast", [last], what="is_updated", to=TensorProto.BOOL)
+    is_updated = node.before("Cast", [is_updated], what="is_updated", to=TensorProto.INT64)
+    way = node.before("Add", [number, int64(node, (size - 1 - arange(size)).tolist(), "way")], what="way")
+    moved = node.before("Mul", [way, is_updated], what="moved")
+    places = node.before("Add", [moved, int64(node, arange(size).tolist(), "own")], what="places")
+    return node.before("Reshape", [places, int64(node, list(shape), "shape")], what="places")

@@ -168,9 +168,7 @@ def slope_per_channel(node: Node) -> None:
 
 @downgrade("PRelu", 7)
 def slope_of_one_dimension(node: Node) -> None:
-    """A slope of one element per channel loses its dimensions of 1; any other finite constant slope becomes the factor of a
-    product.
-    """
+    """A slope of one element per channel loses its dimensions of 1; any other constant slope becomes a factor."""
     if _has_one_element(node.shape(1)):
         return
     rank, slope_rank = node.need_rank(0), node.need_rank(1)
