@@ -13,7 +13,7 @@ from .shared.indices import int64, length
 
 
 @downgrade(("ArgMax", "ArgMin"), 12)
-def count_from_the_back(node: Node) -> None:
+def search_from_the_back(node: Node) -> None:
     """select_last_index=1 becomes the first index of the reversed axis, counted from the end of the axis."""
     if not node.pop_attr("select_last_index", 0):
         return

@@ -17,7 +17,7 @@ _PARAMETERS = ("X", "scale", "B", "mean", "var")
 
 
 @upgrade("BatchNormalization", 7)
-def outputs_tell_training(node: Node) -> None:
+def drop_is_test(node: Node) -> None:
     """is_test goes: from opset 7 on, a node with one output runs inference, and one with five trains."""
     if node.pop_attr("is_test", 0):
         _drop_unread_outputs(node, 1)
@@ -26,14 +26,14 @@ def outputs_tell_training(node: Node) -> None:
 
 
 @downgrade("BatchNormalization", 7)
-def say_is_test(node: Node) -> None:
+def add_is_test(node: Node) -> None:
     """is_test=1 is written out where the node has one output, since the default of opset 6 is training."""
     if not _extra_outputs(node):
         node.set_attr("is_test", 1)
 
 
 @downgrade("BatchNormalization", 6)
-def consume_inputs(node: Node) -> None:
+def add_consumed_inputs(node: Node) -> None:
     """The required attribute consumed_inputs is added. Opset 1 takes input of 4 dimensions only."""
     rank = node.need_rank()
     if rank != 4:
@@ -58,7 +58,7 @@ def one_channel_per_feature(node: Node) -> None:
 
 
 @upgrade("BatchNormalization", 14)
-def say_training_mode(node: Node) -> None:
+def add_training_mode(node: Node) -> None:
     """A node with more than one output gets training_mode=1. saved_mean and saved_var do not exist any more."""
     if not _extra_outputs(node):
         return
@@ -70,7 +70,7 @@ def say_training_mode(node: Node) -> None:
 
 
 @downgrade("BatchNormalization", 14)
-def train_step_by_step(node: Node) -> None:
+def write_out_training(node: Node) -> None:
     """A node that trains is written out as arithmetic, since its outputs are others before opset 14. Inference stays."""
     if not node.pop_attr("training_mode", 0):
         return

@@ -12,7 +12,7 @@ from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-from .shared.integers import BITS, UNSIGNED, cast_to, complement_where, finish
+from .shared.integers import BITS, UNSIGNED, become_cast, complement_where, to_64_bits
 
 
 @downgrade("BitShift", 28)
@@ -30,7 +30,7 @@ def shift_within_the_width(node: Node) -> None:
     arithmetic = elem_type not in UNSIGNED and node.attr("direction") == "RIGHT"
     # onnxruntime shifts no uint16, and what is discarded in the end may as well be shifted
     unsigned = TensorProto.UINT64 if bits == 64 else TensorProto.UINT32
-    x, by = (cast_to(node, name, elem_type) for name in (x, by))
+    x, by = (to_64_bits(node, name, elem_type) for name in (x, by))
     inside = None if in_range else _is_inside(node, by, elem_type, bits)
     negative = node.before("Less", [x, int64(node, 0, "zero")], what="negative") if arithmetic else ""
     bit_pattern = complement_where(node, negative, x) if arithmetic else x
@@ -42,7 +42,7 @@ def shift_within_the_width(node: Node) -> None:
     shifted = node.before("Cast", [shifted], what="wide", to=wide)
     if inside:
         shifted = node.before("Mul", [shifted, inside], what="shifted")
-    finish(node, complement_where(node, negative, shifted) if arithmetic else shifted, elem_type)
+    become_cast(node, complement_where(node, negative, shifted) if arithmetic else shifted, elem_type)
 
 
 def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
@@ -55,7 +55,7 @@ def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
 
 
 @decompose("BitShift", opset=9)
-def times_power_of_two(node: Node) -> None:
+def multiply_by_power_of_two(node: Node) -> None:
     """A shift by n places is a multiplication with 2**n, or a division by it; the power is looked up in a table."""
     elem_type = node.need_elem_type()
     if elem_type not in UNSIGNED:
@@ -66,4 +66,4 @@ def times_power_of_two(node: Node) -> None:
     by = node.before("Cast", [node.input(1)], what="by", to=TensorProto.INT64)
     power = node.before("Gather", [powers, by], what="power", axis=0)
     operator = "Mul" if node.attr("direction") == "LEFT" else "Div"
-    finish(node, node.before(operator, [cast_to(node, node.input(0), elem_type), power], what="shifted"), elem_type)
+    become_cast(node, node.before(operator, [to_64_bits(node, node.input(0), elem_type), power], what="shifted"), elem_type)

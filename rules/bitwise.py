@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-from .shared.integers import BITS, UNSIGNED, finish
+from .shared.integers import BITS, UNSIGNED, become_cast
 
 
 @decompose("BitwiseNot", opset=13)
@@ -35,7 +35,7 @@ def bit_by_bit(node: Node) -> None:
         times = both if node.op_type == "BitwiseOr" else node.before("Add", [both, both], what="twice")
         result = node.before("Sub", [node.before("Add", [a, b], what="either"), times], what="bits")
     weights = [2**n for n in range(bits - signed)] + ([-(2 ** (bits - 1))] if signed else [])
-    finish(node, _weighted_sum(node, result, weights), elem_type)
+    become_cast(node, _weighted_sum(node, result, weights), elem_type)
 
 
 def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:

@@ -16,6 +16,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import count_up, int64
 from .shared.tables import index_grid, require_few
+from .shared.typed import type_name
 
 _IMAGE, _BLOCK = 1, 2
 """Positions of the image's shape and of the block's shape among the inputs."""
@@ -41,7 +42,7 @@ def sum_of_blocks(node: Node) -> None:
     """Each pixel gathers one element for each place in a block, or a zero where no block puts one there, and sums them."""
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
-        raise Unconvertible(f"older operators cannot add {TensorProto.DataType.Name(kind).lower()}")
+        raise Unconvertible(f"older operators cannot add {type_name(kind)}")
     image, block = node.constant(1), node.constant(2)
     if image is not None and block is not None:
         places, form = _known_places(node, image.tolist(), block.tolist())
@@ -61,7 +62,7 @@ def sum_of_blocks(node: Node) -> None:
 
 
 def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, str]:
-    """(places in a block, pixels): where each element is in the flattened columns, as a constant; and the shape to flatten them to."""
+    """(places in a block, pixels): where each element is in the flattened columns, as a constant; and the shape to flatten to."""
     rank = len(image)
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
     pads = node.attr("pads", [0] * 2 * rank)

@@ -13,7 +13,7 @@ from .shared.indices import int64
 
 
 @decompose("Compress", opset=8)
-def gather_the_kept(node: Node) -> None:
+def gather_kept_slices(node: Node) -> None:
     """The indices at which the condition is true are found by NonZero, or are a constant, and gathered."""
     known = node.constant(1)
     if known is None:

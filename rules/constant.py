@@ -6,13 +6,13 @@ https://onnx.ai/onnx/operators/onnx__Constant.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import SparseTensorProto, TensorProto, numpy_helper
+from onnx import SparseTensorProto, numpy_helper
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
+from .shared.typed import FLOATING, type_name
 
-FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _MAX_DENSE_ELEMENTS = 1 << 24
 """Elements of the largest sparse constant that is written out as a dense one; a larger one would make an unexpectedly large file.
 """
@@ -64,7 +64,7 @@ def cast_from_double(node: Node) -> None:
         return
     value = node.scope.constant(node.output(0))
     if value is None or value.dtype.kind not in "iub":
-        name = TensorProto.DataType.Name(tensor.data_type).lower()
+        name = type_name(tensor.data_type)
         raise Unconvertible(f"a Constant of type {name} does not exist before opset 9", "make it an initializer")
     doubles = value.astype(np.float64)
     if [int(number) for number in doubles.flat] != [int(number) for number in value.flat]:

@@ -103,7 +103,7 @@ def _are_known(one: Shape | None, other: Shape | None) -> bool:
 
 
 @downgrade("Loop", 11)
-def state_count_and_condition(node: Node) -> None:
+def add_count_and_condition(node: Node) -> None:
     """An absent trip count becomes the largest int64, and an absent condition true. Refused where the body may end the Loop."""
     if not node.has_input(0):
         node.set_input(0, node.add_constant(np.iinfo(np.int64).max, np.int64, "trip_count"))

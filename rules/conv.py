@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.graph.node import Node
-from .shared.same_padding import is_same_padded, may_be_odd, mind_same_padding
+from .shared.same_padding import is_same_padded, may_be_odd, warn_where_length_differs
 
 
 @upgrade("Conv", 11)
 @downgrade("Conv", 11)
-def same_padding(node: Node) -> None:
+def warn_of_same_padding(node: Node) -> None:
     """Nothing changes; warns of automatic padding with a stride, which the text before opset 11 leaves open."""
-    mind_same_padding(node)
+    warn_where_length_differs(node)
 
 
 @upgrade("ConvTranspose", 11)
 @downgrade("ConvTranspose", 11)
-def odd_padding(node: Node) -> None:
+def warn_of_odd_padding(node: Node) -> None:
     """Nothing changes; warns of automatic padding that is odd: the text before opset 11 puts the odd element on the other side."""
     if is_same_padded(node) and may_be_odd(node):
         node.caution(

@@ -26,7 +26,7 @@ WRITTEN_OUT = 16
 
 
 @decompose(("CumSum", "CumProd"), opset=13)
-def one_after_the_other(node: Node) -> None:
+def accumulate_step_by_step(node: Node) -> None:
     """The elements of the axis are added, or multiplied, one after the other, by a Scan or written out step by step."""
     rank, given = node.need_rank(), node.constant(1)
     if given is None and rank > 1:
@@ -94,7 +94,7 @@ def _scan(node: Node, axis: int, rank: int) -> None:
 
 
 def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:
-    """The body of the Scan: `names` are the total before, the element, the new total, and what is given out, each of `rank` axes."""
+    """The body of the Scan: `names` are the old total, the element, the new total, and what is given out, each of `rank` axes."""
     before, element, total, given = names
     values = {name: helper.make_tensor_value_info(name, elem_type, [None] * rank) for name in names}
     nodes = [

@@ -20,7 +20,7 @@ _MASK = 1
 
 
 @upgrade("Dropout", 7)
-def training_from_is_test(node: Node) -> None:
+def drop_is_test(node: Node) -> None:
     """is_test=1 goes. Without it the node trains, which only opset 12 can say again, so it becomes a node of opset 12."""
     if node.pop_attr("is_test", 0):
         _drop_unread_mask(node, "is not filled where is_test=1")
@@ -79,7 +79,7 @@ def ratio_to_attribute(node: Node) -> None:
 
 
 @downgrade("Dropout", 7)
-def test_mode(node: Node) -> None:
+def add_is_test(node: Node) -> None:
     """is_test=1 is written out, since the node does not train. Refused where the mask is read, which is_test=1 leaves empty."""
     _drop_unread_mask(node, "is not filled before opset 7")
     node.set_attr("is_test", 1)

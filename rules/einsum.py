@@ -16,9 +16,9 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
 from .shared.tables import arange
+from .shared.typed import FLOATING, type_name
 
 _WHOLE = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _Operand = tuple[str, str]
 """The name of a value, and one letter for each of its axes."""
 
@@ -27,9 +27,9 @@ _Operand = tuple[str, str]
 def pairwise_products(node: Node) -> None:
     """Operands are multiplied pairwise from left to right by MatMul; an axis is summed as soon as nothing further needs it."""
     kind = node.need_elem_type()
-    if kind not in (*_WHOLE, *_FLOATING):
-        raise Unconvertible(f"MatMul of opset 9 takes no {TensorProto.DataType.Name(kind).lower()}")
-    node.approximate = kind in _FLOATING
+    if kind not in (*_WHOLE, *FLOATING):
+        raise Unconvertible(f"MatMul of opset 9 takes no {type_name(kind)}")
+    node.approximate = kind in FLOATING
     terms, output = _terms(node)
     operands = [_diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
     joined = operands[0]

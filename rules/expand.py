@@ -14,7 +14,7 @@ from .shared.indices import int64
 
 
 @decompose("Expand", opset=7)
-def tile_the_ones(node: Node) -> None:
+def tile_dimensions_of_one(node: Node) -> None:
     """Tile repeats the dimensions of length 1 as often as the shape says."""
     rank = node.need_rank()
     shape = node.scope.shape_worked_out(node.input(1))

@@ -15,7 +15,7 @@ from .shared.tables import index_grid
 
 
 @downgrade("GatherND", 12)
-def spell_out_batches(node: Node) -> None:
+def put_batch_positions_first(node: Node) -> None:
     """batch_dims goes: the position in the batch dimensions is put before each index."""
     batch_dims = node.pop_attr("batch_dims", 0)
     if batch_dims == 0:

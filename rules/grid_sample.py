@@ -42,14 +42,14 @@ class Tap:
 
 
 @upgrade("GridSample", 20)
-def new_names(node: Node) -> None:
+def new_mode_names(node: Node) -> None:
     """The modes bilinear and bicubic are called linear and cubic."""
     if node.has_attr("mode"):
         node.set_attr("mode", _NEW_NAMES.get(node.attr("mode"), node.attr("mode")))
 
 
 @downgrade("GridSample", 20)
-def old_names(node: Node) -> None:
+def old_mode_names(node: Node) -> None:
     """The modes linear and cubic are called bilinear and bicubic. Data that is not an image is sampled by older operators."""
     if node.need_rank() != 4:
         sample_by_gather(node)

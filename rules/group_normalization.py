@@ -66,6 +66,6 @@ def _repeated(node: Node, index: int, what: str) -> str:
 
 
 @downgrade("GroupNormalization", 21, exact=False)
-def in_its_own_words(node: Node) -> None:
+def expand_function_body(node: Node) -> None:
     """Opset 18 to 20 have it as deprecated only, with one scale a group: ONNX's function body takes its place."""
     bodies.expand(node)

@@ -17,7 +17,7 @@ _SEQUENCES = 11
 
 
 @downgrade("Identity", 14)
-def put_in_and_take_out(node: Node) -> None:
+def insert_and_erase_element(node: Node) -> None:
     """The Identity of a sequence becomes a SequenceInsert of an element in front and a SequenceErase of it."""
     if node.elem_type() is not None or node.scope.target < _SEQUENCES:
         return

@@ -11,7 +11,7 @@ from ..rewriter.graph.node import Node
 
 
 @downgrade("InstanceNormalization", 6)
-def only_images(node: Node) -> None:
+def require_four_dimensions(node: Node) -> None:
     """Refused where the input has not 4 dimensions, all that opset 1 takes."""
     rank = node.need_rank()
     if rank != 4:

@@ -14,7 +14,7 @@ from .shared.typed import need_floating, typed
 
 
 @decompose("IsInf", opset=7)
-def beyond_the_largest(node: Node) -> None:
+def compare_with_the_largest(node: Node) -> None:
     """An element is infinite where it is greater than the largest finite number, or less than the smallest."""
     elem_type = need_floating(node)
     largest = float(np.finfo(helper.tensor_dtype_to_np_dtype(elem_type)).max)

@@ -11,7 +11,7 @@ from .shared.typed import need_floating, typed
 
 
 @decompose("IsNaN", opset=7)
-def neither_below_one_nor_above_zero(node: Node) -> None:
+def compare_with_zero_and_one(node: Node) -> None:
     """An element is NaN where it is neither less than 1 nor greater than 0."""
     elem_type = need_floating(node)
     below = node.before("Less", [node.input(0), typed(node, 1, elem_type, "one")], what="below")

@@ -14,19 +14,18 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.integers import BITS, UNSIGNED, cast_to, finish
+from .shared.integers import BITS, UNSIGNED, become_cast, to_64_bits
 from .shared.loops import Body, Step, Typed, repeat
-from .shared.typed import FLOATING, typed
+from .shared.typed import ANY_FLOATING, FLOATING, typed
 
 _MOST_DOUBLINGS = 2200
 """Steps of a long division: from the smallest double to the largest there are 2098 doublings."""
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 @downgrade("Mod", 28)
-def other_rounding(node: Node) -> None:
+def write_out_other_fmod(node: Node) -> None:
     """fmod=1 of integers becomes a - (a / b) * b; for fmod=0 of floats, the remainder of fmod=1 gets the divisor's sign."""
-    is_floating, truncates = node.need_elem_type() in _FLOATING, bool(node.attr("fmod", 0))
+    is_floating, truncates = node.need_elem_type() in ANY_FLOATING, bool(node.attr("fmod", 0))
     if is_floating and not truncates:
         _floor(node)
     elif truncates and not is_floating:
@@ -56,16 +55,19 @@ def remainder_of_division(node: Node) -> None:
     if elem_type not in BITS:
         subtract_multiples(node)
         return
-    a, b = (cast_to(node, name, elem_type) for name in node.inputs)
+    a, b = (to_64_bits(node, name, elem_type) for name in node.inputs)
     quotient = node.before("Div", [a, b], what="quotient")
     rest = node.before("Sub", [a, node.before("Mul", [quotient, b], what="multiple")], what="rest")
     if node.attr("fmod", 0) == 0 and elem_type not in UNSIGNED:
         rest = _with_sign_of(node, rest, b)
-    finish(node, rest, elem_type)
+    become_cast(node, rest, elem_type)
 
 
 def _with_sign_of(node: Node, rest: str, b: str) -> str:
-    """`rest`, plus `b` where their signs differ. Signs are tested in float: rounding changes neither a sign nor a product of zero."""
+    """`rest`, plus `b` where their signs differ.
+
+    Signs are tested in float: rounding changes neither a sign nor a product of zero.
+    """
     signs = [node.before("Cast", [name], what="sign", to=TensorProto.FLOAT) for name in (rest, b)]
     product = node.before("Mul", signs, what="signs")
     differ = node.before("Less", [product, node.add_constant(0, np.float32, "zero")], what="differ")

@@ -36,7 +36,7 @@ class _Lanes(NamedTuple):
 
 
 @decompose("NonMaxSuppression", opset=9, exact=False)
-def take_the_best_left(node: Node) -> None:
+def select_best_remaining_box(node: Node) -> None:
     """A Loop selects one box a step, batch by batch and class by class. Overlaps are computed in float, as runtimes do."""
     boxes = node.need_dimension(2, 1)
     if boxes == 0:

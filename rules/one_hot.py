@@ -13,14 +13,13 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import int64, wrapped
+from .shared.integers import UNSIGNED
 from .shared.parameters import one_number
 from .shared.tables import arange
 
-_UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
-
 
 @upgrade("OneHot", 11)
-def mind_negative_indices(node: Node) -> None:
+def warn_of_negative_indices(node: Node) -> None:
     """Nothing changes; warns where an index may be negative, which selected nothing before opset 11."""
     if _may_be_negative(node):
         node.caution("indices that are negative selected nothing before opset 11, and count from the back from 11 on")
@@ -50,11 +49,11 @@ def indices_from_the_front(node: Node) -> None:
 def _may_be_negative(node: Node) -> bool:
     """Whether an index is negative, or cannot be proved not to be."""
     known = node.constant(0)
-    return bool((known < 0).any()) if known is not None else node.elem_type(0) not in _UNSIGNED
+    return bool((known < 0).any()) if known is not None else node.elem_type(0) not in UNSIGNED
 
 
 @decompose("OneHot", opset=8)
-def look_up_off_or_on(node: Node) -> None:
+def compare_with_positions(node: Node) -> None:
     """Each index is compared with the positions along the new axis, and a Gather takes the off or the on value.
 
     The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.

@@ -11,14 +11,14 @@ from ..rewriter.graph.node import Node
 
 
 @downgrade("OptionalGetElement", 18)
-def the_element_itself(node: Node) -> None:
+def element_is_the_input(node: Node) -> None:
     """The element of a tensor or sequence, which is no optional, is that input itself."""
     if not _is_optional(node):
         node.become("Identity", node.inputs)
 
 
 @downgrade("OptionalHasElement", 18)
-def known_answer(node: Node) -> None:
+def constant_answer(node: Node) -> None:
     """The answer is a constant: true for a tensor or sequence, false for an absent input."""
     if node.has_input(0) and _is_optional(node):
         return

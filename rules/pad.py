@@ -16,13 +16,12 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import choose, count_up, double, int64, length
-from .shared.parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
+from .shared.parameters import MAKE_CONSTANT, axes_of, known_ints, one_number, to_attribute, to_input
 from .shared.tables import arange
+from .shared.typed import FLOATING
 
 _PADS, _VALUE, _AXES = 1, 2, 3
 """Positions among the inputs, from opset 11 on (axes: 18)."""
-_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-"""The types that Pad takes before opset 11."""
 _MAX_FILL = 65_536
 """Elements of the largest constant block of padding; a larger block is made when the model runs."""
 
@@ -58,7 +57,7 @@ def pads_of_all_axes(node: Node) -> None:
 
 
 @downgrade("Pad", 13)
-def gather_what_nothing_widens(node: Node) -> None:
+def pad_strings_axis_by_axis(node: Node) -> None:
     """Strings and complex numbers are padded axis by axis, since no wider type that Pad takes holds them."""
     if node.elem_type() in (TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
         _pad_axis_by_axis(node)
@@ -69,7 +68,7 @@ def pads_to_attribute(node: Node) -> None:
     """Constant pads of floating-point data become attributes; any other data is padded axis by axis with Concat or Gather."""
     value = node.constant(_VALUE) if node.has_input(_VALUE) else np.zeros((), np.float32)
     pads = known_ints(node, "pads", _PADS)
-    if pads is None or value is None or node.need_elem_type() not in _FLOATS or not _is_float32(value):
+    if pads is None or value is None or node.need_elem_type() not in FLOATING or not _is_float32(value):
         _pad_axis_by_axis(node)
         return
     given = node.has_input(_VALUE)
@@ -156,7 +155,7 @@ def _pad_axis_by_axis(node: Node) -> None:
     rank, pads = node.need_rank(), known_ints(node, "pads", _PADS)
     mode = node.attr("mode", "constant")
     if pads is None:
-        say_computed(node, "pads", node.input(_PADS))
+        node.explain(f"its pads '{node.input(_PADS)}' are computed at run time", MAKE_CONSTANT)
     data = node.input(0)
     for axis in range(rank):
         before, after = (_amount(node, pads, index) for index in (axis, axis + rank))

@@ -18,7 +18,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-from .shared.same_padding import is_same_padded, mind_same_padding
+from .shared.same_padding import is_same_padded, warn_where_length_differs
 from .shared.tables import arange, require_few
 
 
@@ -90,7 +90,7 @@ def _pads(node: Node) -> list[int]:
 
 
 @upgrade(("AveragePool", "LpPool", "MaxPool"), 22)
-def windows_behind_the_input_go(node: Node) -> None:
+def warn_of_dropped_windows(node: Node) -> None:
     """Nothing changes; warns where a last window sees padding only, which opset 22 drops."""
     if not _may_see_padding_only(node):
         return
@@ -101,7 +101,7 @@ def windows_behind_the_input_go(node: Node) -> None:
 
 
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
-def no_windows_behind_the_input(node: Node) -> None:
+def drop_windows_behind_the_input(node: Node) -> None:
     """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none."""
     if not _may_see_padding_only(node):
         return
@@ -209,7 +209,7 @@ def _round_down(node: Node) -> None:
 
 
 @downgrade("AveragePool", 7)
-def count_no_padding(node: Node) -> None:
+def pad_before_pooling(node: Node) -> None:
     """Padding that counts (count_include_pad=1) becomes a Pad with zeros before the node."""
     if not node.attr("count_include_pad", 0):
         node.pop_attr("count_include_pad")
@@ -346,16 +346,16 @@ def scatter_maxima(node: Node) -> None:
 @downgrade(("AveragePool", "LpPool"), 11)
 @upgrade("MaxPool", 12)
 @downgrade("MaxPool", 12)
-def same_padding(node: Node) -> None:
+def warn_of_same_padding(node: Node) -> None:
     """Nothing changes; warns of automatic padding with a stride, which the older text leaves open."""
-    mind_same_padding(node)
+    warn_where_length_differs(node)
 
 
 # The power of LpPool.
 
 
 @upgrade(("LpPool", "GlobalLpPool"), 2)
-def whole_power(node: Node) -> None:
+def power_to_integer(node: Node) -> None:
     """The attribute p becomes an integer. Refused where it is not a whole number."""
     power = node.attr("p", 2.0)
     if power != int(power):
@@ -365,7 +365,7 @@ def whole_power(node: Node) -> None:
 
 
 @downgrade(("LpPool", "GlobalLpPool"), 2)
-def floating_power(node: Node) -> None:
+def power_to_float(node: Node) -> None:
     """The attribute p becomes a float."""
     if node.has_attr("p"):
         node.set_attr("p", float(node.attr("p")))

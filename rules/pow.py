@@ -10,17 +10,16 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-
-_FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+from .shared.typed import FLOATING
 
 
 @downgrade("Pow", 12)
 def power_in_one_type(node: Node) -> None:
     """Base and exponent of two types, or of integers, are computed in double; int64 to an integer power is a product."""
     base, exponent = node.need_elem_type(), node.need_elem_type(1)
-    if base == exponent and base in _FLOATING:
+    if base == exponent and base in FLOATING:
         return
-    if base == TensorProto.INT64 and (exponent not in _FLOATING or _is_square_or_cube(node)):
+    if base == TensorProto.INT64 and (exponent not in FLOATING or _is_square_or_cube(node)):
         _multiply(node)
         return
     inputs = [node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in node.inputs]
@@ -39,7 +38,10 @@ _BITS_OF_EXPONENTS = 6
 
 
 def _multiply(node: Node) -> None:
-    """Let the node be x^e modulo 2**64: the product of those of x, x^2, x^4, … whose bit is set in e. x^-e is 0, but for 1 and -1."""
+    """Let the node be x^e modulo 2**64: the product of those of x, x^2, x^4, … whose bit is set in e.
+
+    x^-e is 0, but for 1 and -1.
+    """
     x, one, two = node.input(0), int64(node, 1, "one"), int64(node, 2, "two")
     e = node.before("Cast", [node.input(1)], what="exponent", to=TensorProto.INT64)
     left = _reduced_exponent(node, e, one, two)

@@ -17,7 +17,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import int64
-from .shared.typed import typed
+from .shared.typed import type_name, typed
 
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
@@ -38,11 +38,6 @@ _WIDER: dict[int, tuple[int, ...]] = {
 """For types of x: the types in which the operator divides x. A narrower type would round x first."""
 
 
-def _name(kind: int) -> str:
-    """The name of an element type, as "float16"."""
-    return TensorProto.DataType.Name(kind).lower()  # type: ignore[arg-type] - an int in the stubs' eyes
-
-
 # 23: types that differ.
 
 
@@ -56,7 +51,7 @@ def divide_in_one_type(node: Node) -> None:
             continue
         if precision not in _WIDER.get(kind, ()):
             raise Unconvertible(
-                f"'{node.input(index)}' is {_name(kind)} and divided as {_name(precision)}, which is new in opset 23"
+                f"'{node.input(index)}' is {type_name(kind)} and divided as {type_name(precision)}, which is new in opset 23"
             )
         node.set_input(index, node.before("Cast", [node.input(index)], what="precision", to=precision))
 
@@ -69,7 +64,7 @@ def multiply_in_output_type(node: Node) -> None:
     if kind == scale:
         return
     if kind not in _WIDER.get(scale, ()):
-        raise Unconvertible(f"the scale is {_name(scale)} and the output {_name(kind)}, which is new in opset 23")
+        raise Unconvertible(f"the scale is {type_name(scale)} and the output {type_name(kind)}, which is new in opset 23")
     node.set_input(_SCALE, node.before("Cast", [node.input(_SCALE)], what="scale", to=kind))
 
 
@@ -77,7 +72,7 @@ def multiply_in_output_type(node: Node) -> None:
 
 
 @downgrade("QuantizeLinear", 21)
-def no_blocks_to_quantize(node: Node) -> None:
+def quantize_blocks(node: Node) -> None:
     """output_dtype becomes a zero point of that type; blocks, and results of 16 bits, are written out as arithmetic."""
     _give_zero_point(node)
     block = node.pop_attr("block_size", 0)
@@ -95,7 +90,7 @@ def _give_zero_point(node: Node) -> None:
 
 
 @downgrade("DequantizeLinear", 21)
-def no_blocks_to_dequantize(node: Node) -> None:
+def dequantize_blocks(node: Node) -> None:
     """Blocks, and integers of 16 bits, are written out as arithmetic."""
     block = node.pop_attr("block_size", 0)
     if block or node.elem_type() in (TensorProto.UINT16, TensorProto.INT16):
@@ -106,7 +101,7 @@ def no_blocks_to_dequantize(node: Node) -> None:
 
 
 @upgrade("QuantizeLinear", 19)
-def one_type(node: Node) -> None:
+def cast_to_type_of_scale(node: Node) -> None:
     """x of integers is cast to the type of the scale, in which it is divided."""
     data, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
     if data != scale:
@@ -114,7 +109,7 @@ def one_type(node: Node) -> None:
 
 
 @downgrade("QuantizeLinear", 19)
-def quantize_float(node: Node) -> None:
+def quantize_half_precision(node: Node) -> None:
     """saturate goes, which is for 8-bit floats; half precision is written out as arithmetic in float."""
     if node.output_elem_type() not in _FLOAT8:
         node.pop_attr("saturate")
@@ -123,10 +118,10 @@ def quantize_float(node: Node) -> None:
 
 
 @downgrade("DequantizeLinear", 19)
-def dequantize_to_float(node: Node) -> None:
+def dequantize_half_precision(node: Node) -> None:
     """Half precision is written out as arithmetic in float."""
     if node.need_elem_type() in _FLOAT8:
-        raise Unconvertible(f"{_name(node.need_elem_type())} does not exist before opset 19")
+        raise Unconvertible(f"{type_name(node.need_elem_type())} does not exist before opset 19")
     if node.need_elem_type(_SCALE) in _HALF:
         _dequantize(node, 0)
 
@@ -135,7 +130,7 @@ def dequantize_to_float(node: Node) -> None:
 
 
 @downgrade("QuantizeLinear", 13)
-def one_scale_to_quantize(node: Node) -> None:
+def quantize_along_axis(node: Node) -> None:
     """A scale for each index of an axis is written out as arithmetic; a vector of one scale becomes a scalar."""
     if _is_per_tensor(node):
         _make_scalar(node)
@@ -144,7 +139,7 @@ def one_scale_to_quantize(node: Node) -> None:
 
 
 @downgrade("DequantizeLinear", 13)
-def one_scale_to_dequantize(node: Node) -> None:
+def dequantize_along_axis(node: Node) -> None:
     """A scale for each index of an axis is written out as arithmetic; a vector of one scale becomes a scalar."""
     if _is_per_tensor(node):
         _make_scalar(node)
@@ -175,7 +170,7 @@ def _quantize(node: Node, block: int) -> None:
     """Let the node be saturate(round(x / scale) + zero). The sum in float32 is exact: what float32 cannot hold saturates anyway."""
     kind = node.output_elem_type() or TensorProto.UINT8
     if kind not in _RANGES:
-        raise Unconvertible(f"quantizing to {_name(kind)} needs a newer QuantizeLinear")
+        raise Unconvertible(f"quantizing to {type_name(kind)} needs a newer QuantizeLinear")
     data, precision = node.input(0), node.need_elem_type(_SCALE)
     if node.need_elem_type() != precision:
         data = node.before("Cast", [data], what="data", to=precision)
@@ -194,7 +189,7 @@ def _dequantize(node: Node, block: int) -> None:
     """Let the node be (x - zero) * scale, with the product in float32, rounded once to the type of the scale."""
     source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
     if source not in (*_RANGES, *_FLOAT8, TensorProto.INT32):
-        raise Unconvertible(f"dequantizing {_name(source)} needs a newer DequantizeLinear")
+        raise Unconvertible(f"dequantizing {type_name(source)} needs a newer DequantizeLinear")
     exact = TensorProto.FLOAT if source in _FLOAT8 else TensorProto.INT32
     data, scale = node.input(0), _aligned(node, _SCALE, block)
     if node.has_input(_ZERO):

@@ -17,8 +17,9 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import REDUCTIONS
 from .shared.indices import int64
-from .shared.parameters import MAKE_CONSTANT, axes_of, say_computed, to_attribute, to_input
+from .shared.parameters import MAKE_CONSTANT, axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import sizes_without
+from .shared.typed import ANY_FLOATING, type_name
 
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 """The reductions whose axes became an input in opset 18."""
@@ -39,7 +40,6 @@ _ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
 """Reductions that give the same over several axes as over one after the other."""
 _ROUNDS_INTEGERS = ("ReduceMean", "ReduceLogSumExp")
 """Reductions that round integers, and so would do it once for each axis."""
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 @upgrade("ReduceSum", 13)
@@ -52,7 +52,7 @@ def axes_to_input(node: Node) -> None:
 @downgrade("ReduceSum", 13)
 @downgrade(_SINCE_18, 18)
 def axes_to_attribute(node: Node) -> None:
-    """Constant axes become the attribute; axes that are computed are reduced one by one, each brought to a known place by Reshape."""
+    """Constant axes become the attribute; computed ones are reduced one by one, each brought to a known place by Reshape."""
     reduces_nothing = node.pop_attr("noop_with_empty_axes", 0)
     axes = axes_of(node)
     if axes or (axes is None and not node.has_input(1)):
@@ -94,13 +94,13 @@ def reduce_integers_as_double(node: Node) -> None:
 def _keep_the_rest(node: Node) -> None:
     """Let the node do what a reduction over no axes does."""
     data = node.input(0)
-    if node.op_type == "ReduceL2" and node.need_elem_type() in _FLOATING:  # |x|, but for squares that are no numbers of the type
+    if node.op_type == "ReduceL2" and node.need_elem_type() in ANY_FLOATING:  # |x|, but for squares that are no numbers of the type
         square = node.before("Mul", [data, data], what="square")
         node.become("Sqrt", [square])
         return
     rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
-    if rest == "Log" and node.need_elem_type() not in _FLOATING:
-        kind = TensorProto.DataType.Name(node.need_elem_type()).lower()
+    if rest == "Log" and node.need_elem_type() not in ANY_FLOATING:
+        kind = type_name(node.need_elem_type())
         raise Unconvertible(f"{node.op_type} of {kind} over no axes: no specification says how the logarithm is rounded")
     node.approximate = rest == "Log"  # a reduction's kernel takes another logarithm than that of Log
     node.become(rest, [data, data] if rest == "Mul" else [data])
@@ -111,11 +111,11 @@ def _reduce_at_run_time(node: Node) -> None:
     rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
     if not isinstance(count, int):
         raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
-    if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in _FLOATING:
+    if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in ANY_FLOATING:
         reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
         raise Unconvertible(reason, MAKE_CONSTANT)
     node.approximate = count > 1 and node.op_type not in _ROUNDS_NOTHING
-    say_computed(node, "axes", axes)
+    node.explain(f"its axes '{axes}' are computed at run time", MAKE_CONSTANT)
     first, further, last = _STAGES.get(node.op_type, (node.op_type, node.op_type, "")) if count > 1 else (node.op_type, "", "")
     data, shape = node.input(0), node.before("Shape", [node.input(0)], what="shape")
     positions = int64(node, list(range(rank)), "positions")

@@ -53,7 +53,7 @@ def absent_scales(node: Node) -> None:
 
 
 @downgrade("Resize", 19)
-def without_symmetric_coordinates(node: Node) -> None:
+def drop_symmetric_coordinates(node: Node) -> None:
     """half_pixel_symmetric with sizes becomes half_pixel, which means the same there; with scales, the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
@@ -74,7 +74,7 @@ def _rounded_otherwise(mode: str) -> Unconvertible:
 
 
 @downgrade("Resize", 18)
-def for_all_axes(node: Node) -> None:
+def entries_for_all_axes(node: Node) -> None:
     """axes goes: roi, scales and sizes get entries for all axes. Antialiasing and policies of aspect ratio are written out."""
     if _is_antialiased(node):
         _spell_out(node)
@@ -106,7 +106,7 @@ def empty_scales(node: Node) -> None:
 
 
 @downgrade("Resize", 11)
-def asymmetric_only(node: Node) -> None:
+def keep_asymmetric(node: Node) -> None:
     """A Resize that is asymmetric and rounds as opset 10 does loses its attributes; any other is written out."""
     mode, scales = node.attr("mode", "nearest"), node.constant(_SCALES)
     asymmetric = node.attr("coordinate_transformation_mode", "half_pixel") == "asymmetric"
@@ -118,7 +118,7 @@ def asymmetric_only(node: Node) -> None:
 
 
 @decompose("Resize", opset=9)
-def upsample(node: Node) -> None:
+def resize_to_upsample(node: Node) -> None:
     """A Resize that shrinks nothing becomes Upsample; any other is written out as Gathers."""
     scales = node.const_input(1, "the scales")
     if (scales >= 1).all():

@@ -15,13 +15,13 @@ _X, _INITIAL_STATES = 0, (5, 6)
 
 
 @upgrade(OPERATORS, 7)
-def optional_outputs(node: Node) -> None:
+def drop_output_sequence(node: Node) -> None:
     """output_sequence goes: from opset 7 on, Y is computed where the output has a name."""
     node.pop_attr("output_sequence")
 
 
 @downgrade(OPERATORS, 7)
-def say_output_sequence(node: Node) -> None:
+def add_output_sequence(node: Node) -> None:
     """output_sequence=1 is set where the node has the output Y."""
     if node.has_output(0):
         node.set_attr("output_sequence", 1)

@@ -37,13 +37,13 @@ class _Axis(NamedTuple):
 
 
 @upgrade("RoiAlign", 16)
-def say_output_half_pixel(node: Node) -> None:
+def add_output_half_pixel(node: Node) -> None:
     """coordinate_transformation_mode=output_half_pixel is set: regions are not shifted by half a pixel, as before."""
     node.set_attr(_MODE, "output_half_pixel")
 
 
 @downgrade("RoiAlign", 16)
-def only_output_half_pixel(node: Node) -> None:
+def drop_output_half_pixel(node: Node) -> None:
     """The mode output_half_pixel, which is all that there was, goes; with half_pixel, pixels are gathered one by one."""
     mode = node.pop_attr(_MODE, "half_pixel")
     if mode == "output_half_pixel":
@@ -58,7 +58,7 @@ def only_output_half_pixel(node: Node) -> None:
 
 
 @decompose("RoiAlign", opset=13, exact=False)
-def sampled(node: Node) -> None:
+def gather_samples(node: Node) -> None:
     """Pixels are gathered from the flattened data, and the samples of each bin combined. sampling_ratio has to be given."""
     if node.attr("sampling_ratio", 0) <= 0:
         raise Unconvertible("older operators cannot take as many samples as a region is large, which sampling_ratio=0 asks for")

@@ -5,12 +5,10 @@ https://onnx.ai/onnx/operators/onnx__Round.html
 
 from __future__ import annotations
 
-from onnx import TensorProto
-
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.typed import FLOATING, typed
+from .shared.typed import FLOATING, type_name, typed
 
 
 @decompose("Round", opset=7)
@@ -21,7 +19,7 @@ def nearest_even(node: Node) -> None:
     """
     elem_type = node.need_elem_type()
     if elem_type not in FLOATING:
-        raise Unconvertible(f"older operators cannot round {TensorProto.DataType.Name(elem_type).lower()}")
+        raise Unconvertible(f"older operators cannot round {type_name(elem_type)}")
     zero, half, one, two = (typed(node, value, elem_type, f"c{value}") for value in (0, 0.5, 1, 2))
     magnitude = node.before("Abs", [node.input(0)], what="magnitude")
     floor = node.before("Floor", [magnitude], what="floor")

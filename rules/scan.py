@@ -24,7 +24,7 @@ _SEQUENCES, _WRITTEN_FOR = 9, 13
 
 
 @downgrade("Scan", 16)
-def ranks_of_the_body(node: Node) -> None:
+def declare_ranks_of_the_body(node: Node) -> None:
     """The outputs of the body declare their ranks, where they did not and these are known."""
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     graph: GraphProto = node.attr("body")

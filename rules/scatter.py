@@ -26,6 +26,7 @@ from .shared.flat_indices import (
 )
 from .shared.indices import int64, length, wrapped
 from .shared.tables import arange, index_grid
+from .shared.typed import type_name
 
 _MOST_COMPARED = 1 << 22
 """Comparisons of a place in the data with the place of an update, over all pairs."""
@@ -38,13 +39,13 @@ _MAX_STEPS = 64
 
 
 @upgrade("Scatter", 11)
-def new_name(node: Node) -> None:
+def scatter_to_scatter_elements(node: Node) -> None:
     """Scatter is called ScatterElements."""
     node.become("ScatterElements", node.inputs, axis=node.attr("axis"))
 
 
 @decompose("ScatterElements", opset=10)
-def old_name(node: Node) -> None:
+def scatter_elements_to_scatter(node: Node) -> None:
     """ScatterElements is called Scatter; a negative axis and negative indices get the length added."""
     add_rank(node, "axis")
     axis = node.attr("axis", 0)
@@ -117,7 +118,7 @@ def _missing_reduction(node: Node) -> str | None:
         raise Unconvertible(f"reduction={reduction} has no meaning")
     kind = node.need_elem_type()
     if kind in _NOT_COMBINED:
-        name = TensorProto.DataType.Name(kind).lower()
+        name = type_name(kind)
         raise Unconvertible(f"reduction={reduction} of {name}, which {_COMBINE[reduction]} does not take")
     return _COMBINE[reduction]
 

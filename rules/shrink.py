@@ -10,7 +10,8 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.typed import FLOATING, typed
+from .shared.integers import UNSIGNED
+from .shared.typed import FLOATING, type_name, typed
 
 _WORK: dict[int, int] = {
     TensorProto.FLOAT16: TensorProto.FLOAT,
@@ -19,7 +20,6 @@ _WORK: dict[int, int] = {
 """Types that are computed in another one: float16 is compared with lambd as a float, and nothing adds small integers below opset
 14.
 """
-_UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 
 
 @decompose("Shrink", opset=9)
@@ -39,7 +39,7 @@ def choose_by_bounds(node: Node) -> None:
     above = node.before("Greater", [x, typed(node, lambd, work, "lambd")], what="above")
     lowered = node.before("Sub", [x, step], what="lowered")
     result = node.before("Where", [above, lowered, typed(node, 0, work, "zero")], what="shrunk")
-    if kind not in _UNSIGNED:
+    if kind not in UNSIGNED:
         below = node.before("Less", [x, typed(node, -lambd, work, "minus_lambd")], what="below")
         raised = node.before("Add", [x, step], what="raised")
         result = node.before("Where", [below, raised, result], what="shrunk")
@@ -54,10 +54,10 @@ def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
 
     Raises Unconvertible where the result would have to be rounded, or would leave the type.
     """
-    name = TensorProto.DataType.Name(kind).lower()
+    name = type_name(kind)
     if bias != int(bias):
         raise Unconvertible(f"bias={bias:g} of {name}: no specification says how the result is rounded", "correct the model")
     whole = float(lambd // 1)
-    if bias < 0 or (kind in _UNSIGNED and (whole < 0 or bias > whole + 1)):
+    if bias < 0 or (kind in UNSIGNED and (whole < 0 or bias > whole + 1)):
         raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name}: the result may leave the type", "correct the model")
     return whole

@@ -13,7 +13,7 @@ from .shared.typed import FLOATING, typed
 
 
 @decompose("Sign", opset=9)
-def above_minus_below(node: Node) -> None:
+def compare_with_zero(node: Node) -> None:
     """1 where the input is above zero, less 1 where it is below; NaN stays NaN."""
     elem_type = node.need_elem_type()
     zero = typed(node, 0, elem_type, "zero")

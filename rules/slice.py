@@ -13,7 +13,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import count_up, double, int64, length, position, wrapped
-from .shared.parameters import known_input, known_ints, say_computed, to_input
+from .shared.parameters import MAKE_CONSTANT, known_input, known_ints, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 """Positions among the inputs, from opset 10 on."""
@@ -46,7 +46,7 @@ def bounds_to_attributes(node: Node) -> None:
     """Constant bounds become attributes; an axis with other steps than 1, or with computed bounds, is gathered."""
     computed = next((at for at in _NAMES if node.has_input(at) and known_input(node, at) is None), None)
     if computed is not None:
-        say_computed(node, _NAMES[computed], node.input(computed))
+        node.explain(f"its {_NAMES[computed]} '{node.input(computed)}' are computed at run time", MAKE_CONSTANT)
         _gather_each_axis(node)
         return
     axes = _known_axes(node)
@@ -63,7 +63,7 @@ def bounds_to_attributes(node: Node) -> None:
         return
     if starts is None or ends is None:
         computed = node.input(_STARTS if starts is None else _ENDS)
-        say_computed(node, "bounds", computed)
+        node.explain(f"its bounds '{computed}' are computed at run time", MAKE_CONSTANT)
     data = node.input(0)
     for index, (axis, step) in enumerate(zip(axes, steps, strict=True)):
         start, end = (None if known is None else known[index] for known in (starts, ends))
@@ -166,6 +166,6 @@ def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
 
 def _add_rank_at_run_time(node: Node) -> None:
     """Add the rank to negative axes when the model runs."""
-    say_computed(node, "axes", node.input(_AXES))
+    node.explain(f"its axes '{node.input(_AXES)}' are computed at run time", MAKE_CONSTANT)
     rank = int64(node, node.need_rank(), "rank")
     node.set_input(_AXES, wrapped(node, node.input(_AXES), node.need_elem_type(_AXES), rank))

@@ -12,7 +12,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank, from_the_front
 from .shared.indices import int64
-from .shared.parameters import axes_of, say_computed, to_attribute, to_input
+from .shared.parameters import MAKE_CONSTANT, axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import as_int, axes_as_double, how_many, number_of_axes, sizes_without
 from .shared.tables import arange
 
@@ -30,7 +30,7 @@ def axes_to_attribute(node: Node) -> None:
         to_attribute(node, 1, "axes", "axes")
         _put_axes_in_order(node)
         return
-    say_computed(node, "axes", node.input(1))
+    node.explain(f"its axes '{node.input(1)}' are computed at run time", MAKE_CONSTANT)
     if node.op_type == "Unsqueeze":
         _unsqueeze_at_run_time(node)
     else:

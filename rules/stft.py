@@ -50,7 +50,10 @@ def _frames(node: Node, starts: str, offsets: str) -> str:
 
 
 def _at_run_time(node: Node, parts: int, onesided: bool) -> None:
-    """Let the node be every frame times the cosines and sines of all frequencies. Whole turns are taken off in integers, exactly."""
+    """Let the node be every frame times the cosines and sines of all frequencies.
+
+    Whole turns are taken off in integers, exactly.
+    """
     kind, zero, one = node.need_elem_type(), int64(node, [0], "zero"), int64(node, [1], "one")
     size = _length_at_run_time(node)
     offsets = count_up(node, zero, size, one)

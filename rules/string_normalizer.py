@@ -15,7 +15,7 @@ from .shared.indices import int64
 
 
 @decompose("StringNormalizer", opset=9)
-def keep_what_is_no_stopword(node: Node) -> None:
+def drop_stopwords(node: Node) -> None:
     """TfIdfVectorizer finds the stopwords, and a Gather keeps the other words, or an empty string where there are none."""
     stopwords = list(dict.fromkeys(node.attr("stopwords") or []))
     if node.attr("case_change_action", "NONE") != "NONE" or (stopwords and not node.attr("is_case_sensitive", 0)):

@@ -6,19 +6,17 @@ https://onnx.ai/onnx/operators/onnx__Tile.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-
-_FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
-"""The types that Tile takes in opset 1."""
+from .shared.typed import FLOATING
 
 
 @upgrade("Tile", 6)
-def one_axis_to_all(node: Node) -> None:
+def repeats_for_all_axes(node: Node) -> None:
     """tiles and axis become one vector of repeats for all axes."""
     tiles, axis = (_whole_number(node, index, what) for index, what in ((1, "tiles"), (2, "the axis")))
     rank = node.need_rank()
@@ -30,10 +28,10 @@ def one_axis_to_all(node: Node) -> None:
 
 
 @downgrade("Tile", 6)
-def all_axes_one_by_one(node: Node) -> None:
+def tile_axis_by_axis(node: Node) -> None:
     """The repeats become one Tile for each axis that is repeated."""
     repeats = node.const_input(1, "the repeats").reshape(-1).tolist()
-    if node.need_elem_type() not in _FLOATING:
+    if node.need_elem_type() not in FLOATING:
         raise Unconvertible("before opset 6, Tile takes floating-point numbers only")
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     data = node.input(0)

@@ -32,7 +32,7 @@ def k_to_input(node: Node) -> None:
 
 @downgrade("TopK", 11)
 def largest_and_sorted(node: Node) -> None:
-    """largest=0 takes the largest of the negated data; sorted goes, since any order will do. 64-bit integers are sorted by halves."""
+    """largest=0 takes the largest of the negated data; sorted goes, as any order will do. 64-bit integers are sorted by halves."""
     kind = node.elem_type()
     if kind is not None and kind in WIDE_INTEGERS:
         _sort_by_halves(node, kind)

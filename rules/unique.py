@@ -15,7 +15,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
 from .shared.tables import arange
-from .shared.typed import FLOATING, typed
+from .shared.typed import FLOATING, type_name, typed
 
 _SORTABLE = (
     *(TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE),
@@ -45,11 +45,11 @@ class _Groups(NamedTuple):
 
 
 @decompose("Unique", opset=13)
-def neighbours_in_order(node: Node) -> None:
+def sort_and_compare_neighbours(node: Node) -> None:
     """Slices are sorted by TopK and compared with their neighbours; of equal ones the first is kept and all are counted."""
     kind = node.need_elem_type()
     if kind not in _SORTABLE:
-        raise Unconvertible(f"older operators cannot sort {TensorProto.DataType.Name(kind).lower()}")
+        raise Unconvertible(f"older operators cannot sort {type_name(kind)}")
     axis = node.attr("axis")
     if axis is None:
         count = prod(node.need_shape())

@@ -135,7 +135,7 @@ class _Step:
 
 
 NODES_A_STEP = 4096
-"""Of progress."""
+"""Nodes between two progress updates."""
 
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
@@ -149,19 +149,18 @@ def _excluded(name: str) -> Unconvertible:
 
 
 class _Route:
-    """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
+    """What may happen to the nodes of one operator in the form of one opset: simplifications, and the next version step.
 
-    __slots__ = ("conditions", "is_always_simplified", "simplifications", "steps")
+    `step` is the first one on the way to the target that does something; None where there is none.
+    """
 
-    def __init__(self, simplifications: tuple[Rule, ...], steps: tuple[_Step, ...]) -> None:
+    __slots__ = ("conditions", "is_always_simplified", "simplifications", "step")
+
+    def __init__(self, simplifications: tuple[Rule, ...], step: _Step | None) -> None:
         self.simplifications = simplifications
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
-        self.steps = steps
-
-    def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
-        """Whether nothing can happen to this very node."""
-        return not self.steps and proto.op_type not in GRAPH_HOLDERS and not self.may_simplify(proto, scope)
+        self.step = step
 
     def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether a simplification has to be tried on this very node."""
@@ -173,10 +172,10 @@ class _Route:
         return False
 
 
-_STAYS = _Route((), ())
-"""That of an operator to which nothing can happen."""
-_FOREIGN = _Route((), ())
-"""That of an operator of another domain, which may have subgraphs."""
+_STAYS = _Route((), None)
+"""The route of an operator to which nothing can happen."""
+_FOREIGN = _Route((), None)
+"""The route of an operator of another domain, which may have subgraphs."""
 
 
 class Engine:
@@ -230,10 +229,12 @@ class Engine:
             if route is _FOREIGN:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if route.turns_down(proto, scope):
+            is_plain = label not in GRAPH_HOLDERS and not route.may_simplify(proto, scope)
+            if is_plain and route.step is None:
                 continue
             opset = transitions.form_opset(label, scope.opset)
-            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
+            place = (proto, scope, opset, index if original else None)
+            node, nodes = self._work_or_repeat(place, target, repeats if is_plain else None)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -248,13 +249,16 @@ class Engine:
     # -- nodes
 
     def _work_or_repeat(
-        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
+        self, place: tuple[NodeProto, Scope, int, int | None], target: int, repeats: Repeats | None
     ) -> tuple[Node, list[NodeProto]]:
-        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
-        proto, scope, *_ = place
-        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
-            plain = Node(*place)
-            return plain, self._work(plain, target)
+        """Convert the node at `place` (the arguments of `Node`); returns it, and the nodes that it became.
+
+        `repeats` is None for a node whose conversion may depend on more than its own form.
+        """
+        proto = place[0]
+        if repeats is None:
+            alone = Node(*place)
+            return alone, self._work(alone, target)
         node, form = RecordedNode(*place), form_of(proto)
         edit = repeats.find(form, node)
         if edit is not None:
@@ -303,9 +307,9 @@ class Engine:
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
                 simplified = op_type
-                if not route.steps:
+                step = route.step
+                if step is None:
                     return
-                step = route.steps[0]
                 self._take(node, step)
                 made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
                 step = None
@@ -448,14 +452,13 @@ class Engine:
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
-        steps = tuple(_Step(transition, self._registry, types) for transition in path)
-        while steps and steps[0].is_free:
-            steps = steps[1:]
-        if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
-            steps = steps[-1:]
-        if not steps and not simplifications and op_type not in GRAPH_HOLDERS:
+        if path and path[-1].older is None and self._reads_any_version(op_type, opset):
+            path = path[-1:]
+        steps = (_Step(transition, self._registry, types) for transition in path)
+        step = next((step for step in steps if not step.is_free), None)
+        if step is None and not simplifications and op_type not in GRAPH_HOLDERS:
             return None
-        return _Route(simplifications, steps)
+        return _Route(simplifications, step)
 
     def _reads_any_version(self, op_type: str, opset: int) -> bool:
         """Whether a node that has to go altogether can go at once, in the form that it has."""

@@ -56,7 +56,7 @@ def _has_one_element(shape: Dims | None) -> bool:
 
 @downgrade(BINARY, 7)
 def limited_broadcast(node: Node) -> None:
-    """broadcast and axis come back; an operand that the old form cannot stretch is tiled. It must be known which dimensions are 1."""
+    """broadcast and axis come back; what the old form cannot stretch is tiled. It must be known which dimensions are 1."""
     if node.input(0) == node.input(1):
         return
     if node.shape(1) == ():

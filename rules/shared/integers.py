@@ -22,13 +22,13 @@ UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorPro
 """The unsigned integer types."""
 
 
-def cast_to(node: Node, name: str, elem_type: int) -> str:
+def to_64_bits(node: Node, name: str, elem_type: int) -> str:
     """`name`, of type `elem_type`, as int64; uint64, which int64 does not hold, stays."""
     wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
     return name if elem_type == wide else node.before("Cast", [name], what="wide", to=wide)
 
 
-def finish(node: Node, value: str, elem_type: int) -> None:
+def become_cast(node: Node, value: str, elem_type: int) -> None:
     """Let the node be `value`, an int64 or uint64, cast to `elem_type`."""
     node.become("Cast", [value], to=elem_type)
 

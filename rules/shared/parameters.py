@@ -72,9 +72,3 @@ def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
         value = node.const_input(index, what)
     node.drop_input(index)
     node.set_attr(attribute, value.reshape(-1).tolist())
-
-
-def say_computed(node: Node, what: str, name: str) -> None:
-    """Should what this node becomes be refused, tell the user that `what` is computed, unless there is an earlier cause."""
-    if not node.why[0]:
-        node.why = (f"its {what} '{name}' are computed at run time", MAKE_CONSTANT)

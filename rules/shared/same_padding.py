@@ -10,7 +10,7 @@ def is_same_padded(node: Node) -> bool:
     return node.attr("auto_pad", "NOTSET").startswith("SAME")
 
 
-def mind_same_padding(node: Node) -> None:
+def warn_where_length_differs(node: Node) -> None:
     """Warn where the old text wants an output as long as the input, and the new one that length divided by the stride."""
     strides = node.attr("strides", [])
     if is_same_padded(node) and any(stride != 1 for stride in strides):

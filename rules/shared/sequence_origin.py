@@ -31,7 +31,7 @@ class Parts(NamedTuple):
 
 
 def maker(node: Node, index: int = 0) -> Node | None:
-    """The node that makes the sequence in input `index`, looked for through Identity nodes; None where it is an input of the graph."""
+    """The node that makes the sequence in input `index`, looked for through Identity nodes; None where it is a graph input."""
     made_by = _maker_of(node.scope, node.input(index))
     while made_by is not None and made_by.op_type == "Identity":
         made_by = _maker_of(made_by.scope, made_by.input(0))

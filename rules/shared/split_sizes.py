@@ -20,7 +20,7 @@ def equal_sizes(dimension: int, parts: int) -> list[int]:
 
 
 def explicit_sizes(node: Node) -> list[int] | None:
-    """The sizes that a Split of any opset has as a constant, in an attribute or an input; None where it has none, or computes them."""
+    """The sizes that a Split of any opset has as a constant, attribute or input; None where it has none, or computes them."""
     if node.has_attr("split"):
         return [int(size) for size in node.attr("split")]
     value = node.constant(1)

@@ -12,6 +12,8 @@ from ...rewriter.graph.node import Node
 
 FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 """The floating-point types that the oldest opsets have."""
+ANY_FLOATING = (*FLOATING, TensorProto.BFLOAT16)
+"""The floating-point types of more than 8 bits."""
 WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
 """The integer types that no floating-point type holds."""
 
@@ -21,12 +23,16 @@ def typed(node: Node, value: float | int, elem_type: int, what: str) -> str:
     return node.add_constant(value, helper.tensor_dtype_to_np_dtype(elem_type), what)
 
 
+def type_name(elem_type: int) -> str:
+    """The name of an element type as messages show it: "float16"."""
+    return TensorProto.DataType.Name(elem_type).lower()  # type: ignore[arg-type] - the stubs have a type of their own for it
+
+
 def need_floating(node: Node) -> int:
     """The element type of input 0. Raises Unconvertible where older operators cannot compare it."""
     elem_type = node.need_elem_type()
     if elem_type not in FLOATING:
-        name = TensorProto.DataType.Name(elem_type).lower()
-        raise Unconvertible(f"older operators cannot compare {name}", "cast to float before it")
+        raise Unconvertible(f"older operators cannot compare {type_name(elem_type)}", "cast to float before it")
     return elem_type
 
 
