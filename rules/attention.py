@@ -1,4 +1,4 @@
-"""Attention: nonpad_kv_seqlen came with opset 24, windows with 25; an older form of such a node is ONNX's function body.
+"""Attention: nonpad_kv_seqlen came with opset 24, windows with 25; ONNX's function body says what they mean in older operators.
 
 https://onnx.ai/onnx/operators/onnx__Attention.html
 """

@@ -1,4 +1,4 @@
-"""Celu below opset 12, where it is new: an Elu of the scaled input, or its formula.
+"""Celu below opset 12: an Elu of a scaled input, or what that stands for.
 
 https://onnx.ai/onnx/operators/onnx__Celu.html
 """

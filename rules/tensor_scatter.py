@@ -1,4 +1,4 @@
-"""TensorScatter below opset 24: a ScatterElements into the cache.
+"""TensorScatter: a cache with some of its sequence replaced.
 
 https://onnx.ai/onnx/operators/onnx__TensorScatter.html
 """
@@ -14,7 +14,6 @@ from .shared.axes import from_the_front
 from .shared.indices import count_up, int64, length
 
 _NOT_SCATTERED = ("float8", "float4", "float6", "int4", "uint4", "int2", "uint2")
-"""Beginnings of the names of types that ScatterElements does not take."""
 
 
 @decompose("TensorScatter", opset=23)

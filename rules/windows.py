@@ -1,9 +1,8 @@
-"""HannWindow, HammingWindow and BlackmanWindow below opset 17: a0 - a1 cos(t) + a2 cos(2t).
+"""The window functions: a0 - a1 cos(t) + a2 cos(2t), with t from 0 to 2 pi in steps of 2 pi / size, or size - 1.
 
-t goes from 0 to 2 pi in steps of 2 pi / size, or of 2 pi / (size - 1). ONNX's own function bodies count in floating point; here the
-positions are integers, constant where the size is.
-https://onnx.ai/onnx/operators/onnx__HannWindow.html, https://onnx.ai/onnx/operators/onnx__HammingWindow.html,
-https://onnx.ai/onnx/operators/onnx__BlackmanWindow.html
+ONNX's own bodies count in floating point; here the positions are integers, a constant where the size is one.
+
+https://onnx.ai/onnx/operators/onnx__HannWindow.html, onnx__HammingWindow.html, onnx__BlackmanWindow.html
 """
 
 from __future__ import annotations
