@@ -81,6 +81,7 @@ class Outcome:
 
     @property
     def warnings(self) -> list[Remark]:
+        """The remarks that are warnings."""
         return [remark for remark in self.remarks if remark.kind == "warning"]
 
 
@@ -94,12 +95,13 @@ class Selection(NamedTuple):
     skip: frozenset[str] = frozenset()
 
     def allows(self, name: str) -> bool:
+        """Whether the rule `name` may run."""
         names = {name, name.partition(".")[0]}
         return (not self.only or bool(names & self.only)) and not names & self.skip
 
 
 class _Step:
-    """One version step of an operator in this model, with everything that is the same for all its nodes looked up once."""
+    """One version step of an operator in this model, with what is the same for all its nodes looked up once."""
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
@@ -141,26 +143,31 @@ MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
 }
-"""What the engine does without a rule, for any operator: "expansion.OPERATOR". --only and --skip name it like a module."""
+"""What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
+
+--only and --skip name it like a module.
+"""
 
 
 def _excluded(name: str) -> Unconvertible:
+    """The refusal of a node that needs a rule which the user excluded."""
     return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
 
 
 class _Route:
-    """What may happen to the nodes of one operator in the form of one opset: simplifications, and the next version step.
+    """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
 
-    `step` is the first one on the way to the target that does something; None where there is none.
-    """
+    __slots__ = ("conditions", "is_always_simplified", "simplifications", "steps")
 
-    __slots__ = ("conditions", "is_always_simplified", "simplifications", "step")
-
-    def __init__(self, simplifications: tuple[Rule, ...], step: _Step | None) -> None:
+    def __init__(self, simplifications: tuple[Rule, ...], steps: tuple[_Step, ...]) -> None:
         self.simplifications = simplifications
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
-        self.step = step
+        self.steps = steps
+
+    def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
+        """Whether nothing can happen to this very node."""
+        return not self.steps and proto.op_type not in GRAPH_HOLDERS and not self.may_simplify(proto, scope)
 
     def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether a simplification has to be tried on this very node."""
@@ -172,9 +179,9 @@ class _Route:
         return False
 
 
-_STAYS = _Route((), None)
+_STAYS = _Route((), ())
 """The route of an operator to which nothing can happen."""
-_FOREIGN = _Route((), None)
+_FOREIGN = _Route((), ())
 """The route of an operator of another domain, which may have subgraphs."""
 
 
@@ -210,6 +217,7 @@ class Engine:
     # -- graphs
 
     def _convert(self, scope: Scope, target: int) -> None:
+        """Take every node of the graph to `target`, and put the nodes that it becomes in its place."""
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
@@ -229,12 +237,10 @@ class Engine:
             if route is _FOREIGN:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            is_plain = label not in GRAPH_HOLDERS and not route.may_simplify(proto, scope)
-            if is_plain and route.step is None:
+            if route.turns_down(proto, scope):
                 continue
             opset = transitions.form_opset(label, scope.opset)
-            place = (proto, scope, opset, index if original else None)
-            node, nodes = self._work_or_repeat(place, target, repeats if is_plain else None)
+            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -243,22 +249,20 @@ class Engine:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
+        """Convert the subgraphs of `node`."""
         for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
     # -- nodes
 
     def _work_or_repeat(
-        self, place: tuple[NodeProto, Scope, int, int | None], target: int, repeats: Repeats | None
+        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
     ) -> tuple[Node, list[NodeProto]]:
-        """Convert the node at `place` (the arguments of `Node`); returns it, and the nodes that it became.
-
-        `repeats` is None for a node whose conversion may depend on more than its own form.
-        """
-        proto = place[0]
-        if repeats is None:
-            alone = Node(*place)
-            return alone, self._work(alone, target)
+        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
+        proto, scope, *_ = place
+        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+            plain = Node(*place)
+            return plain, self._work(plain, target)
         node, form = RecordedNode(*place), form_of(proto)
         edit = repeats.find(form, node)
         if edit is not None:
@@ -307,9 +311,9 @@ class Engine:
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
                 simplified = op_type
-                step = route.step
-                if step is None:
+                if not route.steps:
                     return
+                step = route.steps[0]
                 self._take(node, step)
                 made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
                 step = None
@@ -355,6 +359,7 @@ class Engine:
         node.opset = transition.opset_after
 
     def _gate(self, node: Node, step: _Step) -> None:
+        """Check, and where possible mend, what the schemas say of the step: attributes, arity and types."""
         delta, transition = step.transition.delta, step.transition
         if step.gates_form:
             node.changed |= delta.gate_attributes(node.proto, transition.review or "")
@@ -391,6 +396,7 @@ class Engine:
             self.outcome.inexact.add(name)
 
     def _require(self, name: str) -> None:
+        """Raises Unconvertible where the user excluded the rule `name`."""
         if not self._selection.allows(name):
             raise _excluded(name)
 
@@ -424,9 +430,11 @@ class Engine:
         self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
+        """Note that `rule` changed `node`."""
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
     def _remark(self, kind: Literal["left", "warning"], node: Node, message: str, op_type: str = "") -> Remark:
+        """Note a remark on `node` for the report."""
         remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
         return remark
@@ -434,6 +442,7 @@ class Engine:
     # -- routes
 
     def _route_of_label(self, label: str, scope: Scope, target: int) -> _Route:
+        """The route of the nodes called `label` in the graph's list of operators ("Split", "com.example::Op")."""
         if "::" in label:
             return _FOREIGN
         made = not scope.is_original
@@ -450,15 +459,17 @@ class Engine:
         return self._routes[key]
 
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
+        """Look up the route of an operator; `types` are those that its values can have, None where any is."""
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
-        if path and path[-1].older is None and self._reads_any_version(op_type, opset):
-            path = path[-1:]
-        steps = (_Step(transition, self._registry, types) for transition in path)
-        step = next((step for step in steps if not step.is_free), None)
-        if step is None and not simplifications and op_type not in GRAPH_HOLDERS:
+        steps = tuple(_Step(transition, self._registry, types) for transition in path)
+        while steps and steps[0].is_free:
+            steps = steps[1:]
+        if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
+            steps = steps[-1:]
+        if not steps and not simplifications and op_type not in GRAPH_HOLDERS:
             return None
-        return _Route(simplifications, step)
+        return _Route(simplifications, steps)
 
     def _reads_any_version(self, op_type: str, opset: int) -> bool:
         """Whether a node that has to go altogether can go at once, in the form that it has."""
@@ -486,5 +497,6 @@ def _reason_of_made(op_type: str, reason: str) -> str:
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:
+    """Whether the node made values, and all of them were removed."""
     outputs = [name for name in node.output if name]
     return bool(outputs) and removed.issuperset(outputs)

@@ -1,4 +1,4 @@
-"""What rules and their modules were called before. Reports and scripts have the old names, so --only and --skip take them."""
+"""What rules and their modules were called before: --only and --skip take these names too, which reports and scripts may hold."""
 
 from __future__ import annotations
 
