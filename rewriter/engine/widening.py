@@ -2,9 +2,9 @@
 
 One table, `CLASSES`, says which operators may do so. It rests on three facts:
 - Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the identity,
-and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
+  and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
 - float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product, quotient
-or square root to float32 and then to the narrow type is the same as rounding it once.
+  or square root to float32 and then to the narrow type is the same as rounding it once.
 - Anything else computed in float32 and rounded once at the end may differ from the narrow type in the last bits, and says so.
 """
 
