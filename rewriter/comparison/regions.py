@@ -451,7 +451,7 @@ class RegionFinder:
         return ChangedNode(*maker)
 
     def _way(self, start: str, region: Region) -> list[ChangedNode]:
-        """The nodes of the original between the value `start` and the inputs of the region's old nodes; none where they are many."""
+        """The nodes of the original between the value `start` and the inputs of the region's old nodes; none if they are many."""
         read = [value for name, value in region.inputs.items() if name not in region.foreign]
         pending = [maker for pair, name in read if (maker := self._context(pair, name)) is not None]
         seen: dict[tuple[int, ...], ChangedNode] = {}

@@ -267,7 +267,7 @@ def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
 
 
 def _element_types(model: onnx.ModelProto) -> set[int]:
-    """The element types of the main graph's inputs, outputs, casts and constants; those from other places are not looked for."""
+    """The element types of the main graph's inputs, outputs, casts and constants; others are not looked for."""
     graph = model.graph
     types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
     types |= {tensor.data_type for tensor in graph.initializer}
