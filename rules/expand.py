@@ -17,7 +17,7 @@ from .shared.indices import int64
 def tile_dimensions_of_one(node: Node) -> None:
     """Tile repeats the dimensions of length 1 as often as the shape says."""
     rank = node.need_rank()
-    shape = node.scope.shape_worked_out(node.input(1))
+    shape = node.scope.shape(node.input(1))
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
     if not isinstance(wanted, int):
         raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint())

@@ -246,7 +246,7 @@ def _is_large(array: np.ndarray) -> bool:
 
 
 def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
-    """Names and values of int64 initializers of the main graph and int64 Constants anywhere, as far as they are in the file itself."""
+    """Names and values of int64 initializers of the main graph and int64 Constants anywhere, if these are in the file itself."""
     for tensor in model.graph.initializer:
         if (array := _stored_int64(tensor)) is not None:
             yield tensor.name, array

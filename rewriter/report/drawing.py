@@ -160,7 +160,8 @@ def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
 
 def _source(name: str, scope: Scope) -> _Box:
     """The box of an initializer, or of a value that a node outside the drawing or the caller provides."""
-    tensor = scope.constant_tensor(name)
+    """The box of an input of the graph, or of a value that a node outside the drawing makes."""
+    tensor = scope.constants.tensor(name)
     return _value(name, scope) if tensor is None else _stored(name, tensor)
 
 
@@ -178,7 +179,7 @@ def _constant(node: NodeProto) -> _Box:
 
 def _value(name: str, scope: Scope, was: str = "") -> _Box:
     """The box of a value; `was` is its name in the original, if that differs."""
-    kind = scope.declared_type(name)
+    kind = scope.types.declared(name)
     lines = [*([f"was {_tail(was)}"] if was else []), *([type_text(kind)] if kind and type_text(kind) else [])]
     return _Box("value", _short(_tail(name)), tuple(map(_short, lines)), "\n".join([name, *lines]))
 
