@@ -491,7 +491,7 @@ def _reliance(name: str, shape: Shape) -> str:
 
 def _contradicted(found: declarations.Contradiction) -> Remark:
     message = f"the shape {declarations.show(found.declared)} that is declared is not used: by the inputs it is {found.derived}"
-    return Remark("caution", "value", found.name, "declared shapes", message)
+    return Remark("warning", "value", found.name, "declared shapes", message)
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:

@@ -146,7 +146,7 @@ def outcome(proto: onnx.ModelProto, target: int, inputs: dict[str, np.ndarray]) 
         result = convert_version(proto, target, compare="off")
     except UnconvertibleError as refusal:
         return f"refused: {refusal}"
-    said = [str(remark) for remark in result.report.remarks if remark.kind == "caution"]
+    said = [str(remark) for remark in result.report.remarks if remark.kind == "warning"]
     expected = run(honest(proto), inputs)
     got = run(honest(result.model), inputs, "onnxruntime" if target > 6 else "onnx.reference")
     same = all(a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-6) for a, b in zip(expected, got, strict=True))
@@ -172,13 +172,13 @@ def made(declared: onnx.TypeProto.Tensor) -> np.ndarray:
     return np.array(True) if declared.elem_type == onnx.TensorProto.BOOL else np.array(2, np.int64)
 
 
-def cautions(text: str, opset: int, target: int) -> list[str]:
+def warnings(text: str, opset: int, target: int) -> list[str]:
     result = convert_version(model(text, opset), target, compare="off")
-    return [str(remark) for remark in result.report.remarks if remark.kind == "caution"]
+    return [str(remark) for remark in result.report.remarks if remark.kind == "warning"]
 
 
 def test_what_contradicts_the_inputs_is_dropped_and_said() -> None:
-    said = cautions(STALE["gather"][2], 11, 10)
+    said = warnings(STALE["gather"][2], 11, 10)
     assert said == ["value 'h' (declared shapes): the shape [1,4] that is declared is not used: by the inputs it is [N,4]"]
 
 
@@ -191,12 +191,12 @@ g (float[SIZE,4] x) => (float[A,4] y) <float[3,4] h> {
 
 
 def test_a_size_that_only_a_declaration_says_is_used_with_a_warning() -> None:
-    (said,) = cautions(FOREIGN.replace("SIZE", "N"), 11, 10)
+    (said,) = warnings(FOREIGN.replace("SIZE", "N"), 11, 10)
     assert said.startswith("Gather 'y' (main graph): its rewrite takes the shape of 'h' to be [3,4], as the model declares it")
 
 
 def test_no_warning_where_all_sizes_are_fixed() -> None:
-    assert cautions(FOREIGN.replace("SIZE", "3"), 11, 10) == []
+    assert warnings(FOREIGN.replace("SIZE", "3"), 11, 10) == []
 
 
 def test_no_warning_where_the_inputs_confirm_what_is_declared() -> None:
@@ -210,4 +210,4 @@ def test_no_warning_where_the_inputs_confirm_what_is_declared() -> None:
         h = Reshape (x, shape)
         y = Softmax <axis = -1> (h)
     }"""
-    assert cautions(confirmed, 13, 11) == []
+    assert warnings(confirmed, 13, 11) == []
