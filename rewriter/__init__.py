@@ -64,7 +64,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: onnx takes 0.2 s, and `split-rewrite --help` needs none of it."""
+    """Import a name when it is asked for: onnx takes 0.2 s to import, and `split-rewrite --help` needs none of it."""
     for module, names in _MODULES.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)

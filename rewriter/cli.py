@@ -113,7 +113,7 @@ class _Shape(click.ParamType):
 
 
 class _Loaded(NamedTuple):
-    """The arrays in a file."""
+    """The arrays of a file given with --input-data."""
 
     file: str
     arrays: dict[str, ndarray[Any, Any]]
@@ -125,7 +125,7 @@ class _Loaded(NamedTuple):
 
 
 class _Arrays(click.ParamType):
-    """NAME:FILE.npy or FILE.npz, loaded."""
+    """The option value NAME:FILE.npy or FILE.npz, loaded."""
 
     name = "arrays"
 
@@ -396,7 +396,7 @@ def _options(source: _Path, given: dict[str, Any]) -> tuple[Options, int | None]
 
 
 class _Run:
-    """The files of one run, and what is said about it."""
+    """The files of one run, and the messages about it."""
 
     def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
         """`source` and `output` are as the user gave them; `file` is the one to read."""

@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from .comparison.samples import Samples
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
-"""Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
+"""What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
+"required" as "auto", but an error where that is impossible; "off" nothing.
+"""
 
 
 Announce = Callable[[Report, Path], None]
-"""Gets the report of a conversion and its result, which is a temporary file still."""
+"""Called with the report of a conversion and the path of its result, while that is still a temporary file."""
 _ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
 
 
@@ -88,7 +90,7 @@ class Options:
 
 
 class ConversionResult(NamedTuple):
-    """`model`, the converted model in memory, and `report`, what was done."""
+    """The converted `model` in memory, and the `report` of what was done."""
 
     model: onnx.ModelProto
     report: Report

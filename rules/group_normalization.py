@@ -1,15 +1,9 @@
-"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
+"""GroupNormalization: scale and bias belong to groups in opset 18, to channels from 21 on; older operators normalize the groups as
+rows.
 
-ONNX's own bodies take it as E[x²] - E[x]², which loses every digit where the mean is large beside the deviation.
-
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, onnx__GroupNormalization.html,
-onnx__MeanVarianceNormalization.html
-
-
-InstanceNormalization, GroupNormalization and MeanVarianceNormalization.
-
-https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html, https://onnx.ai/onnx/operators/onnx__GroupNormalization.html,
-https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
+The variance is the mean of squared deviations, as runtimes compute it. ONNX's own function body takes E[x²] - E[x]², which loses
+every digit where the mean is large compared with the deviation.
+https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """
 
 from __future__ import annotations
@@ -72,6 +66,6 @@ def _repeated(node: Node, index: int, what: str) -> str:
 
 
 @downgrade("GroupNormalization", 21, exact=False)
-def in_its_own_words(node: Node) -> None:
+def expand_function_body(node: Node) -> None:
     """Opset 18 to 20 have it as deprecated only, with one scale a group: ONNX's function body takes its place."""
     bodies.expand(node)

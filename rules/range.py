@@ -1,10 +1,4 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
-
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
-
-
-Range: float16 and bfloat16 came with opset 27, and stash_type with them: the type in which they are computed.
+"""Range: the operator came with opset 11; float16, bfloat16 and stash_type, the type in which they are computed, with 27.
 
 https://onnx.ai/onnx/operators/onnx__Range.html
 """
@@ -21,9 +15,22 @@ from .shared.indices import int64
 from .shared.typed import FLOATING
 
 
+@downgrade("Range", 27)
+def compute_in_stash_type(node: Node) -> None:
+    """stash_type goes: float16 and bfloat16 are computed in that type, between Casts."""
+    kind = node.need_elem_type()
+    stash = node.pop_attr("stash_type", TensorProto.FLOAT)
+    if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
+        return
+    for index in range(3):
+        node.set_input(index, node.before("Cast", [node.input(index)], what="stash", to=stash))
+    output = node.output(0)
+    node.after("Cast", [node.detach_output(0, "stash")], outputs=[output], to=kind)
+
+
 @decompose("Range", opset=10)
 def count_then_scale(node: Node) -> None:
-    """start + i * delta for i from 0, as many as the specification counts; i is where NonZero (9) finds ones, or a Loop counts."""
+    """Becomes start + i * delta, where i are the places of ones (NonZero), or below opset 9 the numbers that a Loop counts."""
     elem_type = node.need_elem_type()
     work = elem_type if elem_type in FLOATING else TensorProto.INT64
     node.approximate = work != TensorProto.INT64
@@ -44,16 +51,3 @@ def _places_of_ones(node: Node, count: str) -> str:
     ones = node.before("ConstantOfShape", [sizes], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
     places = node.before("NonZero", [ones], what="places")
     return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
-
-
-@downgrade("Range", 27)
-def compute_in_stash_type(node: Node) -> None:
-    """Half precision is computed in stash_type, between Casts; for other types it means nothing."""
-    kind = node.need_elem_type()
-    stash = node.pop_attr("stash_type", TensorProto.FLOAT)
-    if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
-        return
-    for index in range(3):
-        node.set_input(index, node.before("Cast", [node.input(index)], what="stash", to=stash))
-    output = node.output(0)
-    node.after("Cast", [node.detach_output(0, "stash")], outputs=[output], to=kind)

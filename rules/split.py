@@ -17,7 +17,7 @@ from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs
 
 @upgrade("Split", 2)
 def sizes_from_float_input(node: Node) -> None:
-    """The float input of opset 1 becomes the attribute (an int64 input where it is only known at run time)."""
+    """The float input of opset 1 becomes the attribute, or an int64 input where it is only known at run time."""
     if not node.has_attr("axis"):
         _infer_missing_axis(node)
     if not node.has_input(1):
@@ -34,6 +34,7 @@ def sizes_from_float_input(node: Node) -> None:
 
 
 def _infer_missing_axis(node: Node) -> None:
+    """Set axis=0 for data of rank 1. Raises Unconvertible for other data."""
     if node.rank() != 1:
         raise Unconvertible("axis is not given, and opset 1 has no default for it", "set the attribute axis in the model")
     node.set_attr("axis", 0)
@@ -49,7 +50,7 @@ def sizes_to_input(node: Node) -> None:
 
 @upgrade("Split", 18)
 def count_equal_parts(node: Node) -> None:
-    """A Split without sizes says how many parts it makes; parts of an empty dimension are spelled out, as onnxruntime wants."""
+    """A Split without sizes gets num_outputs; for an empty dimension it gets sizes of 0, as onnxruntime wants."""
     if node.has_input(1):
         return
     parts = len(node.outputs)
@@ -62,7 +63,7 @@ def count_equal_parts(node: Node) -> None:
 
 @downgrade("Split", 18)
 def spell_out_parts(node: Node) -> None:
-    """num_outputs goes where the parts are equal, else becomes sizes: constant ones if the dimension is known, else computed."""
+    """num_outputs goes where the parts are equal; else it becomes sizes, constant where the dimension is known, else computed."""
     parts = node.pop_attr("num_outputs")
     if parts is None:
         return
@@ -84,7 +85,7 @@ def spell_out_parts(node: Node) -> None:
 
 
 def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
-    """`equal_sizes` of the dimension that the data turns out to have."""
+    """What `equal_sizes` gives for the dimension that the data turns out to have."""
     dimension = node.dimension(axis)
     label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
     node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
@@ -113,7 +114,7 @@ def sizes_to_attribute(node: Node) -> None:
 
 
 def _slice_at_run_time(node: Node) -> None:
-    """One Slice a part, from the end of the one before; written for opset 12, possible down to 10."""
+    """Write one Slice for each part, from the end of the one before; for opset 12, possible down to 10."""
     data, sizes = node.input(0), node.input(1)
     node.explain(f"the sizes '{sizes}' are computed at run time")
     axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
@@ -130,12 +131,12 @@ def _slice_at_run_time(node: Node) -> None:
 
 @downgrade("Split", 11)
 def axis_from_the_front(node: Node) -> None:
-    """Before 11 an axis counts from the front."""
+    """A negative axis gets the rank added."""
     add_rank(node, "axis")
 
 
 @downgrade("Split", 2)
 def write_out_axis(node: Node) -> None:
-    """Opset 1 has no default axis."""
+    """axis=0 is written out: opset 1 has no default."""
     if not node.has_attr("axis"):
         node.set_attr("axis", 0)

@@ -1,7 +1,6 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
+"""Trilu below opset 14: a Where between the data and zero.
 
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
+https://onnx.ai/onnx/operators/onnx__Trilu.html
 """
 
 from __future__ import annotations

@@ -82,6 +82,7 @@ class Outcome:
 
     @property
     def warnings(self) -> list[Remark]:
+        """The remarks that are warnings."""
         return [remark for remark in self.remarks if remark.kind == "warning"]
 
 
@@ -95,12 +96,13 @@ class Selection(NamedTuple):
     skip: frozenset[str] = frozenset()
 
     def allows(self, name: str) -> bool:
+        """Whether the rule `name` may run."""
         names = {name, name.partition(".")[0]}
         return (not self.only or bool(names & self.only)) and not names & self.skip
 
 
 class _Step:
-    """One version step of an operator in this model, with everything that is the same for all its nodes looked up once."""
+    """One version step of an operator in this model, with what is the same for all its nodes looked up once."""
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
@@ -136,16 +138,20 @@ class _Step:
 
 
 NODES_A_STEP = 4096
-"""Of progress."""
+"""Nodes between two progress updates."""
 
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
 }
-"""What the engine does without a rule, for any operator: "expansion.OPERATOR". --only and --skip name it like a module."""
+"""What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
+
+--only and --skip name it like a module.
+"""
 
 
 def _excluded(name: str) -> Unconvertible:
+    """The refusal of a node that needs a rule which the user excluded."""
     return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
 
 
@@ -175,9 +181,9 @@ class _Route:
 
 
 _STAYS = _Route((), ())
-"""That of an operator to which nothing can happen."""
+"""The route of an operator to which nothing can happen."""
 _FOREIGN = _Route((), ())
-"""That of an operator of another domain, which may have subgraphs."""
+"""The route of an operator of another domain, which may have subgraphs."""
 
 
 class Engine:
@@ -213,6 +219,7 @@ class Engine:
     # -- graphs
 
     def _convert(self, scope: Scope, target: int) -> None:
+        """Take every node of the graph to `target`, and put the nodes that it becomes in its place."""
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
@@ -244,6 +251,7 @@ class Engine:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
+        """Convert the subgraphs of `node`."""
         for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
@@ -353,6 +361,7 @@ class Engine:
         node.opset = transition.opset_after
 
     def _gate(self, node: Node, step: _Step) -> None:
+        """Check, and where possible mend, what the schemas say of the step: attributes, arity and types."""
         delta, transition = step.transition.delta, step.transition
         if step.gates_form:
             node.changed |= delta.gate_attributes(node.proto, transition.review or "")
@@ -389,6 +398,7 @@ class Engine:
             self.outcome.inexact.add(name)
 
     def _require(self, name: str) -> None:
+        """Raises Unconvertible where the user excluded the rule `name`."""
         if not self._selection.allows(name):
             raise _excluded(name)
 
@@ -425,9 +435,11 @@ class Engine:
         self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
+        """Note that `rule` changed `node`."""
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
     def _remark(self, kind: Literal["left", "warning"], node: Node, message: str, op_type: str = "") -> Remark:
+        """Note a remark on `node` for the report."""
         remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
         return remark
@@ -435,6 +447,7 @@ class Engine:
     # -- routes
 
     def _route_of_label(self, label: str, scope: Scope, target: int) -> _Route:
+        """The route of the nodes called `label` in the graph's list of operators ("Split", "com.example::Op")."""
         if "::" in label:
             return _FOREIGN
         made = not scope.is_original
@@ -451,6 +464,7 @@ class Engine:
         return self._routes[key]
 
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
+        """Look up the route of an operator; `types` are those that its values can have, None where any is."""
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
         steps = tuple(_Step(transition, self._registry, types) for transition in path)
@@ -500,5 +514,6 @@ def _reason_of_made(op_type: str, reason: str) -> str:
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:
+    """Whether the node made values, and all of them were removed."""
     outputs = [name for name in node.output if name]
     return bool(outputs) and removed.issuperset(outputs)

@@ -1,4 +1,4 @@
-"""The way in and out of model files: read the skeleton of one, and write it with its payloads, whole or not at all."""
+"""Model files, in and out: the skeleton of a model is read without its weights, and written with them, whole or not at all."""
 
 from .paths import INPUT_DATA, REPORT, STDOUT, NamedFile, check_apart, check_destination, write_text
 from .reading import read

@@ -15,6 +15,7 @@ from ...rewriter.graph.node import Node
 from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
+"""Whether a length is a scalar or a vector of one."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
@@ -30,7 +31,7 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
 
 
 def int64(node: Node, value: int | list[int], what: str) -> str:
-    """A constant."""
+    """A constant of type int64."""
     return node.add_constant(value, np.int64, what)
 
 
@@ -46,8 +47,10 @@ def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
 
 
 def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int | str) -> str:
-    """A bound of a slice (a vector of one, int32 or int64) as a position: counted from the front, at least `lowest`, at most
-    `size` (a vector of one, int64) plus `beyond`; both may be vectors of one double.
+    """A bound of a slice (a vector of one, int32 or int64) as a position, counted from the front.
+
+    It is at least `lowest`, and at most `size` (a vector of one int64) plus `beyond`; these two are numbers or vectors of one
+    double.
     """
     at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (bound, size))
     negative = node.before("Less", [at, double(node, [0.0])], what="negative")
@@ -69,15 +72,16 @@ def choose(node: Node, condition: str, yes: str, no: str) -> str:
 
 
 def double(node: Node, value: list[float]) -> str:
-    """A constant."""
+    """A constant of type double."""
     return node.add_constant(value, np.float64, "bound")
 
 
 def count_up(node: Node, start: str, limit: str, step: str) -> str:
-    """start, start + step, … up to `limit`, which is not included; int64 vectors of one in, a vector out."""
+    """The numbers start, start + step, … up to `limit`, which is not included: a vector, from vectors of one int64."""
     scalars = [_scalar(node, value) for value in (start, limit, step)]
     return node.before("Range", scalars, what="indices", opset=11)
 
 
 def _scalar(node: Node, vector: str) -> str:
+    """`vector`, of one element, as a scalar."""
     return node.before("Reshape", [vector, int64(node, [], "scalar")], what="scalar")
