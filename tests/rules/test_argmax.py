@@ -27,7 +27,7 @@ def test_the_first_index_is_what_it_was() -> None:
 
 REWRITES = [
     (
-        "argmax.count_from_the_back",
+        "argmax.search_from_the_back",
         13,
         11,
         "g (float[2,3] x) => (int64[2,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }",

@@ -101,21 +101,21 @@ def test_outputs_that_nothing_reads_go_upward(attributes, source, kept, expected
 
 REWRITES = [
     (
-        "batch_normalization.consume_inputs",
+        "batch_normalization.add_consumed_inputs",
         7,
         5,
         "g (float[1,2,3,4] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3,4] y) { y = BatchNormalization (x, s, b, m, v) }",
         "{ y = BatchNormalization <consumed_inputs = [0, 0, 0, 1, 1], is_test = 1> (x, s, b, m, v) }",
     ),
     (
-        "batch_normalization.outputs_tell_training",
+        "batch_normalization.drop_is_test",
         6,
         7,
         "g (float[1,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2] y) { y = BatchNormalization <is_test = 1> (x, s, b, m, v) }",
         "{ y = BatchNormalization (x, s, b, m, v) }",
     ),
     (
-        "batch_normalization.say_is_test",
+        "batch_normalization.add_is_test",
         7,
         6,
         "g (float[1,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2] y) { y = BatchNormalization (x, s, b, m, v) }",

@@ -21,7 +21,7 @@ def test_constant_conditions(attribute):
 
 REWRITES = [
     (
-        "compress.gather_the_kept",
+        "compress.gather_kept_slices",
         9,
         8,
         "g (float[3] x) => (float[2] y) <bool[3] c = {0, 1, 1}> { y = Compress <axis = 0> (x, c) }",

@@ -143,14 +143,14 @@ REWRITES = [
         "<float v1 = {0.25}> { y = Dropout (x, v1) }",
     ),
     (
-        "dropout.test_mode",
+        "dropout.add_is_test",
         7,
         6,
         "g (float[2] x) => (float[2] y) { y = Dropout <ratio = 0.25> (x) }",
         "{ y = Dropout <is_test = 1, ratio = 0.25> (x) }",
     ),
     (
-        "dropout.training_from_is_test",
+        "dropout.drop_is_test",
         6,
         7,
         "g (float[2] x) => (float[2] y) { y = Dropout <is_test = 1, ratio = 0.25> (x) }",

@@ -79,14 +79,14 @@ def test_refuses_a_mode_that_there_is_not() -> None:
 
 REWRITES = [
     (
-        "grid_sample.new_names",
+        "grid_sample.new_mode_names",
         16,
         20,
         'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "bicubic"> (x, p) }',
         '{ y = GridSample <mode = "cubic"> (x, p) }',
     ),
     (
-        "grid_sample.old_names",
+        "grid_sample.old_mode_names",
         20,
         19,
         'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "cubic"> (x, p) }',

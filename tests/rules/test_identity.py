@@ -35,7 +35,7 @@ def test_tensors_stay_as_they_are():
 
 REWRITES = [
     (
-        "identity.put_in_and_take_out",
+        "identity.insert_and_erase_element",
         14,
         13,
         "g (seq(float[N]) x) => (seq(float[N]) y) { y = Identity (x) }",

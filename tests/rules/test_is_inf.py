@@ -18,7 +18,7 @@ def test_special_values(positive, negative, kind, dtype):
 
 REWRITES = [
     (
-        "is_inf.beyond_the_largest",
+        "is_inf.compare_with_the_largest",
         10,
         9,
         "g (float[2] x) => (bool[2] y) { y = IsInf (x) }",

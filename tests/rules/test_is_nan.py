@@ -22,7 +22,7 @@ def test_special_values(kind, dtype):
 
 REWRITES = [
     (
-        "is_nan.neither_below_one_nor_above_zero",
+        "is_nan.compare_with_zero_and_one",
         9,
         8,
         "g (float[2] x) => (bool[2] y) { y = IsNaN (x) }",

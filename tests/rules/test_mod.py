@@ -105,7 +105,7 @@ def test_fmod_of_each_rank(shape):
 
 REWRITES = [
     (
-        "mod.other_rounding",
+        "mod.write_out_other_fmod",
         28,
         27,
         "g (int64[2] a, int64[2] b) => (int64[2] y) { y = Mod <fmod = 1> (a, b) }",

@@ -28,7 +28,7 @@ def test_an_optional_stays():
 
 REWRITES = [
     (
-        "optional.known_answer",
+        "optional.constant_answer",
         18,
         17,
         "g (float[2] x) => (bool y) { y = OptionalHasElement (x) }",

@@ -252,14 +252,14 @@ REWRITES = [
         "{ y = MaxPool <kernel_shape = [3]> (x) }",
     ),
     (
-        "pooling.floating_power",
+        "pooling.power_to_float",
         2,
         1,
         "g (float[1,1,4] x) => (float[1,1,1] y) { y = GlobalLpPool <p = 3> (x) }",
         "{ y = GlobalLpPool <p = 3.0> (x) }",
     ),
     (
-        "pooling.whole_power",
+        "pooling.power_to_integer",
         1,
         2,
         "g (float[1,1,4] x) => (float[1,1,1] y) { y = GlobalLpPool <p = 3.0> (x) }",

@@ -249,14 +249,14 @@ def test_refuses_an_axis_that_there_is_not() -> None:
 
 REWRITES = [
     (
-        "quantization.no_blocks_to_quantize",
+        "quantization.quantize_blocks",
         21,
         20,
         "g (float[2] x, float s) => (int8[2] y) { y = QuantizeLinear <output_dtype = 3> (x, s) }",
         "<int8 v1 = {0}> { y = QuantizeLinear (x, s, v1) }",
     ),
     (
-        "quantization.one_type",
+        "quantization.cast_to_type_of_scale",
         18,
         19,
         "g (int32[2] x, float s) => (uint8[2] y) { y = QuantizeLinear (x, s) }",

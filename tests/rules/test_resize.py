@@ -235,7 +235,7 @@ REWRITES = [
         '<float[0] v1 = {}, float[4] v2 = {1, 1, 2, 2}> { y = Resize <coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor"> (x, v1, v2) }',
     ),
     (
-        "resize.asymmetric_only",
+        "resize.keep_asymmetric",
         11,
         10,
         'g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, float[4] s = {1, 1, 2, 2}> { y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, r, s) }',

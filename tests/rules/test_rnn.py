@@ -65,14 +65,14 @@ def test_batch_first_becomes_transposes(op, target):
 
 REWRITES = [
     (
-        "rnn.optional_outputs",
+        "rnn.drop_output_sequence",
         6,
         7,
         "g (float[1,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[1,1,1,1] y) { y = RNN <hidden_size = 1, output_sequence = 1> (x, w, r) }",
         "{ y = RNN <hidden_size = 1> (x, w, r) }",
     ),
     (
-        "rnn.say_output_sequence",
+        "rnn.add_output_sequence",
         7,
         6,
         "g (float[1,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[1,1,1,1] y) { y = RNN <hidden_size = 1> (x, w, r) }",

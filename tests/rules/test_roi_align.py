@@ -79,14 +79,14 @@ def test_up_the_region_is_not_shifted():
 
 REWRITES = [
     (
-        "roi_align.say_output_half_pixel",
+        "roi_align.add_output_half_pixel",
         10,
         16,
         "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) { y = RoiAlign (x, r, b) }",
         '{ y = RoiAlign <coordinate_transformation_mode = "output_half_pixel"> (x, r, b) }',
     ),
     (
-        "roi_align.only_output_half_pixel",
+        "roi_align.drop_output_half_pixel",
         16,
         15,
         'g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) { y = RoiAlign <coordinate_transformation_mode = "output_half_pixel"> (x, r, b) }',

@@ -166,14 +166,14 @@ def test_refuses_a_reduction_that_there_is_not() -> None:
 
 REWRITES = [
     (
-        "scatter.new_name",
+        "scatter.scatter_to_scatter_elements",
         9,
         11,
         "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = Scatter (x, i, u) }",
         "{ y = ScatterElements (x, i, u) }",
     ),
     (
-        "scatter.old_name",
+        "scatter.scatter_elements_to_scatter",
         11,
         10,
         "g (float[3] x, float[1] u) => (float[3] y) <int64[1] i = {1}> { y = ScatterElements (x, i, u) }",

@@ -60,7 +60,7 @@ def test_refuses_an_axis_that_there_is_not() -> None:
 
 REWRITES = [
     (
-        "tile.one_axis_to_all",
+        "tile.repeats_for_all_axes",
         5,
         6,
         "g (float[2,3] x) => (float[2,6] y) <float n = {2}, float a = {1}> { y = Tile (x, n, a) }",

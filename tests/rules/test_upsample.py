@@ -52,7 +52,7 @@ def test_opset_1(mode: str, newer: str) -> None:
 
 REWRITES = [
     (
-        "upsample.resize",
+        "upsample.upsample_to_resize",
         9,
         10,
         "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }",
