@@ -19,6 +19,9 @@ def scaled_elu(node: Node) -> None:
     kind = node.need_elem_type()
     if kind == TensorProto.BFLOAT16:
         raise Unconvertible("bfloat16 does not exist before opset 13, and Celu computes in it", "cast the model to another type")
+    if node.attr("alpha", 1.0) == 1:
+        node.become("Elu", [node.input(0)])
+        return
     alpha = typed(node, node.attr("alpha", 1.0), kind, "alpha")
     scaled = node.before("Div", [node.input(0), alpha], what="scaled")
     node.become("Mul", [alpha, node.before("Elu", [scaled], what="elu")])

@@ -24,6 +24,7 @@ from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
+from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
@@ -215,7 +216,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, _Route] = {}
-        repeats = Repeats()
+        repeats, tidying = Repeats(), Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -233,7 +234,7 @@ class Engine:
             if route.turns_down(proto, scope):
                 continue
             opset = transitions.form_opset(label, scope.opset)
-            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
+            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -248,13 +249,18 @@ class Engine:
     # -- nodes
 
     def _work_or_repeat(
-        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
+        self,
+        place: tuple[NodeProto, Scope, int, int | None],
+        route: _Route,
+        target: int,
+        repeats: Repeats,
+        tidying: Tidying,
     ) -> tuple[Node, list[NodeProto]]:
         """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
         proto, scope, *_ = place
         if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
             plain = Node(*place)
-            return plain, self._work(plain, target)
+            return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
         edit = repeats.find(form, node)
         if edit is not None:
@@ -263,18 +269,21 @@ class Engine:
                 self._change(rule, node)
             return node, [proto]
         before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
-        nodes = self._work(node, target)
+        nodes = self._work(node, target, tidying)
         if len(self._blocked) == blocked:
             repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
         return node, nodes
 
-    def _work(self, first: Node, target: int) -> list[NodeProto]:
+    def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
         finished: list[NodeProto] = []
         origin = (first.op_type, first.name)
         pending = [first]
         while pending:
             node = pending.pop()
+            is_made = node is not first or node.op_type != origin[0]
+            if is_made and tidying.dissolves(node):
+                continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
                     self._descend(node, target)

@@ -207,7 +207,16 @@ class Scope:
         """What `name` is computed from, if `folding` can compute it."""
         node = None if name in self.initializers else self.producers.get(name)
         is_folded = node is not None and node.domain in DEFAULT_DOMAINS and node.op_type in folding.FOLDABLE
-        return [value for value in node.input if value] if node is not None and is_folded else ()
+        if node is None or not is_folded or any(map(self._is_large, node.input)):
+            return ()
+        return [value for value in node.input if value]
+
+    def _is_large(self, name: str) -> bool:
+        """Whether `name` is an initializer that `folding` would not look at, so that its data need not be read."""
+        name = self.resolve(name)
+        scope = self.find(name)
+        tensor = None if scope is None else scope.initializers.get(name)
+        return tensor is not None and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
     def _evaluate(self, name: str) -> np.ndarray | None:
         if (tensor := self.initializers.get(name)) is not None:
@@ -219,7 +228,7 @@ class Scope:
             return folding.constant_value(node, self.model.skeleton.array)
         if node.op_type in ("Shape", "Size"):
             return self._shape_value(node)
-        if node.op_type not in folding.FOLDABLE:
+        if node.op_type not in folding.FOLDABLE or any(map(self._is_large, node.input)):
             return None
         inputs = [self.constant(value) if value else None for value in node.input]
         if any(value is None and name for value, name in zip(inputs, node.input, strict=True)):
@@ -266,6 +275,7 @@ class Scope:
     def add_tensor(self, tensor: TensorProto) -> str | NodeProto:
         """As `add_constant`, for a tensor that has its name."""
         if isinstance(self.graph, GraphProto) and self.takes_initializers:
+            self.model.lost_uses.add(tensor.name)  # it goes if nothing comes to read it
             self.graph.initializer.append(tensor)
             self.initializers[tensor.name] = self.graph.initializer[-1]
             return tensor.name
