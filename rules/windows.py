@@ -8,13 +8,14 @@ https://onnx.ai/onnx/operators/onnx__HannWindow.html, onnx__HammingWindow.html, 
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper, numpy_helper
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.indices import count_up, int64
 from .shared.parameters import one_number
-from .shared.typed import typed
+from .shared.tables import arange
+from .shared.typed import FLOATING, typed
 
 _COEFFICIENTS = {"HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0), "BlackmanWindow": (0.42, 0.5, 0.08)}
 _FLOAT = TensorProto.FLOAT
@@ -27,6 +28,11 @@ def _float(node: Node, value: float) -> str:
 @decompose(("HannWindow", "HammingWindow", "BlackmanWindow"), opset=13, exact=False)
 def sum_of_cosines(node: Node) -> None:
     """Computed in float, then cast."""
+    size, kind = node.constant(0), node.attr("output_datatype", _FLOAT)
+    if size is not None and kind in FLOATING:
+        table = _table(node, int(one_number(size))).astype(helper.tensor_dtype_to_np_dtype(kind))
+        node.become("Constant", [], value=numpy_helper.from_array(table))
+        return
     a0, a1, a2 = _COEFFICIENTS[node.op_type]
     size = _size(node)
     count = count_up(node, int64(node, [0], "zero"), size, int64(node, [1], "one"))
@@ -41,7 +47,15 @@ def sum_of_cosines(node: Node) -> None:
     if a2:
         double = node.before("Cos", [node.before("Mul", [angle, _float(node, 2)], what="double")], what="cos")
         window = node.before("Add", [window, node.before("Mul", [double, _float(node, a2)], what="second")], what="window")
-    node.become("Cast", [window], to=node.attr("output_datatype", _FLOAT))
+    node.become("Cast", [window], to=kind)
+
+
+def _table(node: Node, size: int) -> np.ndarray:
+    """The window of known size."""
+    a0, a1, a2 = _COEFFICIENTS[node.op_type]
+    period = np.float64(size if node.attr("periodic", 1) else size - 1)
+    angle = arange(size) * (2 * np.pi / period)
+    return a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle)
 
 
 def _size(node: Node) -> str:

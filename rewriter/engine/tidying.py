@@ -34,10 +34,14 @@ class Tidying:
         """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
         if len(node.proto.output) != 1 or node.proto.domain:
             return False
+        if node.op_type == "Transpose":
+            self._merge_transposes(node)
         name = node.proto.output[0]
         is_ours = name in self._scope.model.fresh_names and name not in self._scope.outputs
         value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
         if value is None:
+            if is_ours:
+                self._scope.model.lost_uses.add(name)  # it goes if nothing comes to read it
             return False
         if not is_ours:
             return self._give_name(node, value, name)
@@ -47,6 +51,17 @@ class Tidying:
         self._scope.model.aliases[name] = value
         self._scope.model.new_uses.add(value)
         return True
+
+    def _merge_transposes(self, node: Node) -> None:
+        """Let a Transpose read what the Transpose before it reads, which a rule made too, and do the work of both."""
+        inner, outer = self._scope.producer(node.input(0)), node.attr("perm")
+        if inner is None or inner.op_type != "Transpose" or inner.output[0] not in self._scope.model.fresh_names:
+            return
+        first = next((list(attribute.ints) for attribute in inner.attribute if attribute.name == "perm"), None)
+        if first is None or outer is None or self._scope.find(node.input(0)) is not self._scope:
+            return
+        node.set_attr("perm", [first[axis] for axis in outer])
+        node.set_input(0, inner.input[0])
 
     def _unchanged(self, node: Node) -> str | None:
         """The input of `node`, where that is what it gives."""
@@ -69,7 +84,7 @@ class Tidying:
         if proto.op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in proto.attribute):
             return None
         inputs = [self._scope.resolve(value) for value in proto.input]
-        attributes = sorted(attribute.SerializeToString() for attribute in proto.attribute)
+        attributes = sorted(map(_without_name, proto.attribute))
         found = self._computed.setdefault((proto.op_type, node.opset, *inputs, *attributes), proto.output[0])
         return None if found == proto.output[0] else self._scope.resolve(found)
 
@@ -84,6 +99,14 @@ class Tidying:
     def _end(self, node: Node) -> None:
         self._scope.forget(node.proto)
         node.removed = True
+
+
+def _without_name(attribute: AttributeProto) -> bytes:
+    """The attribute, serialized; the name of a tensor in it says nothing."""
+    if attribute.HasField("t") and attribute.t.name:
+        attribute = AttributeProto.FromString(attribute.SerializeToString())
+        attribute.t.ClearField("name")
+    return attribute.SerializeToString()
 
 
 def _gives_its_input(node: Node) -> bool:
@@ -119,15 +142,32 @@ def _adds_nothing(node: Node) -> bool:
     return pads is not None and not pads.any()
 
 
+def _is_combined_with(number: int) -> Callable[[Node], bool]:
+    """Whether the second operand is the integer `number`, once: added or multiplied by it, integers stay as they are."""
+
+    def test(node: Node) -> bool:
+        value = node.constant(1)
+        if value is None or value.size != 1 or value.dtype.kind not in "iu" or value.reshape(-1)[0] != number:
+            return False
+        rank = node.rank()
+        return value.ndim == 0 or (rank is not None and value.ndim <= rank)
+
+    return test
+
+
 _UNCHANGED: dict[str, Callable[[Node], bool]] = {
     "Identity": lambda _: True,
+    "Add": _is_combined_with(0),
     "Cast": _has_type_already,
     "CastLike": _has_type_already,
     "Concat": lambda node: len(node.inputs) == 1,
+    "Div": _is_combined_with(1),
     "Expand": _keeps_shape,
+    "Mul": _is_combined_with(1),
     "Pad": _adds_nothing,
     "Reshape": _keeps_shape,
     "Slice": _takes_all,
+    "Sub": _is_combined_with(0),
     "Transpose": _keeps_order,
 }
 """Whether a node of these operators gives its first input as it is."""
