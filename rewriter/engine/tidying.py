@@ -47,7 +47,9 @@ class Tidying:
             return self._give_name(node, value, name)
         if not self._scope.model.is_unique(value):
             return False
-        self._end(node)
+        self._scope.note_equal(name, value)
+        self._scope.forget(node.proto)
+        node.removed = True
         self._scope.model.aliases[name] = value
         self._scope.model.new_uses.add(value)
         return True
@@ -95,10 +97,6 @@ class Tidying:
         self._scope.model.lost_uses.update(filter(None, node.proto.input))
         node.removed = True
         return True
-
-    def _end(self, node: Node) -> None:
-        self._scope.forget(node.proto)
-        node.removed = True
 
 
 def _without_name(attribute: AttributeProto) -> bytes:

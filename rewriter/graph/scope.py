@@ -110,7 +110,8 @@ class Scope:
         return {name: node for node in self.graph.node for name in node.output if name}
 
     def find(self, name: str) -> Scope | None:
-        """The scope, this one or an outer one, that defines `name`."""
+        """The scope, this one or an outer one, that defines what `name` stands for by now."""
+        name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None and not scope._defines(name):
             scope = scope.parent
@@ -558,6 +559,12 @@ class Scope:
     def note_type(self, name: str, kind: TypeProto) -> None:
         """The type of a value that a rule made, where the rule knows it better than inference."""
         self._made_types[name] = kind
+
+    def note_equal(self, name: str, value: str) -> None:
+        """What is known of the type of `name` is true of `value`, which a rule made."""
+        kind = self.type(name)
+        if kind is not None and value in self._made:
+            self._made_types[value] = _merge_types(self.type(value), kind)
 
     def rename_made(self, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name` instead, if a rule put it into this scope; returns whether it did.
