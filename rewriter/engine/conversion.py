@@ -65,7 +65,18 @@ class Rewrite:
 
     scope: Scope
     index: int
+    op_type: str
+    """What the node was."""
     nodes: list[NodeProto]
+
+    def settle(self, removed: set[str]) -> None:
+        """Name values as the result does, and leave out what went because nothing reads it."""
+        aliases, resolve = self.scope.model.aliases, self.scope.resolve
+        self.nodes[:] = [node for node in self.nodes if not _all_gone(node, removed)]
+        for node in self.nodes:
+            for index, name in enumerate(node.input):
+                if name in aliases:
+                    node.input[index] = resolve(name)
 
 
 @dataclass
@@ -203,6 +214,8 @@ class Engine:
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
+        for rewrite in self.outcome.rewrites if self._model.aliases or removed else ():
+            rewrite.settle(removed)
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
         gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
         self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
@@ -236,7 +249,7 @@ class Engine:
             opset = transitions.form_opset(label, scope.opset)
             node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
             if node.changed and original:
-                self.outcome.rewrites.append(Rewrite(scope, index, nodes))
+                self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
                 rebuilt[index] = nodes
         if rebuilt:
