@@ -203,7 +203,7 @@ def test_empty_dimension_is_written_as_sizes() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 9])
-@pytest.mark.parametrize("target", [17, 13, 12, 10])
+@pytest.mark.parametrize("target", [17, 13, 12, 10, 9])
 def test_sizes_at_run_time_for_every_dimension(target: int, size: int) -> None:
     source = helpers.model(
         "g (float[N, 2] x) => (float[A0, 2] a, float[B0, 2] b, float[C0, 2] c) {a, b, c = Split<num_outputs = 3>(x)}"
@@ -323,3 +323,13 @@ def test_the_type_of_what_a_branch_reads_is_asked_of_the_outer_graph() -> None:
     result = convert_version(helpers.model(text, 4), 1, compare="off").model
     onnx.checker.check_model(result)
     assert result.opset_import[0].version == 1
+
+
+def test_at_opset_9_parts_are_counted_out() -> None:
+    """One Shape, sizes once, and four nodes a part at most: the sizes of a Split need no clamping."""
+    text = "g (float[B,N] x) => (float[B,I] a, float[B,J] b, float[B,K] c) { a, b, c = Split <axis = 1, num_outputs = 3> (x) }"
+    result = convert_version(helpers.model(text, 18), 9).model
+    assert len(result.graph.node) <= 20
+    x = np.arange(14, dtype=np.float32).reshape(2, 7)
+    for got, want in zip(helpers.run(result, {"x": x}), (x[:, :3], x[:, 3:6], x[:, 6:]), strict=True):
+        np.testing.assert_array_equal(got, want)
