@@ -40,6 +40,8 @@ class Report:
     """The opsets that a dry run found within reach."""
     not_loaded: str = ""
     """A warning where the installed onnxruntime does not load models of the target opset."""
+    notes: list[str] = field(default_factory=list)
+    """What the user has to know of the data files."""
     checked: str = ""
     comparison: Comparison | None = None
 
@@ -94,6 +96,7 @@ def summary(report: Report) -> str:
 
 def _warnings(report: Report) -> Iterator[str]:
     alike: dict[tuple[str, str], list[Remark]] = {}
+    yield from report.notes
     for remark in _remarks(report, "warning"):
         alike.setdefault((remark.op_type, remark.message), []).append(remark)
     for (op_type, message), (first, *others) in alike.items():

@@ -1,22 +1,35 @@
-"""Celu below opset 12."""
+"""Celu below opset 12, by max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
 
 import numpy as np
-from helpers import assert_rewrites, run
+import pytest
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
-X = np.linspace(-4, 4, 6).astype(np.float32)
-
-
-def test_an_elu():
-    result = assert_rewrites(
-        "g (float[6] x) => (float[6] y) { y = Celu (x) }", "g (float[6] x) => (float[6] y) { y = Elu (x) }", (12, 11)
-    )
-    np.testing.assert_allclose(run(result, {"x": X})[0], np.maximum(X, 0) + np.minimum(0, np.expm1(X)), rtol=1e-5)
+X = np.array([np.nan, np.inf, -np.inf, 3.0, -3.0, 0.5, -0.5, 0.0, 3e38, -3e38], np.float32)
 
 
-def test_with_another_alpha():
-    result = assert_rewrites(
-        "g (float[6] x) => (float[6] y) { y = Celu <alpha = 2.0> (x) }",
-        "g (float[6] x) => (float[6] y) <float alpha = {2}> { s = Div (x, alpha)  e = Elu (s)  y = Mul (alpha, e) }",
-        (12, 11),
-    )
-    np.testing.assert_allclose(run(result, {"x": X})[0], np.maximum(X, 0) + np.minimum(0, 2 * np.expm1(X / 2)), rtol=1e-5)
+def celu(alpha: float) -> str:
+    return f"g (float[N] x) => (float[N] y) {{ y = Celu <alpha = {alpha}> (x) }}"
+
+
+def test_refused():
+    assert "alpha=0: Celu divides by it" in refusal(model(celu(0.0), 12), 11)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.5, 0.25, -0.5, -1.5])
+@pytest.mark.parametrize("target", [11, 7])
+def test_any_slope(alpha, target):
+    with np.errstate(all="ignore"):
+        wide = X.astype(np.float64)
+        expected = np.maximum(wide, 0) + np.minimum(0, alpha * np.expm1(wide / alpha))
+        expected = expected.astype(np.float32)
+    (got,) = run(convert_version(model(celu(alpha), 12), target).model, {"x": X})
+    np.testing.assert_allclose(got, expected, rtol=1e-6, equal_nan=True)
+
+
+def test_without_a_slope_it_is_an_elu():
+    assert_rewrites(celu(1.0), "g (float[N] x) => (float[N] y) { y = Elu (x) }", (12, 11))
+
+
+def test_with_one_it_is_scaled():
+    after = "g (float[N] x) => (float[N] y) <float alpha = {2}> { s = Div (x, alpha)  e = Elu (s)  y = Mul (alpha, e) }"
+    assert_rewrites(celu(2.0), after, (12, 11))
