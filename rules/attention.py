@@ -122,7 +122,9 @@ def _heads(node: Node) -> _Heads | None:
     else:
         queries, keys = node.attr("q_num_heads"), node.attr("kv_num_heads")
         size, value_size = _share(node, _Q, queries), _share(node, _V, keys)
-    if not all(isinstance(number, int) and number > 0 for number in (queries, keys, size)) or queries % keys:
+    if not (isinstance(queries, int) and isinstance(keys, int) and isinstance(size, int)):
+        return None
+    if min(queries, keys, size) <= 0 or queries % keys:
         return None
     return _Heads(rank == 3, queries, keys, size, value_size if isinstance(value_size, int) else None)
 

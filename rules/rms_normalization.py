@@ -35,4 +35,5 @@ def _axes(node: Node) -> list[int] | None:
     if rank is None:
         return list(range(axis, 0)) if axis < 0 else None
     require_axis(axis, rank)
-    return list(range(*from_the_front([axis], rank), rank))
+    (first,) = from_the_front([axis], rank)
+    return list(range(first, rank))

@@ -215,7 +215,7 @@ def formulas(proto: onnx.ModelProto) -> list[str]:
             continue
         for name in node.output:
             shown.setdefault(name, f"value{len(shown)}")
-        attributes = ", ".join(sorted(onnx.helper.printable_attribute(attribute) for attribute in node.attribute))
+        attributes = ", ".join(sorted(str(onnx.helper.printable_attribute(attribute)) for attribute in node.attribute))
         operands = ", ".join(shown[name] for name in node.input)
         lines.append(f"{', '.join(shown[name] for name in node.output)} = {node.op_type}<{attributes}>({operands})")
     numbers = {name: f"#{index}" for index, name in enumerate(dict.fromkeys(re.findall(r"value\d+", " ".join(lines))))}
