@@ -47,7 +47,7 @@ class Tidying:
             return self._give_name(node, value, name)
         if not self._scope.model.is_unique(value):
             return False
-        self._scope.note_equal(name, value)
+        self._scope.types.note_equal(name, value)
         self._scope.forget(node.proto)
         node.removed = True
         self._scope.model.aliases[name] = value
@@ -71,13 +71,13 @@ class Tidying:
 
     def _constant(self, node: Node) -> str | None:
         """The name of an initializer with the value of `node`, if it is the same in every run."""
-        if not self._scope.takes_initializers or _is_large(node.proto):
+        if not self._scope.constants.takes_initializers or _is_large(node.proto):
             return None
         name = node.output(0)
         array = self._scope.constant(name)
         if array is None or _tensor_type(array) != self._scope.elem_type(name):
             return None
-        made = self._scope.add_constant(array, name)
+        made = self._scope.constants.add(array, name)
         return made if isinstance(made, str) else None
 
     def _computed_before(self, node: Node) -> str | None:
