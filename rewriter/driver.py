@@ -285,7 +285,7 @@ def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_o
     if blockers:
         raise UnconvertibleError(blockers)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.aliases)
+    return _Conversion(report, skeleton, original, job.model.replaced)
 
 
 class _Job:

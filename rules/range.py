@@ -5,14 +5,15 @@ https://onnx.ai/onnx/operators/onnx__Range.html
 
 from __future__ import annotations
 
-import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.graph.node import Node
-from .shared.counting import count_to
+from .shared.counting import count_to, places_of_ones
 from .shared.indices import int64
 from .shared.typed import FLOATING
+
+_DELTA = 2
 
 
 @downgrade("Range", 27)
@@ -37,17 +38,11 @@ def count_then_scale(node: Node) -> None:
     start, limit, delta = (name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs)
     span = node.before("Sub", [limit, start], what="span")
     span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
-    steps = node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
+    one_by_one = work == TensorProto.INT64 and node.constant(_DELTA) == 1
+    steps = span if one_by_one else node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
     count = node.before("Cast", [node.before("Relu", [steps], what="count")], what="count", to=TensorProto.INT64)
-    count = node.before("Reshape", [count, int64(node, [], "scalar")], what="count")
-    index = count_to(node, count) if node.scope.target < 9 else _places_of_ones(node, count)
+    form = int64(node, [] if node.scope.target < 9 else [1], "form")
+    count = node.before("Reshape", [count, form], what="count")
+    index = count_to(node, count) if node.scope.target < 9 else places_of_ones(node, count)
     scaled = node.before("Mul", [node.before("Cast", [index], what="index", to=work), delta], what="scaled")
     node.become("Cast", [node.before("Add", [scaled, start], what="values")], to=elem_type)
-
-
-def _places_of_ones(node: Node, count: str) -> str:
-    """0, 1, … below `count`, an int64 scalar: quicker than a Loop."""
-    sizes = node.before("Reshape", [count, int64(node, [1], "vector")], what="count")
-    ones = node.before("ConstantOfShape", [sizes], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
-    places = node.before("NonZero", [ones], what="places")
-    return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")

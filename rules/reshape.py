@@ -27,7 +27,7 @@ def drop_allowzero(node: Node) -> None:
     Several constant zeros are copied from a tensor that is expanded to 0 there. Computed ones are not: exporters compute most
     shapes, and the Expand would copy the data of each Reshape for the sake of the rare one that is empty twice.
     """
-    if not node.pop_attr("allowzero", 0) or _is_never_empty(node):
+    if not node.pop_attr("allowzero", 0) or _is_never_empty(node) or _zeros_copy_themselves(node):
         return
     shape = known_input(node, 1)
     if shape is None:
@@ -57,6 +57,15 @@ def _is_never_empty(node: Node) -> bool:
     """Whether the data is known to have elements."""
     shape = node.shape()
     return shape is not None and all(isinstance(dim, int) and dim > 0 for dim in shape)
+
+
+def _zeros_copy_themselves(node: Node) -> bool:
+    """Whether each dimension of the result that may be 0 is the one of the data that a 0 in its place copies."""
+    data, result = node.shape(), node.output_shape()
+    if data is None or result is None:
+        return False
+    known = zip(result, (*data, *[None] * len(result)), strict=False)
+    return all(there is not None and there != 0 and (isinstance(there, int) or there == here) for there, here in known)
 
 
 def _infer_zeros_at_run_time(node: Node) -> None:

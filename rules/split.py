@@ -12,6 +12,7 @@ from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
+from .shared.counting import places_of_ones
 from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs
 
 
@@ -114,19 +115,40 @@ def sizes_to_attribute(node: Node) -> None:
 
 
 def _slice_at_run_time(node: Node) -> None:
-    """Write one Slice for each part, from the end of the one before; for opset 12, possible down to 10."""
-    data, sizes = node.input(0), node.input(1)
-    node.explain(f"the sizes '{sizes}' are computed at run time")
-    axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
-    first = node.add_constant([0], np.int64, "zero")
+    """Write one Slice for each part, from the end of the one before, for opset 12, possible down to 10; at 9 Gathers."""
+    node.explain(f"the sizes '{node.input(1)}' are computed at run time")
     start = node.add_constant([0], np.int64, "zero")
-    for index, output in enumerate(node.outputs):
-        bounds = [node.add_constant([bound], np.int64, f"bound{bound}") for bound in (index, index + 1)]
-        size = node.before("Slice", [sizes, *bounds, first], what=f"size{index}")
-        end = node.before("Add", [start, size], what=f"end{index}")
-        node.before("Slice", [data, start, end, axes], outputs=[output])
-        start = end
+    for output, size in zip(node.outputs, _each_size(node), strict=True):
+        if node.scope.target == 9:
+            _gather(node, start, size, output)
+        else:
+            _slice(node, start, size, output)
+        start = node.before("Add", [size, start], what="end")
     node.remove()
+
+
+def _slice(node: Node, start: str, size: str, output: str) -> None:
+    end = node.before("Add", [size, start], what="end")
+    axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
+    node.before("Slice", [node.input(0), start, end, axes], outputs=[output])
+
+
+def _gather(node: Node, start: str, size: str, output: str) -> None:
+    """The sizes of a Split are not negative and end where the data does: nothing has to be clamped."""
+    places = node.before("Add", [places_of_ones(node, size), start], what="places")
+    node.before("Gather", [node.input(0), places], outputs=[output], opset=10, axis=node.attr("axis", 0))
+
+
+def _each_size(node: Node) -> list[str]:
+    """The sizes one by one, each an int64 vector of one: what they were concatenated of, or Slices of them."""
+    sizes, parts = node.input(1), len(node.outputs)
+    maker = node.scope.producer(sizes)
+    pieces = list(maker.input) if maker is not None and maker.op_type == "Concat" else []
+    if len(pieces) == parts and all(node.scope.shape(name) == (1,) for name in pieces):
+        return pieces
+    first = node.add_constant([0], np.int64, "zero")
+    bounds = [node.add_constant([bound], np.int64, f"bound{bound}") for bound in range(parts + 1)]
+    return [node.before("Slice", [sizes, *bounds[index : index + 2], first], what=f"size{index}") for index in range(parts)]
 
 
 @downgrade("Split", 11)

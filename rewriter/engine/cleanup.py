@@ -10,7 +10,7 @@ from onnx import FunctionProto, GraphProto, NodeProto
 from ..graph.model import Model
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
 
-_HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
+HAVE_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
 """Operators that draw random numbers: removing one would change what the others of the model draw."""
 
 
@@ -21,7 +21,8 @@ def clean(model: Model) -> set[str]:
     graphs = model.graphs
     if model.aliases:
         _rename_uses(model, graphs)
-    unused = model.lost_uses - _used_among(graphs, model.lost_uses)
+    candidates = model.lost_uses.union(map(model.main.resolve, model.lost_uses))
+    unused = candidates - _used_among(graphs, candidates)
     if not unused:
         return set()
     removed = _remove_dead(graphs, set(unused))
@@ -96,7 +97,7 @@ def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
     """Whether nothing uses the node's outputs, and removing it has no effect on other nodes."""
-    if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type in HAVE_EFFECTS:
         return False
     return not any(uses[name] for name in node.output if name)
 

@@ -25,6 +25,7 @@ from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
+from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
@@ -65,7 +66,18 @@ class Rewrite:
 
     scope: Scope
     index: int
+    op_type: str
+    """What the node was."""
     nodes: list[NodeProto]
+
+    def settle(self, removed: set[str]) -> None:
+        """Name values as the result does, and leave out what went because nothing reads it."""
+        aliases, resolve = self.scope.model.aliases, self.scope.resolve
+        self.nodes[:] = [node for node in self.nodes if not _all_gone(node, removed)]
+        for node in self.nodes:
+            for index, name in enumerate(node.input):
+                if name in aliases:
+                    node.input[index] = resolve(name)
 
 
 @dataclass
@@ -209,6 +221,8 @@ class Engine:
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
+        for rewrite in self.outcome.rewrites if self._model.aliases or removed else ():
+            rewrite.settle(removed)
         self.outcome.remarks += [_contradicted(found) for found in self._model.contradictions]
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
         gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
@@ -224,7 +238,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, _Route] = {}
-        repeats = Repeats()
+        repeats, tidying = Repeats(), Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -242,9 +256,9 @@ class Engine:
             if route.turns_down(proto, scope):
                 continue
             opset = transitions.form_opset(label, scope.opset)
-            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
+            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
             if node.changed and original:
-                self.outcome.rewrites.append(Rewrite(scope, index, nodes))
+                self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
                 rebuilt[index] = nodes
         if rebuilt:
@@ -258,13 +272,18 @@ class Engine:
     # -- nodes
 
     def _work_or_repeat(
-        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
+        self,
+        place: tuple[NodeProto, Scope, int, int | None],
+        route: _Route,
+        target: int,
+        repeats: Repeats,
+        tidying: Tidying,
     ) -> tuple[Node, list[NodeProto]]:
         """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
         proto, scope, *_ = place
         if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
             plain = Node(*place)
-            return plain, self._work(plain, target)
+            return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
         edit = repeats.find(form, node)
         if edit is not None:
@@ -273,18 +292,21 @@ class Engine:
                 self._change(rule, node)
             return node, [proto]
         before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
-        nodes = self._work(node, target)
+        nodes = self._work(node, target, tidying)
         if len(self._blocked) == blocked:
             repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
         return node, nodes
 
-    def _work(self, first: Node, target: int) -> list[NodeProto]:
+    def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
         finished: list[NodeProto] = []
         origin = (first.op_type, first.name)
         pending = [first]
         while pending:
             node = pending.pop()
+            is_made = node is not first or node.op_type != origin[0]
+            if is_made and tidying.dissolves(node):
+                continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
                     self._descend(node, target)

@@ -99,6 +99,7 @@ def _done(report: Report) -> Document:
         "opset": {"before": report.source_opset, "after": report.target_opset},
         "ir_version": {"before": report.source_ir_version, "after": report.ir_version},
         "operators": {name: {"before": b, "after": a} for name, (b, a) in report.changed_operators.items() if report.checked},
+        "growth": {name: {"before": before, "after": after} for name, before, after in report.growth},
         "rules": dict(sorted(report.applied.items())),
         "inexact_rules": sorted(report.inexact),
         "changes": [change._asdict() for change in report.changes],

@@ -141,6 +141,9 @@ def _tiles(report: Report) -> str:
         ("Nodes", *_node_counts(report)),
         ("Rewritten", f"{changed:,}", f"by {len(rules)} rule{'s' * (len(rules) != 1)}" if changed else "no node had to change"),
     ]
+    if report.growth:
+        name, before, after = report.growth[0]
+        tiles.append(("Grew most", _text(name), f"{before:,} → {after:,} node{'s' * (after != 1)}"))
     if report.checked:
         tiles.append(("Check", "passed", _text(report.checked)))
         tiles.append(("Comparison", *_verdict(report.comparison)))

@@ -58,6 +58,16 @@ class Report:
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
     @property
+    def growth(self) -> list[tuple[str, int, int]]:
+        """Operators that became more nodes: (name, nodes of the original, nodes in their place), what added most first."""
+        before = Counter(rewrite.op_type for rewrite in self.rewrites)
+        after: Counter[str] = Counter()
+        for rewrite in self.rewrites:
+            after[rewrite.op_type] += len(rewrite.nodes)
+        grown = [(name, count, after[name]) for name, count in before.items() if after[name] > count]
+        return sorted(grown, key=lambda entry: (entry[1] - entry[2], entry[0]))
+
+    @property
     def warnings(self) -> list[str]:
         """What the user has to know although the conversion succeeded, a line each; what holds for many nodes is said once."""
         return list(_warnings(self))
@@ -75,6 +85,7 @@ def summary(report: Report) -> str:
         ("IR version", _step(report.source_ir_version, report.ir_version)),
         ("nodes", _totals(report)),
         *_group("operators", _aligned(_counts(report)), "counts unchanged"),
+        *([("grew most", _growth(report))] if report.growth else []),
         *_group("rules", _aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
         *([("not simplified", f"{_nodes(left)} (-v says why)")] if left else []),
         ("check", f"passed: {report.checked}"),
@@ -173,6 +184,15 @@ def _totals(report: Report) -> str:
     """How many nodes there were and are, in all graphs and functions."""
     before, after = sum(report.operators_before.values()), sum(report.operators_after.values())
     return f"{before:,}, unchanged" if before == after else f"{before:,} → {after:,} ({after - before:+,})"
+
+
+MOST_GROWN = 3
+"""Operators that the summary names because they became more nodes."""
+
+
+def _growth(report: Report) -> str:
+    """ "Gelu: 2 → 10, LayerNormalization: 1 → 9"."""
+    return ", ".join(f"{name}: {before:,} → {after:,}" for name, before, after in report.growth[:MOST_GROWN])
 
 
 def _counts(report: Report) -> Iterator[tuple[str, ...]]:

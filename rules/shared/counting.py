@@ -1,4 +1,7 @@
-"""Counting below opset 9, where NonZero and ConstantOfShape are new: a Loop stacks what its steps give.
+"""0, 1, 2, … below a number that is only known when the model runs, by operators that are older than Range.
+
+From opset 9 on NonZero counts; below it, a Loop stacks what its steps give.
+
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -6,9 +9,17 @@ https://onnx.ai/onnx/operators/onnx__Loop.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from ...rewriter.graph.node import Node
+from .indices import int64
+
+
+def places_of_ones(node: Node, count: str) -> str:
+    """0, 1, … below `count`, an int64 vector of one that is not negative: quicker than a Loop."""
+    ones = node.before("ConstantOfShape", [count], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
+    places = node.before("NonZero", [ones], what="places")
+    return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
 
 
 def count_to(node: Node, count: str) -> str:

@@ -54,13 +54,20 @@ def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int |
     """
     at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (bound, size))
     negative = node.before("Less", [at, double(node, [0.0])], what="negative")
-    at = choose(node, negative, node.before("Add", [at, end], what="back"), at)
-    floor = lowest if isinstance(lowest, str) else double(node, [float(lowest)])
-    at = choose(node, node.before("Less", [at, floor], what="too_low"), floor, at)
+    is_negative = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
+    at = node.before("Add", [at, node.before("Mul", [end, is_negative], what="shift")], what="wrapped")
+    at = _extreme(node, "Max", at, lowest if isinstance(lowest, str) else double(node, [float(lowest)]))
     more = beyond if isinstance(beyond, str) else double(node, [float(beyond)])
-    ceiling = end if beyond == 0 else node.before("Add", [end, more], what="last")
-    at = choose(node, node.before("Greater", [at, ceiling], what="too_high"), ceiling, at)
+    at = _extreme(node, "Min", at, end if beyond == 0 else node.before("Add", [end, more], what="last"))
     return node.before("Cast", [at], what="position", to=TensorProto.INT64)
+
+
+def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str) -> str:
+    """The larger or the smaller of two; below opset 8 runtimes have Max and Min in float only."""
+    if node.scope.target >= 8:
+        return node.before(op_type, [value, bound], what="bounded")
+    beyond = node.before("Less" if op_type == "Max" else "Greater", [value, bound], what="beyond")
+    return choose(node, beyond, bound, value)
 
 
 def choose(node: Node, condition: str, yes: str, no: str) -> str:

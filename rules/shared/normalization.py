@@ -23,6 +23,14 @@ def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind
     """The mean of `x` over `axes`, the deviation of each element from it, and the square root of the variance plus `epsilon`."""
     mean = _mean(node, x, axes, "mean")
     deviation = node.before("Sub", [x, mean], what="deviation")
-    variance = _mean(node, node.before("Mul", [deviation, deviation], what="square"), axes, "variance")
-    padded = node.before("Add", [variance, typed(node, epsilon, kind, "epsilon")], what="padded")
-    return mean, deviation, node.before("Sqrt", [padded], what="std")
+    return mean, deviation, root_mean_square(node, deviation, axes, epsilon, kind)
+
+
+def root_mean_square(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> str:
+    """The square root of the mean of the squares of `x` plus `epsilon`.
+
+    Runtimes that fuse normalizations look for the square as a Pow, and for no other.
+    """
+    square = node.before("Pow", [x, typed(node, 2, kind, "two")], what="square")
+    padded = node.before("Add", [_mean(node, square, axes, "variance"), typed(node, epsilon, kind, "epsilon")], what="padded")
+    return node.before("Sqrt", [padded], what="std")

@@ -116,7 +116,7 @@ def test_a_value_that_no_float_holds_is_concatenated() -> None:
 
 def test_strings() -> None:
     text = "g (string[2] x) => (string[4] y) <int64[2] p = {1, 1}> { y = Pad (x, p) }"
-    assert set(_ops(convert_version(model(text, opset=13), 11).model)) == {"Concat", "Identity"}
+    assert set(_ops(convert_version(model(text, opset=13), 11).model)) == {"Concat"}
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,22 @@ def test_a_known_tensor_that_is_not_empty_needs_no_allowzero() -> None:
     assert run(result, {"x": np.ones((2, 3), np.float32), "s": np.array([3, 2])})[0].shape == (3, 2)
 
 
+def test_a_zero_that_copies_itself_needs_no_allowzero() -> None:
+    """Splitting a dimension, as for heads, keeps the others in their places, empty or not."""
+    proto = model("g (float[B, S, 6] x, int64[4] s) => (float[B, S, 2, 3] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    result = convert_version(proto, 13).model
+    assert [node.op_type for node in result.graph.node] == ["Reshape"]
+    got = run(result, {"x": np.ones((2, 0, 6), np.float32), "s": np.array([2, 0, 2, 3])})[0]
+    assert got.shape == (2, 0, 2, 3)
+
+
+def test_a_zero_in_another_place_does() -> None:
+    proto = model("g (float[B, S, 6] x, int64[3] s) => (float[S, B, 6] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    result = convert_version(proto, 13).model
+    assert len(result.graph.node) > 1
+    assert run(result, {"x": np.ones((2, 0, 6), np.float32), "s": np.array([0, 2, 6])})[0].shape == (0, 2, 6)
+
+
 @pytest.mark.parametrize(("rows", "shape"), [(0, (3, 0, 2)), (2, (3, 1, 2)), (0, (0, 5, 2))])
 @pytest.mark.parametrize("target", [13, 7])
 def test_computed_shape_with_a_meant_zero(target: int, rows: int, shape: tuple[int, ...]) -> None:

@@ -277,3 +277,56 @@ def _rename_values(graph: onnx.GraphProto, names: dict[str, str], new_names: Ite
 def _plain_tensor(tensor: onnx.TensorProto, name: str) -> onnx.TensorProto:
     """`tensor` under this name, its elements always in the same field."""
     return numpy_helper.from_array(numpy_helper.to_array(tensor), name)
+
+
+def assert_becomes(before: str, after: str, opsets: tuple[int, int]) -> onnx.ModelProto:
+    """Convert `before` from the first of `opsets` to the second, and compare its main graph with that of `after`.
+
+    Both are graphs as text. What values between inputs and outputs are called makes no difference, nor what nodes are called,
+    nor whether a constant is an initializer or a node. Returns the result.
+    """
+    source, target = opsets
+    result = convert_version(model(before, source, 10 if source > 20 else 8), target).model
+    assert formulas(result) == formulas(model(after, target))
+    return result
+
+
+def formulas(proto: onnx.ModelProto) -> list[str]:
+    """The nodes of the main graph, a line each, with constants in place and other values numbered as they are made."""
+    graph = proto.graph
+    shown = {"": "", **{value.name: value.name for value in (*graph.input, *graph.output)}}
+    shown.update((tensor.name, _constant(tensor)) for tensor in graph.initializer)
+    lines: list[str] = []
+    for node in graph.node:
+        if node.op_type == "Constant" and node.output[0] not in shown:
+            shown[node.output[0]] = _constant(node.attribute[0].t)
+            continue
+        for name in node.output:
+            shown.setdefault(name, f"value{len(shown)}")
+        attributes = ", ".join(sorted(str(onnx.helper.printable_attribute(attribute)) for attribute in node.attribute))
+        operands = ", ".join(shown[name] for name in node.input)
+        lines.append(f"{', '.join(shown[name] for name in node.output)} = {node.op_type}<{attributes}>({operands})")
+    numbers = {name: f"#{index}" for index, name in enumerate(dict.fromkeys(re.findall(r"value\d+", " ".join(lines))))}
+    return [re.sub(r"value\d+", lambda found: numbers[found.group()], line) for line in lines]
+
+
+def _constant(tensor: onnx.TensorProto) -> str:
+    array = onnx.numpy_helper.to_array(tensor)
+    return f"{array.dtype}{list(array.shape)} {array.tolist()}"
+
+
+def optimized(proto: onnx.ModelProto) -> list[str]:
+    """The operators that onnxruntime's optimizer leaves of the main graph, in order of their names."""
+    return run_isolated(_optimize, proto.SerializeToString())
+
+
+def _optimize(serialized: bytes) -> list[str]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    with tempfile.TemporaryDirectory() as folder:
+        options.optimized_model_filepath = str(Path(folder, "optimized.onnx"))
+        onnxruntime.InferenceSession(serialized, options, providers=["CPUExecutionProvider"])
+        return sorted(node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node)
