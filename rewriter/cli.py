@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from .errors import SplitRewriteError, UnconvertibleError
+from .errors import INTERNAL_ERROR, UNUSABLE, SplitRewriteError, UnconvertibleError, status_and_line
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROGRAM = "split-rewrite"
 REPORT_FORMATS = (".json", ".html")
 LONGEST_LINE = 2000
-UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
+INTERRUPTED = 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
 
@@ -517,20 +517,14 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
         in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
         return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {line}" for line in blockers)]
-    if isinstance(error, SplitRewriteError):
-        return error.exit_status, [f"error: {error}"]
     if isinstance(error, click.ClickException):
         return UNUSABLE, [f"error: {error.format_message()} (--help shows the usage)"]
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, ["interrupted"]
-    if isinstance(error, MemoryError):
-        return UNUSABLE, ["error: out of memory"]
-    if isinstance(error, RecursionError):
-        return UNUSABLE, ["error: the model is nested too deeply"]
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return UNUSABLE, [f"error: {where}{error.strerror or error}"]
-    return INTERNAL_ERROR, [f"internal error: {type(error).__name__}: {error}; please report it (-v shows where it is from)"]
+    status, line = status_and_line(error)
+    if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError):
+        return status, [f"internal error: {line}; please report it (-v shows where it is from)"]
+    return status, [f"error: {line}"]
 
 
 def _discard_stdout() -> None:

@@ -181,13 +181,7 @@ def data_file(base_dir: Path, location: str) -> SourceFile:
     Raises: InvalidModelError.
     """
     name = f"data file {location!r}"
-    *folders, last = PurePosixPath(location).parts or ("",)
-    if not last or "\0" in location:
-        raise InvalidModelError(f"{name}: is not a file name")
-    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
-        raise InvalidModelError(f"{name}: is an absolute path; external data has to lie in the model's folder")
-    if ".." in (*folders, last) or ".." in PureWindowsPath(location).parts:
-        raise InvalidModelError(f"{name}: leaves the model's folder")
+    *folders, last = location_parts(location)
     path = base_dir
     for folder in folders:
         path /= folder
@@ -199,6 +193,19 @@ def data_file(base_dir: Path, location: str) -> SourceFile:
     if status.st_nlink > 1:
         raise InvalidModelError(f"{name}: {path} has several hard links; put a copy of its own into the model's folder")
     return SourceFile(path, name, _stamp(status))
+
+
+def location_parts(location: str) -> tuple[str, ...]:
+    """The folders and the name of the data file at `location`. Raises: InvalidModelError where it leaves the model's folder."""
+    name = f"data file {location!r}"
+    parts = PurePosixPath(location).parts
+    if not parts or "\0" in location:
+        raise InvalidModelError(f"{name}: is not a file name")
+    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
+        raise InvalidModelError(f"{name}: is an absolute path; external data has to lie in the model's folder")
+    if ".." in parts or ".." in PureWindowsPath(location).parts:
+        raise InvalidModelError(f"{name}: leaves the model's folder")
+    return parts
 
 
 def _status(path: Path, name: str, base_dir: Path) -> os.stat_result:

@@ -193,6 +193,11 @@ class Skeleton:
 
     def refers_to(self, file: Path) -> bool:
         """Whether `file`, which exists, is external data of this model."""
+        paths = [self.base_dir / location for location in self.locations()] if self.base_dir else []
+        return any(path.exists() and path.samefile(file) for path in paths)
+
+    def locations(self) -> set[str]:
+        """The locations of external data that the model names, safe or not. Raises: InvalidModelError."""
         locations: set[str] = set()
 
         def note_location(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> None:
@@ -202,8 +207,7 @@ class Skeleton:
 
         source, hits = self.with_references()
         wire.rewrite(source, {"TensorProto": note_location}, hits=hits)
-        paths = [self.base_dir / location for location in locations] if self.base_dir else []
-        return any(path.exists() and path.samefile(file) for path in paths)
+        return locations
 
     def with_references(self) -> tuple[wire.MemorySource, list[int]]:
         """`proto`, serialized deterministically, and the positions where tensors may refer to payloads on disk."""
