@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
+from .batch.paths import is_folder, is_for_many, parse_size
 from .errors import INTERNAL_ERROR, UNUSABLE, SplitRewriteError, UnconvertibleError, status_and_line
 
 if TYPE_CHECKING:
@@ -29,11 +31,16 @@ if TYPE_CHECKING:
     from .report.summary import Report
 
 PROGRAM = "split-rewrite"
-REPORT_FORMATS = (".json", ".html")
+RUN_FORMATS = (".jsonl", ".xml", ".sarif")
+"""Reports of a run, be it of one model or of many."""
+REPORT_FORMATS = (".json", ".html", *RUN_FORMATS)
 LONGEST_LINE = 2000
 INTERRUPTED = 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
+
+Several INPUTs, also folders, globs, lists (@list.txt, @-) and URIs, go into the folder OUTPUT; one that cannot be
+converted stops none of the others.
 
 OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
 same numbers as INPUT. It may be INPUT itself. Without --target-opset the opset stays; sequences with known elements
@@ -46,6 +53,7 @@ Examples:
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
+  split-rewrite -t 13 a.onnx b.onnx zoo/ out/ --resume run.jsonl --report run.html
 
 \b
 Limits:
@@ -60,6 +68,7 @@ Exit status:
   1  the target cannot express the model
   2  wrong usage, or a file that cannot be read or written
   3  the result failed the check or the comparison
+  of several models, that of the worst
 """
 
 
@@ -148,6 +157,9 @@ class _ReportFile(click.ParamType[str]):
 
     name = "report"
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == "-":
             return value
@@ -159,6 +171,27 @@ class _ReportFile(click.ParamType[str]):
         if not os.path.isdir(folder):
             self.fail(f"'{value}': there is no folder '{folder}'.", param, ctx)
         return value
+
+
+class _File(click.ParamType[str]):
+    """A path as it is; the shell completes it."""
+
+    name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+class _Size(click.ParamType[int]):
+    """Bytes, as 4GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -189,9 +222,11 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     options_metavar="[OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.argument("source", metavar="INPUT")
-@click.argument("destination", metavar="[OUTPUT]", required=False)
-@click.option("-o", "--output", metavar="OUTPUT", help="The file to write, instead of a second argument.")
+@click.argument("source", metavar="INPUT", type=_File())
+@click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=_File())
+@click.argument("more", metavar="", nargs=-1, type=_File())
+@click.option("-o", "--output", type=_File(), metavar="OUTPUT", help="The file or folder to write to, instead of a last argument.")
+@click.option("--in-place", is_flag=True, help="Write each result where its INPUT is; all arguments are INPUTs.")
 @click.option("-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
 @click.option(
     "--ir-version",
@@ -214,10 +249,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--report",
     multiple=True,
     type=_ReportFile(),
-    metavar="FILE.json|FILE.html|-",
+    metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
     help="Also say what was done, or why not, as JSON (see docs/report.md) or as a page to look at; - is JSON on standard "
-    "output. Repeatable.",
+    "output. Of many models, .jsonl has a line for each, .html is an overview, .xml JUnit, .sarif for code scanning. Repeatable.",
 )
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Convert so many models at a time; default: one for each core."
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="What one model may take.")
+@click.option(
+    "--memory", type=_Size(), metavar="SIZE", help="What all models together may take, as 4GB: large ones do not run side by side."
+)
+@click.option(
+    "--resume",
+    type=_File(),
+    metavar="FILE.jsonl",
+    help="Leave out what this report says is done, as long as model and options are the same, and add the rest to it.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, as tcp://host:8786.")
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
 @click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
 @click.option(
@@ -275,10 +324,17 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left and why.")
+@click.option("--text", is_flag=True, help="Print INPUT as text, its weights as digests; for git's textconv.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions.")
-def command(source: str, destination: str | None, **given: Any) -> None:
+def command(source: str, destination: str | None, more: Sequence[str], **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
         raise click.UsageError("-q and -v exclude each other.")
+    if given["text"]:
+        _print_text([source, *filter(None, [destination, *more])])
+        return
+    many = _many([source, *filter(None, [destination, *more])], given)
+    if many is not None:
+        raise click.exceptions.Exit(_convert_many(*many, given))
     output = _only_destination(destination, given["output"], given["dry_run"])
     options, target = _options(source, given)
     try:
@@ -292,6 +348,69 @@ def command(source: str, destination: str | None, **given: Any) -> None:
         _print_report(report, given["verbose"])
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
+
+
+_OF_MANY = ("in_place", "jobs", "timeout", "memory", "resume", "scheduler")
+"""Options that are for many models, and make a run of many of one."""
+
+
+def _many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequence[str], str | None] | None:
+    """The inputs, and where the results go; None where one file is to become another, which is said in other words."""
+    output, writes_elsewhere = given["output"], not (given["dry_run"] or given["in_place"])
+    if output is not None or not writes_elsewhere:
+        inputs, into = paths, output
+    else:
+        inputs, into = (paths[:-1], paths[-1]) if len(paths) > 1 else (paths, None)
+    is_asked = any(given[name] for name in _OF_MANY) or any(path.endswith(RUN_FORMATS) for path in given["report"])
+    is_many = len(inputs) != 1 or is_asked or is_for_many(inputs, into)
+    if not is_many or (not is_asked and len(paths) == 2 and _names_output_wrongly(paths[1], given)):
+        return None
+    if given["in_place"] and (output is not None or given["dry_run"]):
+        raise click.UsageError("--in-place writes where the models are: leave -o and --dry-run out.")
+    if given["dry_run"] and output is not None:
+        raise click.UsageError("--dry-run writes nothing: leave OUTPUT out.")
+    if writes_elsewhere and not into:
+        raise click.UsageError("Missing argument 'OUTPUT': name the folder to write to, or say --in-place.")
+    return inputs, into
+
+
+def _names_output_wrongly(path: str, given: dict[str, Any]) -> bool:
+    """Whether the second of two paths is an output where there is one already, or where there is to be none."""
+    if given["output"] is not None:
+        return not is_folder(given["output"])
+    return given["dry_run"] and not (os.path.lexists(path) or is_for_many([path], None))
+
+
+def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
+    """Convert them all; the exit status."""
+    if any(path.endswith(".json") for path in given["report"]):
+        raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
+    options, target = _options(None, given)
+    from .batch.command import Wanted, convert_all
+    from .batch.task import Request
+
+    wanted = Wanted(
+        inputs,
+        into,
+        given["in_place"],
+        given["jobs"],
+        given["scheduler"],
+        given["resume"],
+        given["report"],
+        given["quiet"],
+        given["verbose"],
+    )
+    request = Request(target, given["compare"], options, given["timeout"], given["memory"])
+    return convert_all(wanted, request, lambda text, is_error: _say(_one_line(text), sys.stderr if is_error else None))
+
+
+def _print_text(paths: Sequence[str]) -> None:
+    if len(paths) > 1:
+        raise click.UsageError("--text prints one model.")
+    with _lean_imports():
+        from .report.text_form import text_form
+        from .storage import read
+    _say(text_form(read(paths[0])))
 
 
 @contextmanager
@@ -319,7 +438,7 @@ def _only_destination(destination: str | None, output: str | None, dry_run: bool
     return chosen
 
 
-def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
+def _options(source: str | None, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
     with _lean_imports():
         from .driver import Options, latest_opset
@@ -388,7 +507,7 @@ def _lean_imports() -> Iterator[None]:
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
-def _samples(source: str, given: dict[str, Any]) -> Samples:
+def _samples(source: str | None, given: dict[str, Any]) -> Samples:
     from .comparison.samples import Samples
 
     return Samples(
@@ -441,7 +560,7 @@ def _named(bounds: dict[str | None, float]) -> dict[str, float]:
     return {name: bound for name, bound in bounds.items() if name is not None}
 
 
-def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str) -> dict[str, tuple[int, ...]]:
+def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str | None) -> dict[str, tuple[int, ...]]:
     named: dict[str, tuple[int, ...]] = {}
     for name, dims in shapes:
         name = _only_input(source, option) if name is None else name
@@ -451,8 +570,10 @@ def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, 
     return named
 
 
-def _only_input(source: str, option: str) -> str:
-    """The name of the one input of the model in the file `source`."""
+def _only_input(source: str | None, option: str) -> str:
+    """The name of the one input of the model in the file `source`, None where there are many models."""
+    if source is None:
+        raise click.UsageError(f"{option}: put NAME: before the shape; each model has inputs of its own.")
     from .storage import read
 
     graph = read(source).proto.graph
@@ -537,6 +658,9 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
+    completion = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
+    if completion in os.environ:
+        sys.exit(shell_complete(command, {}, PROGRAM, completion, os.environ[completion]))
     # A termination unwinds like any other end, so that temporary files go.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _leave(run(sys.argv[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,13 +28,16 @@ from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
 from .graph.survey import Survey, all_graphs
 from .opsets import inference
 from .opsets.transitions import newest_opset
-from .report.summary import Report
+from .report.summary import Report, warnings
 from .storage import check_destination, read, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from .comparison.by_model import Comparison, Runtime
     from .comparison.samples import Samples
+
+logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
+_log = logging.getLogger(__name__)
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
@@ -85,6 +89,7 @@ def convert_version(
     result = skeleton.materialize()
     if options.compare != "off":
         conversion.report.comparison = _compare(conversion, options)
+    _log_report(conversion.report, "converted")
     return ConversionResult(result, conversion.report)
 
 
@@ -116,6 +121,7 @@ def convert_file(
         if options.compare != "off":
             conversion.report.comparison = _compare(conversion, options, staged.path)
         staged.commit()
+    _log_report(conversion.report, f"{os.fspath(source)}: converted to {os.fspath(destination)}")
     return conversion.report
 
 
@@ -149,7 +155,18 @@ def check_convertible(
     Raises: InvalidModelError where the input is not valid.
     """
     with _checks_in_one_child():
-        return _dry_run(model, _with(options, target_opset=target_opset))
+        report = _dry_run(model, _with(options, target_opset=target_opset))
+    _log_report(report, "cannot be converted" if report.blockers else "can be converted")
+    return report
+
+
+def _log_report(report: Report, what: str) -> None:
+    """What was done for those who listen: each change at DEBUG, warnings, and the end of it at INFO."""
+    for change in report.changes if _log.isEnabledFor(logging.DEBUG) else ():
+        _log.debug("%s", change)
+    for warning in warnings(report):
+        _log.warning("%s", warning)
+    _log.info("%s: opset %s to %s", what, report.source_opset, report.target_opset)
 
 
 def _checks_in_one_child() -> AbstractContextManager[None]:

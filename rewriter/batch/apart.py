@@ -187,6 +187,9 @@ def serve() -> NoReturn:
     while True:
         task, request = inbox.get()
         _limit_memory(request.memory)
+        if request.folder is not None:
+            with suppress(OSError):  # another machine need not have it; then relative paths are not found
+                os.chdir(request.folder)
         _say(answers, (convert_model(task, request), _peak_memory() > _LARGEST_KEPT))
 
 

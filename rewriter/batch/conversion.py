@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..driver import check_convertible, convert_file
-from ..errors import UnconvertibleError, status_and_line
+from ..errors import SplitRewriteError, UnconvertibleError, status_and_line
 from ..report.json_document import Document, file_facts, make_document, without_unprintable
 from ..report.page import make_page
-from ..report.summary import Report
+from ..report.summary import Report, warnings
 from .digests import model_digest
-from .remote import LocalFiles, is_uri, local_files, remote_size
+from .paths import is_uri
+from .remote import LocalFiles, local_files, remote_size
 from .task import Request, Task
 
 FINAL_OUTCOMES = ("converted", "convertible", "not convertible", "failed a check")
@@ -37,7 +40,8 @@ def convert_model(task: Task, request: Request) -> Answer:
                 notes["digests"] = _digests(task, files, request)
             if _still_holds(task, notes.get("digests")):
                 return Answer(None)
-            report = _convert(files, request)
+            with _named_as(task, files):
+                report = _convert(files, request)
             facts = _facts_of_copies(task, files)
         notes |= facts
         if request.with_digests and task.destination is not None:
@@ -59,10 +63,23 @@ def _convert(files: LocalFiles, request: Request) -> Report:
     return convert_file(files.source, files.destination, request.target_opset, compare=request.compare, options=request.options)
 
 
+@contextmanager
+def _named_as(task: Task, files: LocalFiles) -> Iterator[None]:
+    """Errors name what the user named, and not the copies in a scratch folder."""
+    try:
+        yield
+    except SplitRewriteError as error:
+        copies = {files.source: task.source, files.destination: task.destination}
+        for copy, named in copies.items():
+            if copy != named and copy and named:
+                error.args = tuple(str(argument).replace(copy, named) for argument in error.args)
+        raise
+
+
 def _answer(task: Task, request: Request, report: Report | None, error: Exception | None, notes: Document) -> Answer:
     status = status_and_line(error)[0] if error else UnconvertibleError.exit_status if report and report.blockers else 0
     what = (task.source, task.destination, report and without_unprintable(report), error, status)
-    document = make_document(*what) | notes
+    document = make_document(*what) | notes | {"notices": list(warnings(report)) if report else []}
     if error is not None:
         document["message"] = status_and_line(error)[1]
     return Answer(document, make_page(*what) if request.with_page else None)

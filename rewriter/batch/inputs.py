@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import SplitRewriteError
-from .remote import is_uri, list_models
+from .paths import LIST, is_folder, is_glob, is_uri, names_many
+from .remote import list_models
 from .task import Task
 
 SUFFIX = ".onnx"
 """What the names of models in folders end with."""
-_LIST = "@"
-"""Before the name of a file with one path a line; of "@-", standard input."""
 
 
 class _Found(NamedTuple):
@@ -34,6 +33,8 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     folder. A file that is named twice is one task.
     Raises: SplitRewriteError where there is nothing, or two results would go to one place, or one over another model's input.
     """
+    if "-" in inputs:
+        raise SplitRewriteError("- is one model, and several are converted here; @- is a list on standard input")
     found = list(dict.fromkeys(each for path in inputs for each in _expand(path, skip=into)))
     if not found:
         raise SplitRewriteError(f"there are no models ({SUFFIX} files) in {', '.join(inputs) or 'what was given'}")
@@ -51,16 +52,6 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     return tasks
 
 
-def names_many(path: str) -> bool:
-    """Whether `path` stands for other files than one with this name: a folder, a list, a glob."""
-    return path.startswith(_LIST) or os.path.isdir(path) or _is_glob(path)
-
-
-def is_folder(path: str) -> bool:
-    """Whether results go into `path`, and not to it: it is a folder, or says so by its end."""
-    return path.endswith(("/", os.sep)) or (not is_uri(path) and os.path.isdir(path))
-
-
 def _is_file_for(inputs: Sequence[str], into: str) -> bool:
     if len(inputs) != 1 or names_many(inputs[0]) or is_folder(into):
         return False
@@ -74,14 +65,14 @@ def _require_folder(into: str) -> None:
 
 def _expand(path: str, skip: str | None) -> Iterator[_Found]:
     """The models that `path` names; of folders, none below the folder `skip`."""
-    if path.startswith(_LIST):
-        for line in _lines(path[len(_LIST) :]):
+    if path.startswith(LIST):
+        for line in _lines(path[len(LIST) :]):
             yield from _expand(line, skip)
     elif is_uri(path):
         yield from (_Found(*each) for each in list_models(path, SUFFIX))
     elif os.path.isdir(path):
         yield from _models_below(path, skip)
-    elif _is_glob(path):
+    elif is_glob(path):
         matches = sorted(glob.glob(path, recursive=True))
         if not matches:
             raise SplitRewriteError(f"{path}: nothing matches")
@@ -91,16 +82,12 @@ def _expand(path: str, skip: str | None) -> Iterator[_Found]:
         yield _Found(path, os.path.basename(path))
 
 
-def _is_glob(path: str) -> bool:
-    return not os.path.lexists(path) and glob.has_magic(path)
-
-
 def _lines(file: str) -> list[str]:
     """The paths in a list: one a line, or, where names may hold newlines, each ended by a NUL. Raises: SplitRewriteError."""
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except (OSError, ValueError) as error:
-        raise SplitRewriteError(f"{_LIST}{file}: the list cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise SplitRewriteError(f"{LIST}{file}: the list cannot be read: {getattr(error, 'strerror', None) or error}") from error
     lines = data.split(b"\0") if b"\0" in data else data.splitlines()
     return [os.fsdecode(line) for line in lines if line.strip()]
 

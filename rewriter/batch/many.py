@@ -58,6 +58,7 @@ def run(
     tasks: Sequence[Task], request: Request, executor: Executor | None = None, processes: int | None = None
 ) -> Iterator[ModelReport]:
     """The reports of `tasks` as they are done; without an `executor`, by `processes` of this machine, by default one a core."""
+    request = request._replace(folder=os.getcwd())
     with ExitStack() as stack:
         convert = convert_apart
         if executor is None:
@@ -66,7 +67,7 @@ def run(
             stack.callback(children.close)  # before the threads are waited for
             convert = children.convert
         for report in _as_completed(tasks, request, executor, convert):
-            _log.log(logging.INFO if report.exit_status == 0 else logging.WARNING, "%s: %s", report.source, _said(report))
+            _log.log(logging.INFO if report.exit_status == 0 else logging.WARNING, "%s", _said(report))
             yield report
 
 
@@ -76,7 +77,9 @@ def core_count() -> int:
 
 
 def _said(report: ModelReport) -> str:
-    return f"{report.outcome}: {report.message}" if report.message else report.outcome
+    """The end of one model for a log, which may have no place for names that are not valid Unicode."""
+    text = f"{report.source}: {report.outcome}" + (f": {report.message}" if report.message else "")
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _as_completed(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 
 from ..comparison.verification import WHOLE
 from ..errors import SplitRewriteError
 from ..storage import read
 from ..storage.payload import data_file
-from .remote import is_uri
+from .paths import is_uri
 from .task import Request, Task
 
 _PROCESSES = 256 << 20
@@ -18,15 +17,6 @@ _PER_GRAPH_BYTE = 60
 """Bytes for each byte of a model without its weights: the graph, the original to compare with, and what is known of its values."""
 _PER_WEIGHT_BYTE = 4
 """Bytes for each byte of weights, where both models are run as a whole: each in the file's pages and in the runtime's form."""
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def parse_size(text: str) -> int:
-    """Bytes of "4GB", "512M", "1.5 GiB" or a plain number; a K is 1,024. Raises: ValueError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if match is None or float(match[1]) <= 0:
-        raise ValueError(f"expected a size like 4GB or 512M, not '{text}'")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def memory_need(task: Task, request: Request) -> int:

@@ -16,14 +16,10 @@ from typing import Any, NamedTuple
 from ..errors import InvalidModelError, SplitRewriteError
 from ..storage import read
 from ..storage.payload import location_parts
+from .paths import is_uri
 
 _DATA = ".data"
 """What the name of a data file that comes with a result ends with."""
-
-
-def is_uri(path: str) -> bool:
-    """Whether `path` is for fsspec, and no path of this system."""
-    return "://" in path
 
 
 class LocalFiles(NamedTuple):
@@ -50,7 +46,8 @@ def local_files(source: str, destination: str | None) -> Iterator[LocalFiles]:
         result = Path(scratch, "output", PurePosixPath(destination).name)
         result.parent.mkdir()
         yield LocalFiles(here, str(result))
-        _upload_model(result, destination)
+        if result.exists():  # else what is there still holds
+            _upload_model(result, destination)
 
 
 def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
@@ -103,7 +100,8 @@ def _upload_model(result: Path, uri: str) -> None:
     system, path = _open_system(uri)
     data = result.with_name(result.name + _DATA)
     with _explained(uri, "written"):
-        system.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
+        if path.startswith("/"):  # else it begins with a bucket, which nobody asked for, and has no folders
+            system.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
         if data.exists():
             _upload(system, data, path + _DATA)
         _upload(system, result, path)

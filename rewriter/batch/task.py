@@ -28,6 +28,8 @@ class Request(NamedTuple):
     memory: int | None = None
     with_digests: bool = False
     """Whether reports get the digests that a later run can be resumed by: they cost reading all files."""
+    folder: str | None = None
+    """What relative paths are relative to, where the converting process may be in another folder."""
     with_page: bool = False
     """Whether reports get their page to look at."""
 

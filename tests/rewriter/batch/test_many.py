@@ -16,7 +16,8 @@ from helpers import model
 from split_rewrite.rewriter import ModelReport, Options, SplitRewriteError, UnconvertibleError, convert_many, convert_version
 from split_rewrite.rewriter.batch import apart, many
 from split_rewrite.rewriter.batch.many import Admission
-from split_rewrite.rewriter.batch.memory import memory_need, parse_size
+from split_rewrite.rewriter.batch.memory import memory_need
+from split_rewrite.rewriter.batch.paths import parse_size
 from split_rewrite.rewriter.batch.task import Request, Task
 
 GOOD = "g (float[6] x) => (float[2] a, float[4] b) { s = Constant<value_ints: ints = [2, 4]> () a, b = Split<axis = 0>(x, s) }"
