@@ -137,7 +137,7 @@ def _explained(uri: str, verb: str) -> Iterator[None]:
     except (SplitRewriteError, MemoryError):
         raise
     except FileNotFoundError:
-        raise SplitRewriteError(f"{uri}: cannot be {verb}: there is no such file") from None
+        raise SplitRewriteError(f"{uri}: cannot be {verb}: there is no such file, folder or bucket") from None
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise SplitRewriteError(f"{uri}: cannot be {verb}: {reason}") from error

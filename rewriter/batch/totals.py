@@ -77,7 +77,7 @@ class Entry(NamedTuple):
             return ""
         if self.blockers:
             return f"{self.source}: {self.first_blocker}"
-        return self.message if self.source in self.message else f"{self.source}: {self.message}"
+        return self.message if self.message.startswith(f"{self.source}:") else f"{self.source}: {self.message}"
 
 
 @dataclass
