@@ -182,6 +182,17 @@ class _File(click.ParamType[str]):
         return [CompletionItem(incomplete, type="file")]
 
 
+class _RecordFile(_File):
+    """A file that reports are added to; its name says that it is one, so that no other file is taken for it."""
+
+    name = "record"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value.endswith(".jsonl"):
+            self.fail(f"expected a name that ends with .jsonl, not '{value}'", param, ctx)
+        return value
+
+
 class _Size(click.ParamType[int]):
     """Bytes, as 4GB."""
 
@@ -262,7 +273,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--resume",
-    type=_File(),
+    type=_RecordFile(),
     metavar="FILE.jsonl",
     help="Leave out what this report says is done, as long as model and options are the same, and add the rest to it.",
 )

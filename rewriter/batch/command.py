@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -107,15 +107,15 @@ def _progress(total: int, hidden: bool) -> Iterator[Callable[[Callable[[], None]
         return
     begun = time.monotonic()
 
-    def rate(_: Any) -> str:
-        return f"{bar.pos / max(time.monotonic() - begun, 0.001):.1f} a second"
+    def rate(done: int | None) -> str:
+        return f"{(done or 0) / max(time.monotonic() - begun, 0.001):.1f} a second"
 
     with click.progressbar(length=total, label="models", show_pos=True, item_show_func=rate, file=sys.stderr) as bar:
 
         def advance(tell: Callable[[], None]) -> None:
             sys.stderr.write(_CLEAR)
             tell()
-            bar.update(1, True)
+            bar.update(1, bar.pos + 1)
             bar.render_progress()
 
         yield advance

@@ -59,7 +59,9 @@ def _is_file_for(inputs: Sequence[str], into: str) -> bool:
 
 
 def _require_folder(into: str) -> None:
-    if not is_uri(into) and os.path.lexists(into) and not os.path.isdir(into):
+    """Raises: SplitRewriteError. A new name that ends like a model's is rather an input that is missing than a folder."""
+    is_new_folder = not os.path.lexists(into) and not into.endswith(SUFFIX)
+    if not (is_uri(into) or os.path.isdir(into) or is_new_folder):
         raise SplitRewriteError(f"{into}: is no folder, and several models go into one")
 
 

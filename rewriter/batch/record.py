@@ -13,6 +13,9 @@ from ..errors import SplitRewriteError
 from ..report.json_document import Document
 from .task import ModelReport, Task
 
+_BEGINNING = b'{"schema": "split-rewrite/report"'
+"""Of every line: what begins otherwise is of somebody else, and never cut."""
+
 
 def line(document: Document) -> str:
     """`document` without newlines but for one at the end; names that are not valid Unicode are escaped, so that they come back."""
@@ -65,7 +68,7 @@ class Record:
             raise SplitRewriteError(f"{self._path}: is not a regular file, and cannot be resumed")
         whole = 0
         for number, text in enumerate(self._file, 1):
-            if not text.endswith(b"\n"):
+            if text.startswith(_BEGINNING[: len(text)]) and not text.endswith(b"\n"):
                 break
             whole += len(text)
             try:

@@ -55,7 +55,7 @@ def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
 
     Of a folder, those that end with `suffix`, at any depth. Raises: SplitRewriteError.
     """
-    with _explained(uri, "read"):
+    with _explained(uri):
         system, path = _open_system(uri)
         if any(character in path for character in "*?["):
             found = sorted(system.glob(path))
@@ -70,7 +70,7 @@ def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
 def remote_size(uri: str) -> str | None:
     """The size of the file at `uri` as text, None where there is none. Raises: SplitRewriteError."""
     system, path = _open_system(uri)
-    with _explained(uri, "read"):
+    with _explained(uri):
         return f"{system.size(path)} bytes" if system.isfile(path) else None
 
 
@@ -78,7 +78,7 @@ def _download_model(uri: str, folder: Path) -> str:
     system, path = _open_system(uri)
     folder.mkdir()
     copy = folder / PurePosixPath(path).name
-    with _explained(uri, "read"):
+    with _explained(uri):
         system.get_file(path, str(copy))
         with suppress(InvalidModelError):  # the conversion finds it, too, and says more
             for location in sorted(read(copy).locations()):
@@ -99,7 +99,7 @@ def _upload_model(result: Path, uri: str) -> None:
     """The data file first, so that a model that can be seen is whole; each under another name until it is complete."""
     system, path = _open_system(uri)
     data = result.with_name(result.name + _DATA)
-    with _explained(uri, "written"):
+    with _explained(uri):
         if path.startswith("/"):  # else it begins with a bucket, which nobody asked for, and has no folders
             system.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
         if data.exists():
@@ -125,19 +125,19 @@ def _open_system(uri: str) -> tuple[Any, str]:
         open_uri = import_module("fsspec.core").url_to_fs  # from a package that is not always installed
     except ImportError:
         raise SplitRewriteError(f"{uri}: URIs need fsspec; pip install 'split-rewrite[remote]'") from None
-    with _explained(uri, "opened"):
+    with _explained(uri):
         return open_uri(uri)
 
 
 @contextmanager
-def _explained(uri: str, verb: str) -> Iterator[None]:
+def _explained(uri: str) -> Iterator[None]:
     """Each protocol has errors of its own; to the user all of them are one line about the URI."""
     try:
         yield
     except (SplitRewriteError, MemoryError):
         raise
     except FileNotFoundError:
-        raise SplitRewriteError(f"{uri}: cannot be {verb}: there is no such file, folder or bucket") from None
+        raise SplitRewriteError(f"{uri}: there is no such file, folder or bucket") from None
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise SplitRewriteError(f"{uri}: cannot be {verb}: {reason}") from error
+        raise SplitRewriteError(f"{uri}: cannot be accessed: {reason}") from error

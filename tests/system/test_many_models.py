@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -47,8 +48,7 @@ def zoo(tmp_path, monkeypatch):
         (["zoo", "out", "--memory", "much"], "expected a size like 4GB or 512M, not 'much'"),
         (["zoo", "-", "out"], "- is one model, and several are converted here; @- is a list on standard input"),
         (["zoo", "zoo/good.onnx", "zoo/bad.onnx"], "zoo/bad.onnx: is no folder, and several models go into one"),
-        (["zoo", "out", "--resume", "zoo/good.onnx"], "zoo/good.onnx: line 1 is no report of a model"),
-        (["zoo", "out", "--resume", "zoo"], "zoo: the report cannot be written: Is a directory"),
+        (["zoo", "out", "--resume", "zoo/good.onnx"], "expected a name that ends with .jsonl, not 'zoo/good.onnx'"),
         (["a://b/c.onnx", "out"], "a://b/c.onnx: "),
         (["--text", "zoo/good.onnx", "zoo/bad.onnx"], "--text prints one model."),
         (["--text", "zoo/bad.onnx"], "zoo/bad.onnx: is damaged or no ONNX model"),
@@ -118,7 +118,7 @@ def test_in_place_and_resumed(zoo):
     assert onnx.load("zoo/good.onnx").opset_import[0].version == 13
     first = Path("run.jsonl").read_text()
     stamp = os.stat("zoo/good.onnx").st_mtime_ns
-    Path("run.jsonl").write_text(first + '{"half a li')  # as a kill leaves it
+    Path("run.jsonl").write_text(first + first[:50])  # as a kill leaves it
     ended = command_line("-t", "13", "--in-place", "zoo", "--resume", "run.jsonl")
     assert ["done", "before", "2"] in [line.split() for line in ended.out.splitlines()]
     again = Path("run.jsonl").read_text()
@@ -231,3 +231,19 @@ def test_the_shell_completes(zoo):
 
     assert completions("split-rewrite --ti") == {"plain,--timeout"}
     assert completions("split-rewrite zo") == {"file,zo"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_sees_how_many_are_done_and_how_fast(zoo):
+    mine, terminal = os.openpty()
+    command = [sys.executable, "-m", "split_rewrite.rewriter", "-t", "13", "zoo/good.onnx", "zoo/bad.onnx", "out"]
+    done = subprocess.run(command, stderr=terminal, stdout=subprocess.DEVNULL, check=False)
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # the end of a pseudo-terminal
+        while part := os.read(mine, 4096):
+            shown += part
+    os.close(mine)
+    assert done.returncode == 2
+    assert b"2/2" in shown and b"a second" in shown
+    assert shown.count(b"error: zoo/bad.onnx: ") == 1
