@@ -57,14 +57,15 @@ def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
     """
     with _explained(uri):
         system, path = _open_system(uri)
+        server = uri.rstrip("/").removesuffix(path)  # fsspec itself puts a protocol before a path again, but no host
         if any(character in path for character in "*?["):
             found = sorted(system.glob(path))
-            return [(system.unstrip_protocol(each), PurePosixPath(each).name) for each in found]
+            return [(server + each, PurePosixPath(each).name) for each in found]
         if not system.isdir(path):
             return [(uri, PurePosixPath(path).name)]
         files = sorted(each for each in system.find(path) if each.endswith(suffix) and not PurePosixPath(each).name.startswith("."))
         parent = PurePosixPath(path).parent
-        return [(system.unstrip_protocol(each), str(PurePosixPath(each).relative_to(parent))) for each in files]
+        return [(server + each, str(PurePosixPath(each).relative_to(parent))) for each in files]
 
 
 def remote_size(uri: str) -> str | None:
