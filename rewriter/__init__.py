@@ -2,7 +2,7 @@
 
 from split_rewrite.rewriter import convert_version
 
-result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
+result = convert_version(model, 13)        # a ModelProto or a path; raises where the numbers differ
 onnx.save(result.model, "model13.onnx")
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
-    from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+    from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report.summary import Report
 
 _MODULES = {
@@ -32,13 +32,22 @@ _MODULES = {
         "round_trip",
         "simplify",
     ),
-    "errors": ("Blocker", "CheckError", "CompareError", "InvalidModelError", "SplitRewriteError", "UnconvertibleError"),
+    "errors": (
+        "ArgumentError",
+        "Blocker",
+        "CheckError",
+        "CompareError",
+        "InvalidModelError",
+        "SplitRewriteError",
+        "UnconvertibleError",
+    ),
     "report.summary": ("Report",),
     "comparison.samples": ("Samples",),
     "comparison.tolerance": ("Tolerance",),
 }
 
 __all__ = [
+    "ArgumentError",
     "Blocker",
     "CheckError",
     "CompareError",

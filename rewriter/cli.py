@@ -7,33 +7,37 @@ from __future__ import annotations
 
 import gc
 import io
-import math
 import os
+import shutil
 import signal
+import stat
 import sys
 import traceback
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
-from click.shell_completion import CompletionItem, shell_complete
+from click.shell_completion import shell_complete
 
-from .batch.paths import is_folder, is_for_many, parse_size
-from .errors import INTERNAL_ERROR, UNUSABLE, SplitRewriteError, UnconvertibleError, status_and_line
+from .cli_many import inputs_of_many
+from .cli_parameters import STREAM, Arrays, Bound, File, Loaded, Opset, RecordFile, ReportFile, Shape, Size
+from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, SplitRewriteError, UnconvertibleError, status_and_line
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
-    from .driver import Comparing, Options
+    from .driver import Announce, Options
     from .report.summary import Report
 
+_Path = str | os.PathLike[str]
+
 PROGRAM = "split-rewrite"
-RUN_FORMATS = (".jsonl", ".xml", ".sarif")
-"""Reports of a run, be it of one model or of many."""
-REPORT_FORMATS = (".json", ".html", *RUN_FORMATS)
 LONGEST_LINE = 2000
 INTERRUPTED = 130
 
@@ -43,14 +47,15 @@ Several INPUTs, also folders, globs, lists (@list.txt, @-) and URIs, go into the
 converted stops none of the others.
 
 OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
-same numbers as INPUT. It may be INPUT itself. Without --target-opset the opset stays; sequences with known elements
-dissolve and constant Splits fold in any case.
+same numbers as INPUT. It may be INPUT itself. A - is standard input or output. Without --target-opset the opset stays;
+sequences with known elements dissolve and constant Splits fold in any case.
 """
 
 _EPILOG = """\b
 Examples:
   split-rewrite --target-opset 13 model.onnx model13.onnx
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
+  split-rewrite --dry-run -t 13 model.onnx
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
   split-rewrite -t 13 a.onnx b.onnx zoo/ out/ --resume run.jsonl --report run.html
@@ -59,7 +64,8 @@ Examples:
 Limits:
   A node that the target cannot express exactly stops the conversion; all such nodes are listed.
   Operators of other domains than ai.onnx stay as they are.
-  Target opsets go from 1 to the newest that the installed onnx knows.
+  Target opsets go from 1 to the newest that the installed onnx knows; latest is the newest of them that the
+  installed onnxruntime loads too.
   The comparison runs few, random inputs; --input-data gives it real ones.
 
 \b
@@ -70,139 +76,6 @@ Exit status:
   3  the result failed the check or the comparison
   of several models, that of the worst
 """
-
-
-class _Opset(click.ParamType):
-    name = "opset"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        if value == "latest":
-            return value
-        return _number(value, self, param, ctx, "a number or 'latest'")
-
-
-class _Bound(click.ParamType):
-    """1e-3, or OUTPUT:1e-3, split at the last colon; without OUTPUT the name is None."""
-
-    name = "tolerance"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
-        name, colon, bound = value.rpartition(":")
-        try:
-            number = float(bound)
-        except ValueError:
-            number = math.nan
-        if not (0 <= number < math.inf) or (colon and not name):
-            self.fail(f"expected a number from 0 on, or OUTPUT:NUMBER, not '{value}'", param, ctx)
-        return name or None, number
-
-
-class _Shape(click.ParamType):
-    """NAME:1,3,224,224, split at the last colon, or the bare list, which gets the name None."""
-
-    name = "shape"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, tuple[int, ...]]:
-        name, colon, dims = value.rpartition(":")
-        if not (colon or dims) or (colon and not name):
-            self.fail(f"expected NAME:1,3,224,224, not '{value}'", param, ctx)
-        sizes = [_number(size, self, param, ctx, "whole numbers as in 1,3,224,224") for size in dims.split(",") if dims]
-        return name or None, tuple(sizes)
-
-
-class _Arrays(click.ParamType):
-    """NAME:FILE.npy or FILE.npz, loaded; says whether it is a sample of its own, which an .npz is."""
-
-    name = "arrays"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[bool, dict[str, ndarray[Any, Any]]]:
-        name, file = ("", value) if value.endswith(".npz") else value.rpartition(":")[::2]
-        if not file.endswith(".npz") and not (name and file.endswith(".npy")):
-            self.fail(f"expected NAME:FILE.npy or FILE.npz, not '{value}'", param, ctx)
-        try:
-            return file.endswith(".npz"), _load_arrays(name, file)
-        except OSError as error:
-            self.fail(f"{file} cannot be read: {error.strerror or error}", param, ctx)
-        except (ValueError, EOFError) as error:
-            self.fail(f"{file} cannot be read: {str(error).splitlines()[0]}", param, ctx)
-
-
-def _number(value: Any, kind: click.ParamType, param: click.Parameter | None, ctx: click.Context | None, expected: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        kind.fail(f"expected {expected}, not '{value}'", param, ctx)
-
-
-def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
-    """The arrays of an .npz file, or the one of an .npy file under `name`. Raises: OSError, ValueError, EOFError."""
-    import zipfile
-    import zlib
-
-    import numpy as np
-
-    try:
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray) == file.endswith(".npz"):
-            raise ValueError("the contents are not what the ending of the name says")
-        return {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(str(error)) from error
-
-
-class _ReportFile(click.ParamType[str]):
-    """A file that a report can be written to, told before the work is done."""
-
-    name = "report"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == "-":
-            return value
-        folder = os.path.dirname(value) or "."
-        if not value.endswith(REPORT_FORMATS):
-            self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
-        if os.path.isdir(value):
-            self.fail(f"{value}: is a folder; name the file to write", param, ctx)
-        if not os.path.isdir(folder):
-            self.fail(f"'{value}': there is no folder '{folder}'.", param, ctx)
-        return value
-
-
-class _File(click.ParamType[str]):
-    """A path as it is; the shell completes it."""
-
-    name = "file"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
-
-
-class _RecordFile(_File):
-    """A file that reports are added to; its name says that it is one, so that no other file is taken for it."""
-
-    name = "record"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not value.endswith(".jsonl"):
-            self.fail(f"expected a name that ends with .jsonl, not '{value}'", param, ctx)
-        return value
-
-
-class _Size(click.ParamType[int]):
-    """Bytes, as 4GB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return parse_size(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -233,12 +106,12 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     options_metavar="[OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.argument("source", metavar="INPUT", type=_File())
-@click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=_File())
-@click.argument("more", metavar="", nargs=-1, type=_File())
-@click.option("-o", "--output", type=_File(), metavar="OUTPUT", help="The file or folder to write to, instead of a last argument.")
+@click.argument("source", metavar="INPUT", type=File())
+@click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=File())
+@click.argument("more", metavar="", nargs=-1, type=File())
+@click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of a last argument.")
 @click.option("--in-place", is_flag=True, help="Write each result where its INPUT is; all arguments are INPUTs.")
-@click.option("-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
+@click.option("-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
 @click.option(
     "--ir-version",
     type=int,
@@ -247,7 +120,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--overwrite-input-shape",
-    type=_Shape(),
+    type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
     help="Fix the shape of an input in the model; NAME may be left out if there is one input. Repeatable.",
@@ -255,11 +128,11 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
 @click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; say what is in the way, and how far the model can go.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and how far the model can go.")
 @click.option(
     "--report",
     multiple=True,
-    type=_ReportFile(),
+    type=ReportFile(),
     metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
     help="Also say what was done, or why not, as JSON (see docs/report.md) or as a page to look at; - is JSON on standard "
     "output. Of many models, .jsonl has a line for each, .html is an overview, .xml JUnit, .sarif for code scanning. Repeatable.",
@@ -269,24 +142,31 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="What one model may take.")
 @click.option(
-    "--memory", type=_Size(), metavar="SIZE", help="What all models together may take, as 4GB: large ones do not run side by side."
+    "--memory", type=Size(), metavar="SIZE", help="What all models together may take, as 4GB: large ones do not run side by side."
 )
 @click.option(
     "--resume",
-    type=_RecordFile(),
+    type=RecordFile(),
     metavar="FILE.jsonl",
     help="Leave out what this report says is done, as long as model and options are the same, and add the rest to it.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, as tcp://host:8786.")
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
-@click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
+@click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
     "--external-data",
     default="auto",
     show_default=True,
-    metavar="keep|copy|inline|split[:BYTES]",
-    help="Where weights go: stay in their external files, OUTPUT.data, OUTPUT, or all of at least BYTES (1024) to "
-    "OUTPUT.data. auto: keep in the folder of INPUT, else copy.",
+    metavar="auto|keep|copy|inline|split[:BYTES]",
+    help="""Where the weights go.
+
+    \b
+    auto    keep, if OUTPUT is in the folder of INPUT, else copy
+    keep    external data stays in the files that it is in
+    copy    external data goes to OUTPUT.data (OUTPUT.1.data if that exists)
+    inline  all data goes into OUTPUT
+    split   tensors of at least BYTES (default 1024) go to OUTPUT.data
+    """,
 )
 @click.option(
     "--compare",
@@ -305,22 +185,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--test-input-shape",
-    type=_Shape(),
+    type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
     help="Shape of an input in the comparison; NAME may be left out if there is one input. Repeatable.",
 )
 @click.option(
     "--input-data",
-    type=_Arrays(),
+    type=Arrays(),
     multiple=True,
     metavar="NAME:FILE.npy|FILE.npz",
     help="Inputs of the comparison, random where not given. Each .npz is a sample; an .npy belongs to all. Repeatable.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the random inputs.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random comparison inputs."
+)
 @click.option(
     "--rtol",
-    type=_Bound(),
+    type=Bound(),
     multiple=True,
     metavar="[OUTPUT:]X",
     help="Relative tolerance, of all outputs or of one; default: 0. If a rule is not exact: 4096 eps of float64, 1024 of "
@@ -328,7 +210,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--atol",
-    type=_Bound(),
+    type=Bound(),
     multiple=True,
     metavar="[OUTPUT:]X",
     help="Absolute tolerance, likewise; 512, 128, 4, 2 eps. Repeatable.",
@@ -343,53 +225,23 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     if given["text"]:
         _print_text([source, *filter(None, [destination, *more])])
         return
-    many = _many([source, *filter(None, [destination, *more])], given)
+    many = inputs_of_many([source, *filter(None, [destination, *more])], given)
     if many is not None:
         raise click.exceptions.Exit(_convert_many(*many, given))
     output = _only_destination(destination, given["output"], given["dry_run"])
-    options, target = _options(source, given)
-    try:
-        with _progress_bar(hidden=given["quiet"]):
-            report = _run_job(source, output, target, given["compare"], options)
-    except Exception as error:
-        _write_reports(given["report"], source, output, None, error)
-        raise
-    _write_reports(given["report"], source, output, report, None)
-    if not given["quiet"] and "-" not in given["report"]:
-        _print_report(report, given["verbose"])
+    _check_streams(source, output, given)
+    with _input(source) as file:
+        options, target = _options(file, given)
+        run = _Run(source, file, output, given)
+        try:
+            report = _run_job(run, target, options)
+        except PathConflictError:
+            raise  # what a report would replace
+        except Exception as error:
+            run.report_failure(error)
+            raise
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
-
-
-_OF_MANY = ("in_place", "jobs", "timeout", "memory", "resume", "scheduler")
-"""Options that are for many models, and make a run of many of one."""
-
-
-def _many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequence[str], str | None] | None:
-    """The inputs, and where the results go; None where one file is to become another, which is said in other words."""
-    output, writes_elsewhere = given["output"], not (given["dry_run"] or given["in_place"])
-    if output is not None or not writes_elsewhere:
-        inputs, into = paths, output
-    else:
-        inputs, into = (paths[:-1], paths[-1]) if len(paths) > 1 else (paths, None)
-    is_asked = any(given[name] for name in _OF_MANY) or any(path.endswith(RUN_FORMATS) for path in given["report"])
-    is_many = len(inputs) != 1 or is_asked or is_for_many(inputs, into)
-    if not is_many or (not is_asked and len(paths) == 2 and _names_output_wrongly(paths[1], given)):
-        return None
-    if given["in_place"] and (output is not None or given["dry_run"]):
-        raise click.UsageError("--in-place writes where the models are: leave -o and --dry-run out.")
-    if given["dry_run"] and output is not None:
-        raise click.UsageError("--dry-run writes nothing: leave OUTPUT out.")
-    if writes_elsewhere and not into:
-        raise click.UsageError("Missing argument 'OUTPUT': name the folder to write to, or say --in-place.")
-    return inputs, into
-
-
-def _names_output_wrongly(path: str, given: dict[str, Any]) -> bool:
-    """Whether the second of two paths is an output where there is one already, or where there is to be none."""
-    if given["output"] is not None:
-        return not is_folder(given["output"])
-    return given["dry_run"] and not (os.path.lexists(path) or is_for_many([path], None))
 
 
 def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
@@ -424,17 +276,41 @@ def _print_text(paths: Sequence[str]) -> None:
     _say(text_form(read(paths[0])))
 
 
+def _check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
+    """Raises: click.UsageError where standard input or output cannot be what - asks of it."""
+    if source == STREAM and os.isatty(0):
+        raise click.UsageError("INPUT is -, and standard input is a terminal: give it a model.")
+    if output != STREAM:
+        return
+    if os.isatty(1):
+        raise click.UsageError("OUTPUT is -, and standard output is a terminal: send it to a file or a program.")
+    if STREAM in given["report"]:
+        raise click.UsageError("OUTPUT and --report are both -: only one can be standard output.")
+    if given["external_data"] not in ("auto", "inline"):
+        raise click.UsageError("OUTPUT is -, and a model there has all its data inside: --external-data can only be inline.")
+
+
 @contextmanager
-def _progress_bar(hidden: bool) -> Iterator[None]:
-    """Shows what takes long, on a terminal."""
+def _input(source: str) -> Iterator[str | os.PathLike[str]]:
+    """The file to read: INPUT, or a copy of what comes through a pipe."""
+    with _lean_imports():
+        from . import driver as _driver  # noqa: F401 - with all that it imports
+        from .storage import spooled, spooled_stream
+    with spooled_stream(0, "standard input") if source == STREAM else spooled(source) as file:
+        yield file
+
+
+@contextmanager
+def _progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
+    """Shows what takes long, on a terminal; call the result to take it away."""
     if hidden or not sys.stderr.isatty():
-        yield
+        yield lambda: None
         return
     from .progress import listening
     from .progress_bar import Bar
 
     with Bar(sys.stderr) as bar, listening(bar.update):
-        yield
+        yield bar.close
 
 
 def _only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:
@@ -449,10 +325,15 @@ def _only_destination(destination: str | None, output: str | None, dry_run: bool
     return chosen
 
 
-def _options(source: str | None, given: dict[str, Any]) -> tuple[Options, int | None]:
+def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
+    from . import child_call
+
+    if source is not None:  # of many models, each is checked by the process that converts it
+        child_call.prepare()  # it gets ready while this process imports onnx
     with _lean_imports():
-        from .driver import Options, latest_opset
+        from .comparison.loadable import latest_opset
+        from .driver import Options
 
     compares = given["compare"] != "off" and not given["dry_run"]
     options = Options(
@@ -471,29 +352,91 @@ def _options(source: str | None, given: dict[str, Any]) -> tuple[Options, int | 
     return options, latest_opset() if target == "latest" else target
 
 
-def _run_job(source: str, output: str | None, target: int | None, compare: Comparing, options: Options) -> Report:
-    from .driver import check_convertible, convert_file
+class _Run:
+    """The files of one run, and what is said about it."""
 
-    if output is None:
-        return check_convertible(source, target, options=options)
-    return convert_file(source, output, target, compare=compare, options=options)
+    def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
+        """`source` and `output` are as the user gave them; `file` is the one to read."""
+        from .storage import INPUT_DATA, REPORT, STDOUT, NamedFile
 
+        self.file = file
+        self.output = output
+        self.given = given
+        self.others = [NamedFile(REPORT, path) for path in given["report"] if path != STREAM]
+        self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
+        if stat.S_ISREG(os.fstat(1).st_mode):
+            self.others.append(NamedFile(STDOUT, "standard output", 1))
+        self._source = source
 
-def _write_reports(paths: Sequence[str], source: str, output: str | None, report: Report | None, failure: Exception | None) -> None:
-    if not paths:
-        return
-    from .report.json_document import dump, make_document, without_unprintable, write
-    from .report.page import make_page
+    def report_success(self, report: Report, written: _Path | None) -> None:
+        """Say what was done. `written` is the result, which goes to its place only after this, and not at all where this fails."""
+        for path in self.given["report"]:
+            self._write_report(path, report, written, None)
+        if not self.given["quiet"] and STREAM not in self.given["report"]:
+            _print_report(report, self.given["verbose"], sys.stderr if self.output == STREAM else None)
 
-    report = report and without_unprintable(report)
-    status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
-    what = (source, output, report, failure, status)
-    for path in paths:
+    def report_failure(self, error: Exception) -> None:
+        for path in self.given["report"]:
+            try:
+                self._write_report(path, None, None, error)
+            except SplitRewriteError as another:
+                if str(another) != str(error):
+                    _say(f"error: {another}", sys.stderr)
+
+    def _write_report(self, path: str, report: Report | None, written: _Path | None, failure: Exception | None) -> None:
+        from .report.json_document import ModelFile, dump, make_document, without_unprintable
+        from .report.page import make_page
+        from .storage import write_text
+
+        report = report and without_unprintable(report)
+        status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
+        source = ModelFile(self._source, os.fspath(self.file))
+        result = None if self.output is None else ModelFile(self.output, os.fspath(written or self.output))
+        what = (source, result, report, failure, status)
         text = make_page(*what) if path.endswith(".html") else dump(make_document(*what))
-        if path == "-":
+        if path == STREAM:
             _say(text)
         else:
-            write(text, path)
+            write_text(f"{text}\n", path)
+
+
+def _run_job(run: _Run, target: int | None, options: Options) -> Report:
+    from .driver import check_convertible
+
+    with _progress_bar(hidden=run.given["quiet"]) as hide:
+
+        def announce(report: Report, written: _Path | None) -> None:
+            hide()
+            run.report_success(report, written)
+
+        if run.output is None:
+            report = check_convertible(run.file, target, options=options, others=run.others)
+            announce(report, None)
+            return report
+        if run.output == STREAM:
+            return _convert_to_stdout(run, target, options, announce)
+        return _convert(run, run.output, target, options, announce)
+
+
+def _convert(run: _Run, output: _Path, target: int | None, options: Options, announce: Announce) -> Report:
+    from .driver import convert_file
+
+    compare = run.given["compare"]
+    return convert_file(run.file, output, target, compare=compare, options=options, others=run.others, announce=announce)
+
+
+def _convert_to_stdout(run: _Run, target: int | None, options: Options, announce: Announce) -> Report:
+    with TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
+        path = os.path.join(folder, "model.onnx")
+        report = _convert(run, path, target, replace(options, external_data="inline"), announce)
+        try:
+            with open(path, "rb") as model:
+                shutil.copyfileobj(model, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            _discard(sys.stdout)
+            raise SplitRewriteError(f"standard output: cannot be written: {error.strerror or error}") from error
+        return report
 
 
 @contextmanager
@@ -518,7 +461,7 @@ def _lean_imports() -> Iterator[None]:
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
-def _samples(source: str | None, given: dict[str, Any]) -> Samples:
+def _samples(source: _Path | None, given: dict[str, Any]) -> Samples:
     from .comparison.samples import Samples
 
     return Samples(
@@ -528,18 +471,16 @@ def _samples(source: str | None, given: dict[str, Any]) -> Samples:
     )
 
 
-def _samples_of(
-    loaded: Iterable[tuple[bool, dict[str, ndarray[Any, Any]]]],
-) -> list[dict[str, ndarray[Any, Any]]]:
+def _samples_of(loaded: Iterable[Loaded]) -> list[dict[str, ndarray[Any, Any]]]:
     """Each .npz file with the .npy files, which belong to all; one sample where there are only those."""
     common: dict[str, ndarray[Any, Any]] = {}
     samples: list[dict[str, ndarray[Any, Any]]] = []
-    for is_sample, arrays in loaded:
-        if is_sample:
-            samples.append(arrays)
+    for one in loaded:
+        if one.is_sample:
+            samples.append(one.arrays)
         else:
-            _require_new(arrays, common)
-            common |= arrays
+            _require_new(one.arrays, common)
+            common |= one.arrays
     for sample in samples:
         _require_new(common, sample)
     return [sample | common for sample in samples] or ([common] if common else [])
@@ -571,7 +512,7 @@ def _named(bounds: dict[str | None, float]) -> dict[str, float]:
     return {name: bound for name, bound in bounds.items() if name is not None}
 
 
-def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str | None) -> dict[str, tuple[int, ...]]:
+def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: _Path | None) -> dict[str, tuple[int, ...]]:
     named: dict[str, tuple[int, ...]] = {}
     for name, dims in shapes:
         name = _only_input(source, option) if name is None else name
@@ -581,7 +522,7 @@ def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, 
     return named
 
 
-def _only_input(source: str | None, option: str) -> str:
+def _only_input(source: _Path | None, option: str) -> str:
     """The name of the one input of the model in the file `source`, None where there are many models."""
     if source is None:
         raise click.UsageError(f"{option}: put NAME: before the shape; each model has inputs of its own.")
@@ -595,17 +536,18 @@ def _only_input(source: str | None, option: str) -> str:
     return names[0]
 
 
-def _print_report(report: Report, verbose: bool) -> None:
-    from .report.summary import details, grouped, summary, verdict, warnings
+def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
+    """Print what is to be said of a success; warnings to standard error, all else to `stream`, by default standard output."""
+    from .report.summary import details, grouped
 
-    for warning in warnings(report):
+    for warning in report.warnings:
         _say(f"warning: {_one_line(warning)}", sys.stderr)
     if verbose:
         for line in details(report):
-            _say(_one_line(line))
+            _say(_one_line(line), stream)
     for line in map(str, report.blockers) if verbose else grouped(report.blockers):
-        _say(f"in the way: {_one_line(line)}", sys.stderr)
-    _say(summary(report) if report.reach is None else verdict(report))
+        _say(f"cannot be converted: {_one_line(line)}", sys.stderr)
+    _say(str(report), stream)
 
 
 def _one_line(text: str) -> str:
@@ -616,7 +558,16 @@ def _one_line(text: str) -> str:
 
 
 def _say(text: str, stream: TextIO | None = None) -> None:
-    click.echo(text, file=stream)
+    """Print to `stream`, by default standard output. Raises: SplitRewriteError where it takes nothing."""
+    chosen = sys.stdout if stream is None else stream
+    try:
+        click.echo(text, file=chosen)
+    except BrokenPipeError:
+        _discard(chosen)  # whoever read it has seen enough
+    except OSError as error:
+        _discard(chosen)
+        name = "standard error" if chosen is sys.stderr else "standard output"
+        raise SplitRewriteError(f"{name}: cannot be written: {error.strerror or error}") from error
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -627,13 +578,12 @@ def run(arguments: Sequence[str]) -> int:
             command.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
-    except BrokenPipeError:
-        _discard_stdout()  # whoever read it has seen enough; the work is done
     except (Exception, KeyboardInterrupt) as error:
         verbose = context is not None and context.params["verbose"]
         status, lines = _explain(error, verbose)
-        for line in lines:
-            _say(_one_line(line), sys.stderr)
+        with suppress(SplitRewriteError):  # the exit status says it, too
+            for line in lines:
+                _say(_one_line(line), sys.stderr)
         if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and verbose:
             traceback.print_exc()
         return status
@@ -646,9 +596,9 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
         from .report.summary import grouped
 
         count = len(error.blockers)
-        in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"
+        nodes = "1 node" if count == 1 else f"{count:,} nodes"
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
-        return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {line}" for line in blockers)]
+        return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
     if isinstance(error, click.ClickException):
         return UNUSABLE, [f"error: {error.format_message()} (--help shows the usage)"]
     if isinstance(error, KeyboardInterrupt):
@@ -659,31 +609,59 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
     return status, [f"error: {line}"]
 
 
-def _discard_stdout() -> None:
-    """The interpreter flushes stdout once more when it ends, and must not fail then."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: TextIO) -> None:
+    """The interpreter flushes a standard stream once more when it ends, and must not fail then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """Where standard streams are closed, the next files to be opened would be taken for them, and messages end up in a model.
+
+    Reading from or writing to what takes their place fails, as it would with a closed one, but for messages.
+    """
+    for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - until the end
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def _unwind(number: int, _: FrameType | None) -> NoReturn:
+    """A signal ends the program as any error does, so that temporary files go; further ones do not disturb that."""
+    for name in _SIGNALS:
+        signal.signal(name, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main() -> NoReturn:
     """The entry point of the `split-rewrite` command."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
     completion = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
     if completion in os.environ:
         sys.exit(shell_complete(command, {}, PROGRAM, completion, os.environ[completion]))
-    # A termination unwinds like any other end, so that temporary files go.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _unwind)
     _leave(run(sys.argv[1:]))
 
 
 def _leave(status: int) -> NoReturn:
-    """End at once where nothing is open: the interpreter takes a tenth of a start to take its modules apart."""
-    if f"{__package__}.worker" in sys.modules:
-        sys.exit(status)  # a child that ran models is to be closed
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        sys.exit(status)
+    """End at once: the interpreter takes a tenth of a start to take its modules apart."""
+    if child_call := sys.modules.get(f"{__package__}.child_call"):
+        child_call.close_children()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever wrote has heard of it
+            stream.flush()
     os._exit(status)

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import click
 
 from ..errors import SplitRewriteError
-from ..report.json_document import write
+from ..storage import INPUT, OUTPUT, REPORT, NamedFile, check_destination, check_different, write_text
 from .documents import junit, sarif
 from .inputs import plan
 from .many import core_count, run
 from .overview import overview
+from .paths import is_uri
 from .record import Record, line
-from .task import ModelReport, Request
+from .task import ModelReport, Request, Task
 from .totals import Entry, Totals, table
 
 Say = Callable[[str, bool], None]
@@ -60,6 +61,7 @@ def convert_all(wanted: Wanted, request: Request, say: Say) -> int:
     """Convert what is wanted; the exit status. Raises: SplitRewriteError, before anything is converted, if it cannot be."""
     begun = time.monotonic()
     tasks = plan(wanted.inputs, wanted.into, wanted.in_place)
+    _check_reports(wanted, tasks)
     numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
     totals, pages = Totals(), _Pages(wanted.report_files(".html"))
     with ExitStack() as stack:
@@ -82,6 +84,17 @@ def convert_all(wanted: Wanted, request: Request, say: Say) -> int:
         for text in table(totals, time.monotonic() - begun, processes):
             say(text, False)
     return totals.exit_status
+
+
+def _check_reports(wanted: Wanted, tasks: Sequence[Task]) -> None:
+    """Raises: SplitRewriteError where a report would replace a model or another report, or cannot be written."""
+    models = [NamedFile(INPUT, task.source) for task in tasks if not is_uri(task.source)]
+    models += [NamedFile(OUTPUT, task.destination) for task in tasks if task.destination and not is_uri(task.destination)]
+    reports = [path for path in wanted.reports if path not in ("-", wanted.resume)]
+    check_different(models, [NamedFile(REPORT, path) for path in filter(None, [*reports, wanted.resume])])
+    for path in reports:
+        if path not in wanted.records:  # those are opened before anything is converted
+            check_destination(path)
 
 
 def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say) -> None:
@@ -135,7 +148,7 @@ class _Pages:
             return
         name = f"{entry.number:05d}.html"
         for folder in self._folders:
-            _write(report.page, os.path.join(folder, name))
+            write_text(report.page + "\n", os.path.join(folder, name))
         self.names[entry.number] = name
 
     def links(self, path: str) -> dict[int, str]:
@@ -146,18 +159,11 @@ class _Pages:
 
 def _write_reports(wanted: Wanted, totals: Totals, pages: _Pages, seconds: float) -> None:
     for path in wanted.report_files(".html"):
-        _write(overview(totals, pages.links(path), seconds), path)
+        write_text(overview(totals, pages.links(path), seconds) + "\n", path)
     for path in wanted.report_files(".xml"):
-        _write(junit(totals), path)
+        write_text(junit(totals) + "\n", path)
     for path in wanted.report_files(".sarif"):
-        _write(sarif(totals), path)
-
-
-def _write(text: str, path: str) -> None:
-    try:
-        write(text, path)
-    except OSError as error:
-        raise SplitRewriteError(f"{path}: the report cannot be written: {error.strerror or error}") from error
+        write_text(sarif(totals) + "\n", path)
 
 
 def _made(folder: str) -> None:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ..driver import check_convertible, convert_file
 from ..errors import SplitRewriteError, UnconvertibleError, status_and_line
-from ..report.json_document import Document, file_facts, make_document, without_unprintable
+from ..report.json_document import Document, ModelFile, make_document, without_unprintable
 from ..report.page import make_page
-from ..report.summary import Report, warnings
+from ..report.summary import Report
 from .digests import model_digest
 from .paths import is_uri
 from .remote import LocalFiles, local_files, remote_size
@@ -32,7 +32,6 @@ class Answer(NamedTuple):
 def convert_model(task: Task, request: Request) -> Answer:
     """Convert the model of `task` as `request` says, or find out that this was done before."""
     begun = time.monotonic()
-    report, error = None, None
     notes: Document = {"name": task.name}
     try:
         with local_files(task.source, task.destination) as files:
@@ -42,18 +41,19 @@ def convert_model(task: Task, request: Request) -> Answer:
                 return Answer(None)
             with _named_as(task, files):
                 report = _convert(files, request)
-            facts = _facts_of_copies(task, files)
-        notes |= facts
+            answer = _answer(task, files, request, report, None)  # while there is a copy of what is at a URI
         if request.with_digests and task.destination is not None:
             notes["digests"]["output"] = _output_digest(task.destination)
-    except Exception as failure:
-        error, report = failure, None
-    return _answer(task, request, report, error, notes | {"seconds": round(time.monotonic() - begun, 3)})
+    except Exception as error:
+        answer = _answer(task, LocalFiles(task.source, task.destination), request, None, error)
+    assert answer.document is not None
+    return answer._replace(document=answer.document | notes | {"seconds": round(time.monotonic() - begun, 3)})
 
 
 def failed(task: Task, error: Exception, status: int) -> Document:
     """The report of a model whose conversion ended without one."""
-    return {**make_document(task.source, task.destination, None, error, status), "name": task.name}
+    files = LocalFiles(task.source, task.destination)
+    return {**make_document(*_model_files(task, files), None, error, status), "name": task.name}
 
 
 def _convert(files: LocalFiles, request: Request) -> Report:
@@ -76,23 +76,20 @@ def _named_as(task: Task, files: LocalFiles) -> Iterator[None]:
         raise
 
 
-def _answer(task: Task, request: Request, report: Report | None, error: Exception | None, notes: Document) -> Answer:
+def _answer(task: Task, files: LocalFiles, request: Request, report: Report | None, error: Exception | None) -> Answer:
     status = status_and_line(error)[0] if error else UnconvertibleError.exit_status if report and report.blockers else 0
-    what = (task.source, task.destination, report and without_unprintable(report), error, status)
-    document = make_document(*what) | notes | {"notices": list(warnings(report)) if report else []}
+    what = (*_model_files(task, files), report and without_unprintable(report), error, status)
+    document = make_document(*what) | {"notices": report.warnings if report else []}
     if error is not None:
         document["message"] = status_and_line(error)[1]
     return Answer(document, make_page(*what) if request.with_page else None)
 
 
-def _facts_of_copies(task: Task, files: LocalFiles) -> Document:
-    """Sizes and digests of what is at URIs, which only its local copies tell."""
-    facts: Document = {}
-    if is_uri(task.source):
-        facts["input"] = file_facts(files.source) | {"path": task.source}
-    if task.destination is not None and is_uri(task.destination):
-        facts["output"] = file_facts(str(files.destination)) | {"path": task.destination}
-    return facts
+def _model_files(task: Task, files: LocalFiles) -> tuple[ModelFile, ModelFile | None]:
+    """Input and output by the names that the user gave them, and where they lie."""
+    if task.destination is None or files.destination is None:
+        return ModelFile(task.source, files.source), None
+    return ModelFile(task.source, files.source), ModelFile(task.destination, files.destination)
 
 
 def _digests(task: Task, files: LocalFiles, request: Request) -> Document:

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from ..errors import InvalidModelError
-from ..storage import read
 from ..storage.payload import data_file
+from ..storage.reading import data_locations
 
 _CHUNK = 1 << 20  # bytes
 
@@ -23,7 +23,7 @@ def model_digest(path: str | os.PathLike[str]) -> str | None:
     digest = hashlib.sha256()
     _add_file(digest, Path(path))
     try:
-        locations = sorted(read(path).locations())
+        locations = sorted(data_locations(path))
     except InvalidModelError:
         locations = []  # it is refused whatever its data is
     for location in locations:

@@ -33,7 +33,7 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     folder. A file that is named twice is one task.
     Raises: SplitRewriteError where there is nothing, or two results would go to one place, or one over another model's input.
     """
-    if "-" in inputs:
+    if "-" in (*inputs, into):
         raise SplitRewriteError("- is one model, and several are converted here; @- is a list on standard input")
     found = list(dict.fromkeys(each for path in inputs for each in _expand(path, skip=into)))
     if not found:
@@ -116,28 +116,27 @@ def _refuse_collisions(tasks: Iterable[Task]) -> None:
     tasks = [task for task in tasks if task.destination is not None]
     readers: dict[str, Task] = {}
     for task in tasks:
-        for place in {_entry(task.source), _real(task.source)}:
-            readers.setdefault(place, task)
+        readers.setdefault(_identity(task.source), task)
     writers: dict[str, Task] = {}
     for task in tasks:
         assert task.destination is not None
-        for place in (task.destination, f"{task.destination}.data"):
-            other = writers.setdefault(_entry(place), task)
+        for place, identity in _written(task.destination):
+            other = writers.setdefault(identity, task)
             if other is not task:
                 raise SplitRewriteError(f"{place}: would be the result of both {other.source} and {task.source}")
-            reader = readers.get(_entry(place), task)
+            reader = readers.get(identity, task)
             if reader.source != task.source:
                 taken = f"the result of {task.source} would replace it, and it belongs to the input {reader.source}"
                 raise SplitRewriteError(f"{place}: {taken}")
 
 
-def _entry(path: str) -> str:
-    """The directory entry that `path` is, the same for all paths to it."""
-    if is_uri(path):
-        return path
-    folder, name = os.path.split(os.path.abspath(path))
-    return os.path.normcase(os.path.join(os.path.realpath(folder), name))
+def _written(destination: str) -> Iterator[tuple[str, str]]:
+    """The result and its data file: what to call each, and its identity."""
+    identity = _identity(destination)
+    yield destination, identity
+    yield f"{destination}.data", f"{identity}.data"
 
 
-def _real(path: str) -> str:
+def _identity(path: str) -> str:
+    """What all paths to one file have in common; a link is what it points to, because that is what a result replaces."""
     return path if is_uri(path) else os.path.normcase(os.path.realpath(path))

@@ -10,8 +10,9 @@ from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecu
 from contextlib import ExitStack
 from queue import SimpleQueue
 
-from ..driver import Comparing, Options
-from ..errors import INTERNAL_ERROR, SplitRewriteError
+from .. import arguments
+from ..driver import Comparing, Options, checked
+from ..errors import INTERNAL_ERROR, ArgumentError
 from .apart import Children, convert_apart
 from .conversion import failed
 from .inputs import plan
@@ -45,13 +46,19 @@ def convert_many(
     at once, by what each is thought to need.
 
     A model that is refused, or whose process crashes or runs out of time, is a report like any other. Raises, before anything is
-    converted: SplitRewriteError where there are no models, or two results would go to one place.
+    converted: SplitRewriteError where there are no models, or two results would go to one place; ArgumentError, or TypeError, for
+    arguments.
     """
+    paths = arguments.paths("inputs", inputs)
+    if into is not None:
+        arguments.check_path("into", into)
     if in_place and into is not None:
-        raise SplitRewriteError("into and in_place exclude each other")
-    tasks = plan([os.fspath(path) for path in inputs], None if into is None else os.path.join(into, ""), in_place)
-    request = Request(target_opset, compare, options or Options(), timeout, memory)
-    return run(tasks, request, executor)
+        raise ArgumentError("into and in_place exclude each other")
+    target, options = checked(target_opset, compare, options)
+    arguments.check_limit("timeout", timeout)
+    arguments.check_limit("memory", memory)
+    tasks = plan(paths, None if into is None else os.path.join(into, ""), in_place)
+    return run(tasks, Request(target, compare, options, timeout, memory), executor)
 
 
 def run(

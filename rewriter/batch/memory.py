@@ -40,5 +40,5 @@ def _sizes(source: str) -> tuple[int, int]:
     skeleton = read(source)
     graph = skeleton.proto.ByteSize()
     inside = max(0, os.path.getsize(source) - graph)
-    files = (data_file(skeleton.base_dir, location) for location in skeleton.locations() if skeleton.base_dir)
+    files = (data_file(skeleton.base_dir, location) for location in skeleton.locations if skeleton.base_dir)
     return graph, inside + sum(file.size for file in files)

@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from ..errors import InvalidModelError, SplitRewriteError
-from ..storage import read
-from ..storage.payload import location_parts
+from ..storage.payload import location_problem
+from ..storage.reading import data_locations
 from .paths import is_uri
 
 _DATA = ".data"
@@ -82,16 +82,17 @@ def _download_model(uri: str, folder: Path) -> str:
     with _explained(uri):
         system.get_file(path, str(copy))
         with suppress(InvalidModelError):  # the conversion finds it, too, and says more
-            for location in sorted(read(copy).locations()):
-                _download_data(system, PurePosixPath(path).parent, folder, location_parts(location))
+            for location in sorted(data_locations(copy)):
+                if not location_problem(location):
+                    _download_data(system, PurePosixPath(path).parent, folder, location)
     return str(copy)
 
 
-def _download_data(system: Any, beside: PurePosixPath, folder: Path, parts: tuple[str, ...]) -> None:
-    there = str(beside.joinpath(*parts))
+def _download_data(system: Any, beside: PurePosixPath, folder: Path, location: str) -> None:
+    there = str(beside / location)
     if not system.exists(there):
         return  # the conversion says which tensor misses it
-    here = folder.joinpath(*parts)
+    here = folder / location
     here.parent.mkdir(parents=True, exist_ok=True)
     system.get_file(there, str(here))
 

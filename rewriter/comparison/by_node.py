@@ -123,8 +123,7 @@ class _Group:
     def of(self, found: Comparison) -> Piece:
         assert found.status != "partly compared"
         difference = max((output.max_abs for output in found.outputs), default=0.0)
-        is_equal = found.status == "equal"
-        return replace(self.piece(found.status, found.reason), max_abs=difference, last_bits=found.last_bits and is_equal)
+        return replace(self.piece(found.status, found.reason), max_abs=difference, last_bits=found.last_bits)
 
     def piece(self, status: str, reason: str = "") -> Piece:
         region = self.region
@@ -146,10 +145,10 @@ def _operators(nodes: list[NodeProto]) -> str:
 
 def _sum_up(pieces: list[Piece]) -> Comparison:
     count = Counter(piece.status for piece in pieces)
-    different = next((piece for piece in pieces if piece.status == "different"), None)
-    if different is not None:
-        reason = f"{different.example}, {different.change}: {different.reason}"
-        return Comparison("different", reason=reason, pieces=tuple(pieces))
+    different = [piece for piece in pieces if piece.status == "different"]
+    if different:
+        reason = f"{different[0].example}, {different[0].change}: {different[0].reason}"
+        return Comparison("different", reason=reason, pieces=tuple(pieces), last_bits=all(piece.last_bits for piece in different))
     skipped = [piece for piece in pieces if piece.status == "not compared"]
     if not skipped:
         return Comparison("equal", pieces=tuple(pieces))
@@ -346,7 +345,7 @@ class _Judge:
             path.write_bytes(model.SerializeToString())
         found = self._compare(*paths, replace(self._settings.tolerance, inexact=False))
         stayed = not region.rewritten or only_moves(region.old, region.new, region.renamed)
-        if found.last_bits and self._settings.tolerance.inexact and not stayed:
+        if found.status == "different" and self._settings.tolerance.inexact and not stayed:
             found = self._compare(*paths, self._settings.tolerance)
         elif found.last_bits and stayed:
             found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))

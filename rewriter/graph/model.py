@@ -50,8 +50,6 @@ class Model:
         self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.main.labels = self.survey.main_labels
-        if like is not None:
-            self.main.share_forms(like.main)
         self.functions = [
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
             for body in self.proto.functions
@@ -93,6 +91,19 @@ class Model:
     def is_unique(self, name: str) -> bool:
         """Whether just one place in the model defines `name` (subgraphs and functions may shadow)."""
         return self._names.get(name, 0) <= 1
+
+    @cached_property
+    def _node_names(self) -> Counter[str]:
+        """The names of nodes in the model as it was read, and how many nodes have each."""
+        return Counter(node.name for graph in self.survey.graphs for node in graph.node if node.name)
+
+    def node_name(self, wanted: str) -> str:
+        """A name for a new node: `wanted`, or, where the model has a node of that name, one that nothing has."""
+        return self.fresh_name(wanted) if wanted in self._node_names else wanted
+
+    def shares_node_name(self, name: str) -> bool:
+        """Whether more than one node of the model as it was read has the name `name`."""
+        return self._node_names[name] > 1
 
     @cached_property
     def _uses(self) -> Counter[str]:

@@ -19,7 +19,7 @@ from ..opsets import folding, inference
 from ..opsets.inference import Shape
 from ..storage.payload import raw_length
 from .propagation import Propagated
-from .protos import DEFAULT_DOMAINS, Form, GraphLike, captured, form_of, labels_of, shown_name, subgraphs
+from .protos import DEFAULT_DOMAINS, GraphLike, captured, labels_of, shown_name, subgraphs
 
 if TYPE_CHECKING:
     from .model import Model
@@ -62,7 +62,6 @@ class Scope:
         self._types_of_tied: dict[int, str | None] = {}
         self._known_shapes: dict[str, Shape] = {}
         """Those that are fully known: they stay as they are."""
-        self._forms: dict[int, Form] = {}
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
         """A scope for each subgraph of `node`, number `index` in the original node list (None: a rule made it)."""
@@ -76,10 +75,6 @@ class Scope:
                     child.register(inner, opset)
             yield child
 
-    def share_forms(self, twin: Scope) -> None:
-        """`twin` is the same graph of a model that is `like` this one."""
-        self._forms = twin._forms
-
     @cached_property
     def labels(self) -> list[str]:
         """`labels_of` the nodes; looking at these costs a tenth of looking at the nodes."""
@@ -88,15 +83,6 @@ class Scope:
     def nodes_changed(self) -> None:
         """The graph has other nodes, or a node is another operator."""
         self.__dict__.pop("labels", None)
-
-    def form(self, index: int | None, node: NodeProto) -> Form:
-        """`form_of` a node, number `index` of the graph as it was read (None: a rule made it)."""
-        form = None if index is None else self._forms.get(index)
-        if form is None:
-            form = form_of(node)
-            if index is not None:
-                self._forms[index] = form
-        return form
 
     # -- who defines a name
 

@@ -1,7 +1,27 @@
 """The way in and out of model files: read the skeleton of one, and write it with its payloads, whole or not at all."""
 
+from .paths import INPUT, INPUT_DATA, OUTPUT, REPORT, STDOUT, NamedFile, check_apart, check_destination, check_different, write_text
 from .reading import read
 from .skeleton import Skeleton
-from .staging import Staged, check_destination, stage
+from .spool import SpooledFile, spooled, spooled_stream
+from .staging import Staged, stage
 
-__all__ = ["Skeleton", "Staged", "check_destination", "read", "stage"]
+__all__ = [
+    "INPUT",
+    "INPUT_DATA",
+    "OUTPUT",
+    "REPORT",
+    "STDOUT",
+    "NamedFile",
+    "Skeleton",
+    "SpooledFile",
+    "Staged",
+    "check_apart",
+    "check_destination",
+    "check_different",
+    "read",
+    "spooled",
+    "spooled_stream",
+    "stage",
+    "write_text",
+]

@@ -13,7 +13,15 @@ import onnx
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter import ModelReport, Options, SplitRewriteError, UnconvertibleError, convert_many, convert_version
+from split_rewrite.rewriter import (
+    ArgumentError,
+    ModelReport,
+    Options,
+    SplitRewriteError,
+    UnconvertibleError,
+    convert_many,
+    convert_version,
+)
 from split_rewrite.rewriter.batch import apart, many
 from split_rewrite.rewriter.batch.many import Admission
 from split_rewrite.rewriter.batch.memory import memory_need
@@ -109,6 +117,47 @@ def test_in_place_and_external_data(tmp_path):
     assert onnx.load(tmp_path / "m.onnx", load_external_data=False).opset_import[0].version == 13
     with pytest.raises(SplitRewriteError, match="exclude"):
         convert_many([tmp_path / "m.onnx"], 13, in_place=True, into="x")
+
+
+@pytest.mark.parametrize("external_data", ["auto", "copy", "inline"])
+def test_models_that_share_a_data_file_lose_nothing_in_place(tmp_path, external_data):
+    weights = np.arange(2000, dtype=np.float32)
+    for name in ("one.onnx", "two.onnx"):
+        proto = model("g (float[2000] x) => (float[2000] y) <float[2000] w = {1, 2}> { y = Add(x, w) }")
+        proto.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(weights, "w"))
+        onnx.save(proto, tmp_path / name, save_as_external_data=True, location="shared.bin")
+        (tmp_path / "shared.bin").write_bytes(weights.tobytes())  # onnx adds the second model's to the first one's
+        sharing = onnx.load(tmp_path / name, load_external_data=False)
+        entries = {entry.key: entry for entry in sharing.graph.initializer[0].external_data}
+        entries["offset"].value = "0"
+        onnx.save(sharing, tmp_path / name)
+    reports = list(convert_many([tmp_path], 13, in_place=True, options=Options(external_data=external_data)))
+    assert [report.outcome for report in reports] == ["converted", "converted"]
+    assert (tmp_path / "shared.bin").read_bytes() == weights.tobytes()
+    for name in ("one.onnx", "two.onnx"):
+        proto = onnx.load(tmp_path / name)
+        assert proto.opset_import[0].version == 13
+        np.testing.assert_array_equal(onnx.numpy_helper.to_array(proto.graph.initializer[0]), weights)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"inputs": "zoo"}, TypeError, "inputs has to be a collection of paths, not 'zoo'"),
+        ({"inputs": [b"m.onnx"]}, TypeError, "each of inputs has to be a path (str or os.PathLike), not bytes"),
+        ({"target_opset": "13"}, TypeError, "target_opset has to be an integer or None, not '13'"),
+        ({"target_opset": 1000}, ArgumentError, "the target opset 1000 is unknown"),
+        ({"compare": "maybe"}, ArgumentError, "not 'maybe'"),
+        ({"into": 7}, TypeError, "into has to be a path (str or os.PathLike), not int"),
+        ({"into": "out", "in_place": True}, ArgumentError, "into and in_place exclude each other"),
+        ({"timeout": 0}, ArgumentError, "timeout has to be above 0, not 0"),
+        ({"memory": "4GB"}, TypeError, "memory has to be a number or None, not '4GB'"),
+    ],
+)
+def test_arguments_that_are_not_possible(arguments, kind, message):
+    with pytest.raises(kind) as refused:
+        convert_many(**{"inputs": ["m.onnx"], "target_opset": 13} | arguments)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import known, model
+from helpers import convert_version, known, model
 from onnx import helper, numpy_helper
 
-from split_rewrite.rewriter import Tolerance, convert_version
+from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
 from split_rewrite.rewriter.engine import conversion
