@@ -264,7 +264,7 @@ def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]
         given["verbose"],
     )
     request = Request(target, given["compare"], options, given["timeout"], given["memory"])
-    return convert_all(wanted, request, lambda text, is_error: _say(_one_line(text), sys.stderr if is_error else None))
+    return convert_all(wanted, request, lambda text, is_error: _say(_one_line(text), sys.stderr if is_error else None), _say)
 
 
 def _print_text(paths: Sequence[str]) -> None:

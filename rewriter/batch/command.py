@@ -57,8 +57,11 @@ def request_of(wanted: Wanted, request: Request) -> Request:
     return request._replace(with_digests=bool(wanted.records or wanted.resume), with_page=bool(wanted.report_files(".html")))
 
 
-def convert_all(wanted: Wanted, request: Request, say: Say) -> int:
-    """Convert what is wanted; the exit status. Raises: SplitRewriteError, before anything is converted, if it cannot be."""
+def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str], None]) -> int:
+    """Convert what is wanted; the exit status. `emit` prints a line as it is, for programs.
+
+    Raises: SplitRewriteError, before anything is converted, if it cannot be.
+    """
     begun = time.monotonic()
     tasks = plan(wanted.inputs, wanted.into, wanted.in_place)
     _check_reports(wanted, tasks)
@@ -77,7 +80,7 @@ def convert_all(wanted: Wanted, request: Request, say: Say) -> int:
             for record in records:
                 record.add(report)
             pages.add(entry, report)
-            advance(lambda entry=entry, report=report: _tell(entry, report, wanted, say))
+            advance(lambda entry=entry, report=report: _tell(entry, report, wanted, say, emit))
     _write_reports(wanted, totals, pages, time.monotonic() - begun)
     if not wanted.quiet and "-" not in wanted.reports:
         processes = "" if wanted.scheduler else f", {min(wanted.processes or core_count(), len(tasks))} processes at most"
@@ -97,11 +100,10 @@ def _check_reports(wanted: Wanted, tasks: Sequence[Task]) -> None:
             check_destination(path)
 
 
-def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say) -> None:
+def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say, emit: Callable[[str], None]) -> None:
     """What a user has to know of one model at once."""
     if "-" in wanted.reports:
-        sys.stdout.write(line(report.document))
-        sys.stdout.flush()
+        emit(line(report.document).rstrip("\n"))
     if entry.exit_status:
         say(f"error: {entry.reason}", True)
         for blocker in entry.blockers[1:] if wanted.verbose else ():
