@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .batch.many import convert_many
+    from .batch.task import ModelReport
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from .report.summary import Report
 
 _MODULES = {
+    "batch.many": ("convert_many",),
+    "batch.task": ("ModelReport",),
     "driver": (
         "ConversionResult",
         "Options",
@@ -49,6 +53,7 @@ __all__ = [
     "CompareError",
     "ConversionResult",
     "InvalidModelError",
+    "ModelReport",
     "Options",
     "Report",
     "Samples",
@@ -57,6 +62,7 @@ __all__ = [
     "UnconvertibleError",
     "check_convertible",
     "convert_file",
+    "convert_many",
     "convert_version",
     "round_trip",
     "simplify",

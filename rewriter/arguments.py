@@ -46,6 +46,26 @@ def _check_path(name: str, path: object, expected: str) -> None:
         raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
 
 
+def paths(name: str, value: object) -> list[str]:
+    """The paths in `value`. Raises TypeError where it is a single one, or holds something else; ArgumentError, as `check_path`."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be a collection of paths, not {_shown(value)}")
+    found = list(value)
+    for one in found:
+        check_path(f"each of {name}", one)
+    return [os.fspath(one) for one in found]
+
+
+def check_limit(name: str, value: object) -> None:
+    """Raises TypeError where `value` is neither a number nor None, ArgumentError where it is not above 0."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} has to be a number or None, not {_shown(value)}")
+    if not value > 0:
+        raise ArgumentError(f"{name} has to be above 0, not {_shown(value)}")
+
+
 def integer(name: str, value: object) -> int | None:
     """`value` as an int, or None for None. Raises TypeError for anything that is not an integer, and for a bool."""
     if value is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +36,9 @@ from .storage.skeleton import Skeleton
 if TYPE_CHECKING:
     from .comparison.by_model import Comparison, Runtime
     from .comparison.samples import Samples
+
+logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
+_log = logging.getLogger(__name__)
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
@@ -120,6 +124,7 @@ def convert_version(
         result = skeleton.materialize()
         if compare != "off":
             conversion.report.comparison = _compare(conversion, compare, options)
+    _log_report(conversion.report, "converted")
     return ConversionResult(result, conversion.report)
 
 
@@ -163,6 +168,7 @@ def convert_file(
             if announce is not None:
                 announce(conversion.report, staged.path)
             staged.commit()
+    _log_report(conversion.report, f"{os.fspath(source)}: converted to {os.fspath(destination)}")
     return conversion.report
 
 
@@ -193,6 +199,11 @@ def round_trip(
 def _request(model: object, target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
     """The target and the options, once all arguments are known to be possible. Raises: TypeError, ArgumentError."""
     arguments.check_model(model)
+    return checked(target_opset, compare, options)
+
+
+def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
+    """The target and the options, once they and `compare` are known to be possible. Raises: TypeError, ArgumentError."""
     arguments.check_choice("compare", compare, get_args(Comparing))
     if options is not None:
         arguments.check_kind("options", options, Options, "Options or None")
@@ -229,7 +240,18 @@ def check_convertible(
         skeleton = _skeleton(readable)
         if not isinstance(model, onnx.ModelProto):
             check_apart(model, None, skeleton.data_paths, others)
-        return _dry_run(skeleton, target, options)
+        report = _dry_run(skeleton, target, options)
+    _log_report(report, "cannot be converted" if report.blockers else "can be converted")
+    return report
+
+
+def _log_report(report: Report, what: str) -> None:
+    """What was done for those who listen: each change at DEBUG, warnings, and the end of it at INFO."""
+    for change in report.changes if _log.isEnabledFor(logging.DEBUG) else ():
+        _log.debug("%s", change)
+    for warning in report.warnings:
+        _log.warning("%s", warning)
+    _log.info("%s: opset %s to %s", what, report.source_opset, report.target_opset)
 
 
 def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report:

@@ -64,6 +64,10 @@ class Blocker(NamedTuple):
         return f"{self.op_type} '{self.node}' ({self.where}){step}: {self.reason}{hint}"
 
 
+UNUSABLE, INTERNAL_ERROR = 2, 3
+"""Exit statuses of errors that are not of this package: of the system's, and of those that nobody expected."""
+
+
 class UnconvertibleError(SplitRewriteError):
     """The model cannot be expressed at the target opset; `blockers` holds all the reasons, in the order of the graph."""
 
@@ -96,4 +100,18 @@ class Unconvertible(Exception):
 
 
 class NotSimplified(Exception):
-    """Raised by a simplification that leaves its node as it is. The reason goes into the report."""
+    """Raised by a simplification that leaves its node as it is; the reason goes into the report."""
+
+
+def status_and_line(error: BaseException) -> tuple[int, str]:
+    """The exit status and the one line that `error` deserves, whatever it is."""
+    if isinstance(error, SplitRewriteError):
+        return error.exit_status, str(error)
+    if isinstance(error, MemoryError):
+        return UNUSABLE, "out of memory"
+    if isinstance(error, RecursionError):
+        return UNUSABLE, "the model is nested too deeply"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return UNUSABLE, f"{where}{error.strerror or error}"
+    return INTERNAL_ERROR, f"{type(error).__name__}: {error}"

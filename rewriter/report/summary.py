@@ -230,9 +230,14 @@ def alike(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
     """The blockers in groups of those that differ only in names."""
     groups: dict[tuple[str, str, str, str], list[Blocker]] = {}
     for blocker in blockers:
-        reason = _QUOTED.sub("'…'", blocker.reason)
-        groups.setdefault((blocker.op_type, blocker.transition, reason, _QUOTED.sub("'…'", blocker.hint)), []).append(blocker)
+        groups.setdefault(likeness(blocker), []).append(blocker)
     return list(groups.values())
+
+
+def likeness(blocker: Blocker) -> tuple[str, str, str, str]:
+    """Operator, transition, reason and hint, with "…" for names: the same for blockers that differ only in names."""
+    reason, hint = (_QUOTED.sub("'…'", text) for text in (blocker.reason, blocker.hint))
+    return blocker.op_type, blocker.transition, reason, hint
 
 
 _QUOTED = re.compile(r"'[^']*'")

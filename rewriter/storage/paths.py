@@ -40,6 +40,17 @@ def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], othe
     read += [file for file in others if file.role == INPUT_DATA]
     written = [] if output is None else [NamedFile(OUTPUT, output)]
     written += [file for file in others if file.role != INPUT_DATA]
+    check_different(read, written)
+    for file in written:
+        if file.descriptor is None:
+            check_destination(file.path)
+
+
+def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> None:
+    """Check that no file of `written` is one of `read`, unless it is the result in its input's place, or another one of `written`.
+
+    Raises: PathConflictError.
+    """
     known = {identity_of(file.path): file for file in read}
     for file in written:
         identity = identity_of(file.path if file.descriptor is None else file.descriptor)
@@ -47,9 +58,6 @@ def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], othe
         if other is not None and (file.role, other.role) != (OUTPUT, INPUT):
             raise PathConflictError(f"{file.path}: {file.role} would replace {other.role}, {other.path}; choose another name")
         known[identity] = file
-    for file in written:
-        if file.descriptor is None:
-            check_destination(file.path)
 
 
 def check_destination(path: Path_) -> None:

@@ -351,7 +351,7 @@ def test_the_shape_of_the_only_input_needs_no_name(cli_in: Cli) -> None:
 def test_help_states_examples_limits_and_exit_statuses(cli_in: Cli) -> None:
     status, out, err = cli_in("--help")
     assert (status, err) == (0, "")
-    assert out.startswith("Usage: split-rewrite [OPTIONS] INPUT [OUTPUT]\n")
+    assert out.startswith("Usage: split-rewrite [OPTIONS] INPUT [INPUT...] [OUTPUT]")
     for part in ("Examples:\n", "Limits:\n", "Exit status:\n", "--target-opset, --opset N|latest", "--test-input-shape"):
         assert part in out
 

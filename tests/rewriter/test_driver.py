@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import helpers
@@ -11,7 +13,7 @@ import pytest
 from helpers import convert_version, round_trip
 from onnx import TensorProto, helper, numpy_helper
 
-from split_rewrite.rewriter import Options, SplitRewriteError
+from split_rewrite.rewriter import Options, SplitRewriteError, convert_file
 
 
 def annotated_model() -> onnx.ModelProto:
@@ -123,3 +125,22 @@ def test_an_input_whose_name_is_no_text_is_listed_all_the_same(tmp_path: Path) -
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString().replace(b"xx", b"x\x80"))
     with pytest.raises(SplitRewriteError, match=r"there is no input 'x'; inputs are b'x\\x80'"):
         convert_version(tmp_path / "m.onnx", 12, options=Options(overwrite_input_shapes={"x": (4,)}))
+
+
+def test_a_log_for_those_who_listen(tmp_path, caplog):
+    onnx.save(
+        helpers.model("g (float[4] x) => (float[2] a, float[2] b) { [cut] a, b = Split<axis = 0, num_outputs = 2>(x) }"),
+        tmp_path / "m.onnx",
+    )
+    with caplog.at_level("DEBUG", "split_rewrite"):
+        convert_file(tmp_path / "m.onnx", tmp_path / "o.onnx", 12, compare="off")
+    said = [(record.levelname, record.getMessage()) for record in caplog.records if record.name.startswith("split_rewrite")]
+    assert said[-1] == ("INFO", f"{tmp_path}/m.onnx: converted to {tmp_path}/o.onnx: opset 18 to 12")
+    assert any(level == "DEBUG" and "Split 'cut'" in text for level, text in said[:-1])
+
+
+def test_warnings_are_not_printed_where_nobody_listens():
+    tiny = Path(__file__).resolve().parents[2] / "models/tinygpt_opset20.onnx"
+    program = f"from split_rewrite.rewriter import check_convertible; assert check_convertible({str(tiny)!r}, 13).remarks"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -25,7 +25,8 @@ LAYERS = (
     {"arguments"},
     {"driver"},
     {"batch"},
-    {"progress_bar"},
+    {"progress_bar", "cli_parameters"},
+    {"cli_many"},
     {"cli"},
     {"__main__"},
 )

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from documentation import ROOT, as_regex, documented
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter import cli, errors
 
 ERRORS = {
     "ArgumentError",
@@ -118,8 +118,8 @@ def test_every_explanation_is_of_a_message() -> None:
     known = [text for path in MODULES for text in messages(path)]
     stale = [pattern for pattern in documented() if not any(as_regex(pattern).fullmatch(text) for text in known)]
     assert set(stale) == ELSEWHERE, "docs/errors.md explains what nothing says"
-    command_line = Path(cli.__file__).read_text(encoding="utf-8")
-    assert all(text.partition(" …")[0] in command_line for text in ELSEWHERE)
+    said = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (cli, errors))
+    assert all(text.partition(" …")[0] in said for text in ELSEWHERE)
 
 
 SEEN = {
