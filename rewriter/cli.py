@@ -45,6 +45,7 @@ Examples:
   split-rewrite --target-opset 13 model.onnx model13.onnx
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
   split-rewrite --dry-run -t 13 model.onnx
+  split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
 
@@ -175,6 +176,15 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     context.exit()
 
 
+def _list_runtimes(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    if name is None or context.resilient_parsing:
+        return
+    from .runtimes.listing import about, overview
+
+    _say(about(name) if name else overview())
+    context.exit()
+
+
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
@@ -195,6 +205,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.argument("destination", metavar="[OUTPUT]", required=False)
 @click.option("-o", "--output", metavar="OUTPUT", help="The file to write, instead of a second argument.")
 @click.option("-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
+@click.option(
+    "--for",
+    "for_runtimes",
+    multiple=True,
+    metavar="RUNTIME",
+    help="Be right in this runtime, as openvino-2024.2, onnxruntime (the installed one), or ./profile.toml: choose opset and IR "
+    "version for it, and avoid what it refuses or computes wrongly. Repeatable: right in all.",
+)
+@click.option(
+    "--list-runtimes",
+    is_flag=False,
+    flag_value="",
+    is_eager=True,
+    expose_value=False,
+    callback=_list_runtimes,
+    metavar="[RUNTIME]",
+    help="List what is known of all runtimes, or of one, and from where.",
+)
 @click.option(
     "--ir-version",
     type=int,
@@ -351,6 +379,7 @@ def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
         samples=_samples(source, given) if compares else None,
         tolerance=_tolerance(given),
         external_data=given["external_data"],
+        for_runtimes=given["for_runtimes"],
     )
     target = given["target_opset"]
     return options, latest_opset() if target == "latest" else target
@@ -479,12 +508,15 @@ def _only_input(source: str, option: str) -> str:
 
 
 def _print_report(report: Report, verbose: bool) -> None:
-    from .report.summary import details, grouped
+    from .report.summary import avoided, details, grouped
 
     for warning in report.warnings:
         _say(f"warning: {_one_line(warning)}", sys.stderr)
     if verbose:
         for line in details(report):
+            _say(_one_line(line))
+    elif report.reach is not None:
+        for line in avoided(report):
             _say(_one_line(line))
     for line in map(str, report.blockers) if verbose else grouped(report.blockers):
         _say(f"cannot be converted: {_one_line(line)}", sys.stderr)

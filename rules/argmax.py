@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rewriter.engine.registry import downgrade
+from ..rewriter.engine.registry import avoid, downgrade
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
 
 
+@avoid("ArgMax with select_last_index", ("ArgMax", "ArgMin"), opset=11)
 @downgrade(("ArgMax", "ArgMin"), 12)
 def count_from_the_back(node: Node) -> None:
     """The last index is the first one of the reversed axis, counted from its end."""

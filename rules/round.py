@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from ..rewriter.engine.registry import decompose
+from ..rewriter.engine.registry import avoid, decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.typed import FLOATING, typed
 
 
+@avoid("Round", "Round", opset=7)
 @decompose("Round", opset=7)
 def nearest_even(node: Node) -> None:
     """Of the magnitude: Floor, one more above the half, and at the half where that is odd; then the sign.

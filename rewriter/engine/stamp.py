@@ -65,13 +65,20 @@ def _needed_by_type(number: int) -> int:
         return 3
 
 
-def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None) -> int:
+def chosen_ir_version(
+    model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None, highest: int | None = None
+) -> int:
     """`wanted`, else lowered on the way down to what the target's onnx release used; never less than the model needs.
 
     Nor below 4, if not `wanted`, where callers may override initializers: before it, runtimes take all of them for constants.
-    Raises ValueError where `wanted` is too low for what the model contains, or unknown to the installed onnx.
+    Nor above `highest`, the last one that the runtimes take.
+    Raises ValueError where `wanted` or `highest` is too low for what the model contains, or `wanted` unknown to the installed onnx.
     """
     needs = needed_ir_version(model, graphs)
+    if highest is not None and max(needs, wanted or 0) > highest:
+        raise ValueError(
+            f"--for: this model needs at least IR version {max(needs, wanted or 0)}, and the runtimes take up to {highest}"
+        )
     if wanted is not None:
         if wanted < needs:
             raise ValueError(f"--ir-version {wanted}: this model needs at least IR version {needs}")
@@ -80,8 +87,8 @@ def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], sourc
         return wanted
     if target < source:
         lowest = min(model.ir_version, 4) if _has_defaults(model.graph) else needs
-        return max(needs, lowest, min(model.ir_version, ir_version_of(target)))
-    return max(needs, model.ir_version)
+        return min(max(needs, lowest, min(model.ir_version, ir_version_of(target))), highest or onnx.IR_VERSION)
+    return min(max(needs, model.ir_version), highest or max(needs, model.ir_version))
 
 
 def stamp(model: onnx.ModelProto, opset: int) -> None:

@@ -102,6 +102,8 @@ def _done(report: Report) -> Document:
         "rewrites": list(_rewrites(report)),
         "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "warning"],
         "not_loaded": report.not_loaded,
+        "runtimes": report.runtimes,
+        "avoided": [remark._asdict() for remark in report.remarks if remark.kind == "avoided"],
         "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),

@@ -78,3 +78,9 @@ def say_computed(node: Node, what: str, name: str) -> None:
     """Should what this node becomes be refused, tell the user that `what` is computed, unless there is an earlier cause."""
     if not node.why[0]:
         node.why = (f"its {what} '{name}' are computed at run time", MAKE_CONSTANT)
+
+
+def is_stored(node: Node, index: int) -> bool:
+    """Whether input `index` is an initializer or a Constant, so that a runtime finds its value without computing it."""
+    producer = node.scope.producer(node.input(index))
+    return node.constant(index) is not None and (producer is None or producer.op_type == "Constant")
