@@ -46,6 +46,7 @@ Examples:
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
   split-rewrite --dry-run -t 13 model.onnx
   split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
+  split-rewrite probe openvino --help
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
 
@@ -63,6 +64,15 @@ Exit status:
   1  the target cannot express the model
   2  wrong usage, or a file that cannot be read or written
   3  the result failed the check or the comparison
+"""
+
+
+PROBE = "probe"
+"""The first argument that asks for `probe`; a model of this name is ./probe."""
+_PROBE_HELP = """Find out what RUNTIME, installed here or in the environment of --python, takes and computes wrongly.
+
+About a hundred models of a few nodes are run, each in a child process. RUNTIME is onnxruntime, openvino, opencv or mnn.
+The profile that is printed can be given to --for.
 """
 
 
@@ -333,6 +343,38 @@ def command(source: str, destination: str | None, **given: Any) -> None:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
 
 
+@click.command(
+    f"{PROGRAM} {PROBE}",
+    help=_PROBE_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.argument("runtime", metavar="RUNTIME", required=False)
+@click.option("--adapter", metavar="MODULE:CLASS", help="A class of your own that runs models; docs/runtimes.md says how.")
+@click.option(
+    "--python", "interpreter", metavar="FILE", help="The Python of the environment that has the runtime; default: this one."
+)
+@click.option("-o", "--output", metavar="FILE.toml", help="Write the profile there, for --for; default: print it.")
+@click.option("-v", "--verbose", is_flag=True, help="Print what became of each model.")
+def probe(runtime: str | None, adapter: str | None, interpreter: str | None, output: str | None, verbose: bool) -> None:
+    if (runtime is None) == (adapter is None):
+        raise click.UsageError("name a RUNTIME, or --adapter MODULE:CLASS.")
+    from .report.summary import aligned
+    from .runtimes.probing import as_table, as_toml, probe_runtime
+    from .runtimes.running import Target
+
+    name = runtime or str(adapter)
+    with _progress_bar(hidden=False):
+        findings = probe_runtime(Target(name, interpreter or sys.executable))
+    for line in aligned(as_table(findings)) if verbose else ():
+        _say(_one_line(line))
+    text = as_toml(name, findings)
+    if output is None:
+        _say(text, sys.stdout)
+        return
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 @contextmanager
 def _progress_bar(hidden: bool) -> Iterator[None]:
     """Shows what takes long, on a terminal."""
@@ -538,8 +580,9 @@ def run(arguments: Sequence[str]) -> int:
     """Do what the command line `arguments` (without the program's name) asks for; its exit status."""
     context = None
     try:
-        with command.make_context(PROGRAM, list(arguments)) as context:
-            command.invoke(context)
+        chosen, rest = (probe, arguments[1:]) if list(arguments[:1]) == [PROBE] else (command, arguments)
+        with chosen.make_context(PROGRAM, list(rest)) as context:
+            chosen.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except BrokenPipeError:
