@@ -86,8 +86,7 @@ class Mnn:
     package = "MNN"
 
     def load(self, path: str) -> None:
-        import subprocess
-
+        import _tools  # type: ignore[import-not-found]
         import MNN.expr as expr  # type: ignore[import-not-found]
         import MNN.nn as nn  # type: ignore[import-not-found]
 
@@ -95,11 +94,11 @@ class Mnn:
         self._names = _interface(path)
         with tempfile.TemporaryDirectory() as folder:
             result = os.path.join(folder, "model.mnn")
-            program = "import sys; from MNN.tools.mnnconvert import main; sys.argv[0] = 'mnnconvert'; main()"
-            options = ["-f", "ONNX", "--modelFile", path, "--MNNModel", result, "--bizCode", "probe", "--keepInputFormat=1"]
-            done = subprocess.run([sys.executable, "-c", program, *options], capture_output=True, text=True)
+            files = ["--modelFile", path, "--MNNModel", result]
+            # Not by the module mnnconvert, which tells a server of every conversion.
+            _tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "probe", "--keepInputFormat=1"])
             if not os.path.exists(result):
-                raise RuntimeError((done.stdout + done.stderr).strip()[-300:] or "mnnconvert wrote nothing")
+                raise RuntimeError("mnnconvert refuses the model")
             self._module = nn.load_module_from_file(result, *map(list, self._names))
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:

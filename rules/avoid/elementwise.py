@@ -62,7 +62,8 @@ def is_not_zero(node: Node) -> None:
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
     """A Transpose of its own."""
-    if node.pop_attr("transA", 0):
+    if node.attr("transA", 0):
+        node.pop_attr("transA")
         node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=[1, 0]))
 
 
