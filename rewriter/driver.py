@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
@@ -29,7 +30,7 @@ from .graph.survey import Survey, all_graphs
 from .opsets import inference
 from .opsets.transitions import newest_opset
 from .report.summary import Report
-from .storage import check_destination, read, stage
+from .storage import NamedFile, check_apart, read, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
+
+
+Announce = Callable[[Report, Path], None]
+"""Gets the report of a conversion and its result, which is a temporary file still."""
+_ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -113,11 +119,12 @@ def convert_version(
     """
     target, options = _request(model, target_opset, compare, options)
     child_call.prepare()
-    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
-    conversion = _convert(skeleton, target, options, keep_original=compare != "off")
-    result = skeleton.materialize()
-    if compare != "off":
-        conversion.report.comparison = _compare(conversion, compare, options)
+    with _readable(model) as readable:
+        skeleton = _skeleton(readable)
+        conversion = _convert(skeleton, target, options, keep_original=compare != "off")
+        result = skeleton.materialize()
+        if compare != "off":
+            conversion.report.comparison = _compare(conversion, compare, options)
     return ConversionResult(result, conversion.report)
 
 
@@ -135,23 +142,42 @@ def convert_file(
     *,
     compare: Comparing = "auto",
     options: Options | None = None,
+    others: Sequence[NamedFile] = (),
+    announce: Announce | None = None,
 ) -> Report:
     """Convert the file `source` into the file `destination`, which may be the same; it appears only after all checks passed.
 
-    Raises: as `convert_version`; nothing is written then.
+    `others` are further files that the caller reads and writes: all have to be different ones. `announce` is called with the
+    report and the finished file when only its renaming is missing, which is not done where it raises.
+    Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or is data of `source`. Nothing is
+    written then.
     """
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
     target, options = _request(source, target_opset, compare, options)
-    check_destination(destination)
+    check_apart(source, destination, (), others)
     child_call.prepare()
-    skeleton = read(source)
-    conversion = _convert(skeleton, target, options, keep_original=compare != "off")
-    with stage(skeleton, Path(destination), external_data=options.external_data) as staged:
-        if compare != "off":
-            conversion.report.comparison = _compare(conversion, compare, options, staged.path)
-        staged.commit()
+    with spooled(source) as readable:
+        skeleton = read(readable)
+        check_apart(source, destination, skeleton.data_paths, others)
+        conversion = _convert(skeleton, target, options, keep_original=compare != "off")
+        with stage(skeleton, destination, external_data=options.external_data) as staged:
+            conversion.report.notes += staged.notes
+            if compare != "off":
+                conversion.report.comparison = _compare(conversion, compare, options, staged.path)
+            if announce is not None:
+                announce(conversion.report, staged.path)
+            staged.commit()
     return conversion.report
+
+
+def _readable(model: _ModelOrPath) -> AbstractContextManager[_ModelOrPath]:
+    """`model`, or a copy on disk of what comes through a pipe."""
+    return nullcontext(model) if isinstance(model, onnx.ModelProto) else spooled(model)
+
+
+def _skeleton(model: _ModelOrPath) -> Skeleton:
+    return Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
 
 
 def round_trip(
@@ -188,20 +214,30 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def check_convertible(
-    model: onnx.ModelProto | str | os.PathLike[str], target_opset: int | None, *, options: Options | None = None
+    model: onnx.ModelProto | str | os.PathLike[str],
+    target_opset: int | None,
+    *,
+    options: Options | None = None,
+    others: Sequence[NamedFile] = (),
 ) -> Report:
     """A dry run: what `convert_version` would do and refuse, without checking, comparing or writing a result.
 
     The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
+    `others` is as for `convert_file`.
     Raises: InvalidModelError where the input is not valid.
     """
     target, options = _request(model, target_opset, "off", options)
+    if not isinstance(model, onnx.ModelProto):
+        check_apart(model, None, (), others)
     child_call.prepare()
-    return _dry_run(model, target, options)
+    with _readable(model) as readable:
+        skeleton = _skeleton(readable)
+        if not isinstance(model, onnx.ModelProto):
+            check_apart(model, None, skeleton.data_paths, others)
+        return _dry_run(skeleton, target, options)
 
 
-def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], target: int | None, options: Options) -> Report:
-    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
+def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report:
     job = _Job(skeleton, target, options)
     job.check_input()
     trouble = job.aim(target)

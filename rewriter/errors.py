@@ -36,6 +36,10 @@ class ArgumentError(SplitRewriteError, ValueError):
     """
 
 
+class PathConflictError(SplitRewriteError):
+    """A file to be written is one that is read, or another one that is written."""
+
+
 class InvalidModelError(SplitRewriteError):
     """The input cannot be read, or is not a valid model of the opset that it declares."""
 

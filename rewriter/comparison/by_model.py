@@ -212,7 +212,7 @@ class _Judge:
             return runs
         found = self._run_and_judge(engine, spaces, runs)
         if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
-            runs = self._evidence.without_disputed(engine, runs)
+            runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
             found = self._run_and_judge(engine, spaces, runs)
         if engine != "onnxruntime" or not isinstance(found, Comparison) or found.status != "different":
             return found

@@ -194,7 +194,7 @@ class _OnnxRuntime:
         if declared[7:-1] not in _BY_BITS:
             return make.ortvalue_from_numpy(array)
         elem_type = onnx.TensorProto.DataType.Value(declared[7:-1].upper())
-        bits = np.ascontiguousarray(array).view(f"u{array.itemsize}")
+        bits = np.asarray(array, order="C").view(f"u{array.itemsize}")  # ascontiguousarray would give a scalar a dimension
         return make.ortvalue_from_numpy_with_onnx_type(bits, elem_type)
 
     def _from_ort_value(self, value: Any) -> Any:

@@ -33,7 +33,8 @@ class Reading:
     of the tensors that it names axes of (0 where unknown). `sizes`: it decides how large something is, or how often something
     is done. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale
     of a resize, a start, end or diagonal. `becomes_integer`: it is cast or quantized, which nobody defines for NaN, infinities,
-    and more than the type holds. `landmarks`: the numbers that it meets, constants and attributes of the nodes that read it.
+    and more than the type holds. `is_ordered`: what comes of it is sorted or the place of the largest, where no specification says
+    where NaN goes. `landmarks`: the numbers that it meets, constants and attributes of the nodes that read it.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -45,6 +46,7 @@ class Reading:
     scales: bool = False
     offsets: bool = False
     becomes_integer: bool = False
+    is_ordered: bool = False
     landmarks: set[float] = field(default_factory=set)
 
     def joined(self, other: Reading) -> Reading:
@@ -59,6 +61,7 @@ class Reading:
             self.scales or other.scales,
             self.offsets or other.offsets,
             self.becomes_integer,
+            self.is_ordered or other.is_ordered,
             self.landmarks | other.landmarks,
         )
 
@@ -66,12 +69,13 @@ class Reading:
 class Readings(NamedTuple):
     """`by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output.
 
-    `nodes`: how many there are in the main graph.
+    `nodes`: how many there are in the main graph. `has_halves`: whether it computes in 16-bit floats anywhere.
     """
 
     by_input: Mapping[str, Reading]
     computed: Mapping[str, frozenset[str]]
     nodes: int = 0
+    has_halves: bool = False
 
 
 NO_READINGS = Readings({}, {})
@@ -84,7 +88,16 @@ def readings(model: ModelProto) -> Readings:
     walk = _Walk(model)
     walk.graph(model.graph)
     computed = {value.name: frozenset(walk.sources.get(value.name, ())) for value in model.graph.output}
-    return Readings(walk.found, computed, len(model.graph.node))
+    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph))
+
+
+def _has_halves(graph: GraphProto) -> bool:
+    """Whether the main graph states a 16-bit float type: of an input, an output, a value, a constant, or in a Cast."""
+    stated = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output, *graph.value_info)}
+    stated.update(tensor.data_type for tensor in graph.initializer)
+    for attribute in (attribute for node in graph.node for attribute in node.attribute):
+        stated.add(attribute.i if attribute.name in ("to", "dtype") else attribute.t.data_type)
+    return not stated.isdisjoint((TensorProto.FLOAT16, TensorProto.BFLOAT16))
 
 
 _Sources = dict[str, bool]
@@ -124,6 +137,7 @@ _SCALES = {"Resize": 2, "Upsample": 1}
 _OFFSETS = {"Slice": (1, 2), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
+_ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
@@ -188,6 +202,7 @@ class _Walk:
         reading.sizes |= index in _SIZES.get(name, ())
         reading.becomes_integer |= name in _QUANTIZERS or (name == "Cast" and _attribute(node, "to") not in _HOLD_ANYTHING)
         reading.becomes_integer |= name == "CastLike"
+        reading.is_ordered |= name in _ORDERED
         if not as_it_is:
             return
         reading.shifts |= name == "BitShift" and index == 1

@@ -87,7 +87,11 @@ class InputSpace:
     """All inputs that the original accepts, narrowed by the result's fixed dimensions and by what the user gives."""
 
     def __init__(
-        self, original: Description, result: Description, samples: Samples, data: Mapping[str, np.ndarray] | None = None
+        self,
+        original: Description,
+        result: Description,
+        samples: Samples,
+        data: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         """`data` is the one of the samples to complete. Raises: ArgumentError when a name, shape or array misfits."""
         fixed = {value.name: value for value in _values(result.required)}

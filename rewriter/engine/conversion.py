@@ -357,13 +357,14 @@ class Engine:
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
-            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.scope)):
+            if rule.name in tried or (rule.when is not None and not node.meets(rule.when)):
                 continue
             tried.add(rule.name)
+            scope = node.scope
             try:
                 if self._apply(rule, node):
                     if not node.removed:
-                        node.scope.register(node.proto, node.opset)
+                        scope.register(node.proto, node.opset)
                     return True
             except (NotSimplified, Unconvertible) as reason:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))

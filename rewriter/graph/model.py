@@ -93,6 +93,19 @@ class Model:
         return self._names.get(name, 0) <= 1
 
     @cached_property
+    def _node_names(self) -> Counter[str]:
+        """The names of nodes in the model as it was read, and how many nodes have each."""
+        return Counter(node.name for graph in self.survey.graphs for node in graph.node if node.name)
+
+    def node_name(self, wanted: str) -> str:
+        """A name for a new node: `wanted`, or, where the model has a node of that name, one that nothing has."""
+        return self.fresh_name(wanted) if wanted in self._node_names else wanted
+
+    def shares_node_name(self, name: str) -> bool:
+        """Whether more than one node of the model as it was read has the name `name`."""
+        return self._node_names[name] > 1
+
+    @cached_property
     def _uses(self) -> Counter[str]:
         uses = Counter(name for graph in self.survey.graphs for node in graph.node for name in node.input)
         for graph in self.survey.graphs:

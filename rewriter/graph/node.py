@@ -5,7 +5,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,10 @@ class Node:
     def where(self) -> str:
         """The path to its graph, for messages."""
         return self._scope.where
+
+    def meets(self, condition: Callable[[NodeProto, Scope], bool]) -> bool:
+        """Whether the precondition of a rule holds."""
+        return condition(self.proto, self._scope)
 
     @property
     def is_in_main_graph(self) -> bool:
@@ -406,8 +410,12 @@ class Node:
         label = what or op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         given = {key: value for key, value in attributes.items() if value is not None}
-        node_name = self._scope.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
-        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where, opset)
+        model = self._scope.model
+        if self.proto.name:
+            node_name = model.fresh_name(f"{self.name}_{label}_node")
+        else:
+            node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
+        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name, **given), where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
@@ -434,7 +442,10 @@ class Node:
         """
         for name in self.proto.input:
             self._lose(name)
-        self._scope.model.new_uses.update(inputs)
+        model = self._scope.model
+        model.new_uses.update(inputs)
+        if self.proto.op_type == "Constant" and model.shares_node_name(self.proto.name):
+            self.proto.name = self.fresh_name("node")  # runtimes let only Constants share the name of another node
         self.proto.op_type = op_type
         del self.proto.input[:]
         self.proto.input.extend(inputs)

@@ -20,7 +20,7 @@ from ..graph.protos import subgraphs
 from ..opsets.transitions import newest_opset
 from .distinct_rewrites import DistinctRewrite, distinct_rewrites
 from .drawing import LARGE, MAX_NODES, Values, draw, node_line, visible
-from .json_document import file_facts, node_text, outcome
+from .json_document import ModelFile, file_facts, node_text, outcome
 from .page_style import STYLE
 from .summary import Report, alike
 
@@ -50,7 +50,9 @@ MAX_LINES = 40
 _Cells = Sequence[str]
 
 
-def make_page(source: str, destination: str | None, report: Report | None, error: BaseException | None, exit_status: int) -> str:
+def make_page(
+    source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
+) -> str:
     """Everything about one run, as HTML. `report` is None where the run failed before there was one."""
     end = outcome(report, error, destination)
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
@@ -59,12 +61,12 @@ def make_page(source: str, destination: str | None, report: Report | None, error
         sections += _sections(report)
     shown = [section for section in sections if section.body]
     title = _title(end, report)
-    files = f"{_name(source)}" + (f" → {_name(destination)}" if destination and error is None else "")
+    files = f"{_name(source.name)}" + (f" → {_name(destination.name)}" if destination and error is None else "")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>{_text(title)} · {_text(Path(source).name)}</title><style>{STYLE}</style></head><body>"
+        f"<title>{_text(title)} · {_text(Path(source.name).name)}</title><style>{STYLE}</style></head><body>"
         f'<header class="{"good" if exit_status == 0 else "bad"}"><div>'
         f'<span class="status"><span aria-hidden="true">{"✓" if exit_status == 0 else "✗"}</span>{_text(end)}</span>'
         f'<h1>{_text(title)}</h1><p class="lead">{files}</p>{_message(end, blockers, error)}'
@@ -173,7 +175,7 @@ def _contents(sections: Sequence[_Section]) -> str:
     return f'<nav aria-label="Contents">{links}</nav>' if len(sections) > 1 else ""
 
 
-def _facts(source: str, destination: str | None, exit_status: int) -> str:
+def _facts(source: ModelFile, destination: ModelFile | None, exit_status: int) -> str:
     rows = [("Input", _file(source))]
     if destination is not None:
         rows.append(("Output", _file(destination)))
@@ -182,11 +184,11 @@ def _facts(source: str, destination: str | None, exit_status: int) -> str:
     return f"<dl>{''.join(f'<dt>{label}</dt><dd>{value}</dd>' for label, value in rows)}</dl>"
 
 
-def _file(path: str) -> str:
-    facts = file_facts(path)
+def _file(model: ModelFile) -> str:
+    facts = file_facts(model)
     if facts["sha256"] is None:
-        return f"{_name(path)}, cannot be read"
-    return f'{_name(path)}, {facts["bytes"]:,} bytes, SHA-256 <span class="mono">{facts["sha256"]}</span>'
+        return f"{_name(model.name)}, cannot be read"
+    return f'{_name(model.name)}, {facts["bytes"]:,} bytes, SHA-256 <span class="mono">{facts["sha256"]}</span>'
 
 
 # -- sections

@@ -42,6 +42,8 @@ class Report:
     """A warning where the installed onnxruntime does not load models of the target opset."""
     runtimes: str = ""
     """The runtimes that the result is for: "OpenVINO 2024.2 and MNN 3.6"."""
+    notes: list[str] = field(default_factory=list)
+    """What the user has to know of the data files."""
     checked: str = ""
     comparison: Comparison | None = None
 
@@ -86,6 +88,7 @@ def summary(report: Report) -> str:
 
 def _warnings(report: Report) -> Iterator[str]:
     alike: dict[tuple[str, str], list[Remark]] = {}
+    yield from report.notes
     for remark in _remarks(report, "warning"):
         alike.setdefault((remark.op_type, remark.message), []).append(remark)
     for (op_type, message), (first, *others) in alike.items():

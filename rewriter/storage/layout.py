@@ -8,17 +8,23 @@ from onnx import TensorProto
 
 from ..errors import ArgumentError, InvalidModelError, SplitRewriteError
 from . import wire
-from .payload import Payload, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
+from .payload import (
+    Payload,
+    has_raw_layout,
+    is_cut,
+    is_vector_of_sizes,
+    label,
+    location_problem,
+    raw_length,
+    refer,
+    without_payload,
+)
 from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
 _SPLIT_FROM = 1024  # bytes, as in onnx.save_model
 PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
 _ALIGNMENT = 64  # bytes, of smaller payloads
-
-
-class DataName(bytes):
-    """The name of the data file, wherever the model file has it."""
 
 
 @dataclass
@@ -67,6 +73,7 @@ class _Planner:
         self._mode = mode
         self._split_from = split_from
         self._data_name = data_name
+        self._problem = _name_problem(data_name)
         self._layout = Layout(source)
         self._data_length = 0
         self._places: dict[Payload, int] = {}
@@ -99,13 +106,11 @@ class _Planner:
 
     def _placed(self, tensor: TensorProto, payload: Payload | wire.Span) -> list[bytes | wire.Piece]:
         """`tensor` with `payload` in the data file."""
+        if self._problem:
+            raise SplitRewriteError(f"'{self._data_name}' cannot be the name of a data file: it {self._problem}")
         head = without_payload(tensor)
         refer(head, self._data_name, self._place(payload), payload.length)
-        data = head.SerializeToString(deterministic=True)
-        name = self._data_name.encode()
-        entry = wire.header(1, len("location")) + b"location" + wire.header(2, len(name))
-        at = data.index(entry + name) + len(entry)
-        return [data[:at], DataName(name), data[at + len(name) :]]
+        return [head.SerializeToString(deterministic=True)]
 
     def _place(self, payload: Payload | wire.Span) -> int:
         """Put `payload` into the data file; where it is in there. What several tensors share is there once."""
@@ -119,6 +124,15 @@ class _Planner:
         if isinstance(payload, Payload):
             self._places[payload] = offset
         return offset
+
+
+def _name_problem(name: str) -> str:
+    """Why no tensor can refer to a data file of this name; empty if one can."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "is not valid Unicode"
+    return location_problem(name)
 
 
 def _can_be_external(path: wire.MessagePath) -> bool:

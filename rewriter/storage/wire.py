@@ -22,6 +22,7 @@ _DEEPEST = 100  # protobuf's own limit on nested messages
 _LONGEST_HEADER = 20  # a tag and a length, ten bytes each
 _WINDOW = 1 << 16
 NOWHERE = 1 << 63
+LARGEST_PROTOBUF = 2**31 - 1  # bytes
 
 
 class MalformedError(InvalidModelError):

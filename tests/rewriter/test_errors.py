@@ -26,12 +26,13 @@ from test_hostile import functions, nested_graphs
 
 from split_rewrite.rewriter import InvalidModelError, driver
 from split_rewrite.rewriter.checks import validity
-from split_rewrite.rewriter.storage import layout, reading, skeleton
+from split_rewrite.rewriter.opsets.transitions import newest_opset
+from split_rewrite.rewriter.storage import layout, reading, skeleton, spool, staging
 from split_rewrite.rewriter.storage.payload import MARK
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 from split_rewrite.rules import split as split_rules
 
-NEWEST = driver.latest_opset()
+NEWEST = newest_opset()
 KNOWN = f"onnx {onnx.__version__} knows 1 to {NEWEST}"
 
 # -- the files that the rows name: each is made where its name is in the arguments
@@ -157,11 +158,12 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "foreign.onnx": bytes_of(FOREIGN),
     "weights.onnx": runnable().SerializeToString(),
     "beside.onnx": beside("w.bin"),
-    "claims.onnx": beside("claimed.onnx.data"),
     # what is no model file
     "folder": Path.mkdir,
     "folder.json": Path.mkdir,
     "fifo": os.mkfifo,
+    "pipe.json": os.mkfifo,
+    "writerless": os.mkfifo,
     "loop.onnx": lambda path: path.symlink_to(path.name),
     "empty.onnx": b"",
     "text.onnx": b"graph: see the attachment\n",
@@ -244,7 +246,7 @@ def the_disk_is_broken(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_disk_is_full(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(os, "replace", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    patch.setattr(staging, "create", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
 
 
 def another_writes_the_input(patch: pytest.MonkeyPatch) -> None:
@@ -257,6 +259,28 @@ def another_writes_the_input(patch: pytest.MonkeyPatch) -> None:
         Path("weights.onnx").write_bytes(b"another model")
 
     patch.setattr(validity, "check_input", write)
+
+
+def on_a_terminal(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "isatty", lambda _: True)
+
+
+def a_pipe_that_ends_at_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(spool, "_is_pipe", lambda path: path == "writerless")
+    Path("writerless").unlink()
+    Path("writerless").touch()
+
+
+def an_endless_pipe(patch: pytest.MonkeyPatch) -> None:
+    a_pipe_that_ends_at_once(patch)
+    Path("writerless").write_bytes(WHOLE)
+    patch.setattr(spool, "LARGEST_PROTOBUF", 100)
+
+
+def a_link_into_another_folder(_: pytest.MonkeyPatch) -> None:
+    Path("elsewhere").mkdir()
+    Path("leads").mkdir()
+    Path("leads/away.onnx").symlink_to("../elsewhere/o.onnx")
 
 
 def files_end_early(patch: pytest.MonkeyPatch) -> None:
@@ -371,7 +395,16 @@ USAGE: dict[str, Row] = {
     ),
     "report-no-such-format": Row("m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html."),
     "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
-    "report-in-no-folder": Row("m.onnx o.onnx --report no/r.json", "'no/r.json': there is no folder 'no'."),
+    "both-to-standard-output": Row("m.onnx - --report -", "OUTPUT and --report are both -: only one can be standard output."),
+    "data-to-standard-output": Row(
+        "m.onnx - --external-data split",
+        "OUTPUT is -, and a model there has all its data inside: --external-data can only be inline.",
+    ),
+    "from-a-terminal": Row("- o.onnx", "INPUT is -, and standard input is a terminal: give it a model.", on_a_terminal),
+    "to-a-terminal": Row(
+        "m.onnx -", "OUTPUT is -, and standard output is a terminal: send it to a file or a program.", on_a_terminal
+    ),
+    "report-in-no-folder": Row("m.onnx o.onnx --report no/r.json", "no/r.json: the folder no does not exist"),
     "shape-no-number": Row("m.onnx o.onnx --test-input-shape x:2,q", "expected whole numbers as in 1,3,224,224, not 'q'"),
     "shape-empty": Row("m.onnx o.onnx --test-input-shape=", "expected NAME:1,3,224,224, not ''"),
     "shape-no-name": Row("m.onnx o.onnx --test-input-shape :2,7", "expected NAME:1,3,224,224, not ':2,7'"),
@@ -447,7 +480,12 @@ UNREADABLE: dict[str, Row] = {
     "missing": Row("nosuch.onnx o.onnx", "nosuch.onnx: cannot be read: No such file or directory"),
     "link-to-itself": Row("loop.onnx o.onnx", "loop.onnx: cannot be read: Too many levels of symbolic links"),
     "folder": Row("folder o.onnx", "folder: is a folder; name the .onnx file in it"),
-    "fifo": Row("fifo o.onnx", "fifo: is not a regular file"),
+    "device": Row("/dev/null o.onnx", "/dev/null: is not a regular file"),
+    "pipe-that-nobody-may-open": Row("fifo o.onnx", "fifo: cannot be opened: Permission denied", nobody_may_open),
+    "pipe-without-a-model": Row("writerless o.onnx", "writerless: is empty", a_pipe_that_ends_at_once),
+    "pipe-without-an-end": Row(
+        "writerless o.onnx", "writerless: has more than 2 GiB, too much for a pipe; name the file instead", an_endless_pipe
+    ),
     "not-allowed": Row("m.onnx o.onnx", "m.onnx: cannot be opened: Permission denied", nobody_may_open),
     "broken-disk": Row("m.onnx o.onnx", "m.onnx: cannot be read: Input/output error", the_disk_is_broken),
     "empty": Row("empty.onnx o.onnx", "empty.onnx: is empty"),
@@ -526,10 +564,23 @@ UNWRITABLE: dict[str, Row] = {
     "name-too-long": Row(f"m.onnx {'o' * 260}", f"{'o' * 260}: cannot be written: File name too long"),
     "disk-full": Row("m.onnx o.onnx", "o.onnx: cannot be written: No space left on device", the_disk_is_full),
     "data-of-the-input": Row(
-        "claims.onnx claimed.onnx --external-data copy",
-        "claimed.onnx.data: belongs to the input; write the result under another name",
+        "beside.onnx w.bin", "w.bin: OUTPUT would replace the external data of INPUT, w.bin; choose another name"
     ),
-    "name-is-not-unicode": Row("m.onnx o\udcff.onnx", "o\\udcff.onnx.data: the name is not valid Unicode, which a data file needs"),
+    "name-is-not-unicode": Row(
+        "weights.onnx o\udcff.onnx --external-data split",
+        "'o\\udcff.onnx.data' cannot be the name of a data file: it is not valid Unicode",
+    ),
+    "name-is-a-path-elsewhere": Row(
+        "weights.onnx c:o.onnx --external-data split",
+        "'c:o.onnx.data' cannot be the name of a data file: it is an absolute path; external data has to lie in the model's folder",
+    ),
+    "link-into-another-folder": Row(
+        "weights.onnx leads/away.onnx --external-data split",
+        "leads/away.onnx: is a link into another folder, and runtimes look for data files beside the link; name …",
+        a_link_into_another_folder,
+    ),
+    "link-to-itself": Row("m.onnx loop.onnx", "loop.onnx: cannot be written: Too many levels of symbolic links"),
+    "report-is-a-pipe": Row("m.onnx o.onnx --report pipe.json", "pipe.json: exists and is not a regular file"),
     "kept-in-another-folder": Row(
         "beside.onnx folder/o.onnx --external-data keep",
         "external data can only be kept if the result is written to the folder of the input",

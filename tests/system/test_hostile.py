@@ -403,7 +403,6 @@ def test_odd_and_valid(folder: Path, make: Callable[[], bytes], expected: int, m
 
 
 SPECIAL_FILES = {
-    "fifo": "is not a regular file",
     "/dev/zero": "is not a regular file",
     "/dev/null": "is not a regular file",
     "/dev/stdin": "",

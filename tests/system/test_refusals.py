@@ -371,6 +371,38 @@ REFUSED: dict[str, Refusal] = {
         "g (float[2, 3] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2, 3] y, float[3] nm, float[3] nv, float[3] sm, float[3] sv) {y, nm, nv, sm, sv = BatchNormalization<is_test = 1>(x, s, b, m, v)}",
         6, 7, "is_test=1, and outputs that only training has",
     ),
+    "integers-moved-by-a-fraction": Refusal(
+        "g (int32[4] x) => (int32[4] y) {y = Shrink<bias = 0.5>(x)}",
+        9, 8, "bias=0.5 of int32: no specification says how the result is rounded",
+    ),
+    "unsigned-moved-below-zero": Refusal(
+        "g (uint8[4] x) => (uint8[4] y) {y = Shrink<bias = 3.0, lambd = 1.0>(x)}",
+        9, 8, "lambd=1 and bias=3 of uint8: the result may leave the type",
+    ),
+    "logarithms-of-integers": Refusal(
+        "g (int64[4] x) => (int64[4] y) <int64[0] a = {}> {y = ReduceLogSum<noop_with_empty_axes = 1>(x, a)}",
+        18, 17, "ReduceLogSum of int64 over no axes: no specification says how the logarithm is rounded",
+    ),
+    "window-of-integers": Refusal(
+        "g (int64 n) => (int8[N] y) {y = BlackmanWindow<output_datatype = 3>(n)}",
+        17, 16, "a window of int8: which number an element is cut to is up to its last bit",
+    ),
+    "celu-without-a-slope": Refusal(
+        "g (float[4] x) => (float[4] y) {y = Celu<alpha = 0.0>(x)}",
+        12, 11, "alpha=0: Celu divides by it",
+    ),
+    "everything-is-dropped": Refusal(
+        "g (float[4] x) => (float[4] y) {y = Dropout<ratio = 1.0>(x)}",
+        6, 12, "ratio=1 drops everything, and opset 12 takes ratios below 1 only",
+    ),
+    "nothing-is-taken": Refusal(
+        "g (float[3, 5] x) => (float[3, 0] v, int64[3, 0] i) <int64[1] k = {0}> {v, i = TopK(x, k)}",
+        11, 9, "k is 0, and before opset 10 TopK takes no k below 1",
+    ),
+    "cache-of-four-bits": Refusal(
+        "g (int4[1, 4, 3] c, int4[1, 2, 3] u) => (int4[1, 4, 3] y) {y = TensorScatter(c, u)}",
+        24, 23, "TensorScatter of int4, which ScatterElements does not take",
+    ),
     "window-beside-the-data": Refusal(
         "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [2, 2], dilations = [2, 2], pads = [3, 3, 3, 3]>(x)}",
         10, 9, "a window sees padding only",

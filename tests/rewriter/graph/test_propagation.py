@@ -44,7 +44,6 @@ INCOMPLETE = {
     "a-value-is-declared-otherwise": "(float[N] x) => (float[N] y) <float[M] r> { r = Relu (x)\n y = Relu (r) }",
     "an-output-is-absent": "(float[4] x) => (int64[1] i) { k = Constant <value_ints = [1]> ()\n _, i = TopK (x, k) }",
     "a-twin-has-all-outputs": "(float[4] x) => (float[1] y) { k = Constant <value_ints = [1]> ()\n v, i = TopK (x, k)\n _, j = TopK (x, k)\n y = Relu (v) }",
-    "it-has-a-subgraph": "(bool b, float[4] x) => (float[4] y) { y = If (b) <then_branch = t () => (float[4] a) { a = Relu (x) }, else_branch = e () => (float[4] c) { c = Neg (x) }> }",
     "a-weight-may-be-overridden-and-is-a-shape": "(float[4] x, int64[1] s) => (float[4] y) <int64[1] s = {4}> { y = Reshape (x, s) }",
 }
 

@@ -129,7 +129,7 @@ def test_what_a_dry_run_prints(save, capsys: pytest.CaptureFixture[str]) -> None
 
 REFUSED = {
     "unknown-format": (["--report", "r.txt"], "ends with .json"),
-    "no-folder": (["--report", "none/r.json"], "there is no folder 'none'"),
+    "no-folder": (["--report", "none/r.json"], "r.json: the folder none does not exist"),
     "dry-run-with-output": (["--dry-run"], "leave OUTPUT out"),
 }
 

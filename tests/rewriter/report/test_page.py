@@ -15,6 +15,7 @@ from onnx import numpy_helper
 from split_rewrite.rewriter import cli
 from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
 from split_rewrite.rewriter.report.drawing import MAX_NODES, visible
+from split_rewrite.rewriter.report.json_document import ModelFile
 from split_rewrite.rewriter.report.layered_layout import GAP, Size, place
 from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_LINES, MAX_SHOWN, make_page
 
@@ -161,7 +162,7 @@ def test_hostile_names_are_text(kinds: dict[str, str]) -> None:
 
 
 def test_hostile_paths_and_messages_are_text() -> None:
-    text = make_page(f"/none/{pages.HOSTILE}.onnx", None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
+    text = make_page(ModelFile(pages.HOSTILE, f"/none/{pages.HOSTILE}.onnx"), None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
     assert "<script" not in text and r"\udc80" in text
     Page(text)
 
