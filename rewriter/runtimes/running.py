@@ -84,5 +84,6 @@ def input_names(model: onnx.ModelProto) -> list[str]:
 
 
 def last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """The last line with a word in it: what an exception says."""
+    lines = [line.strip() for line in text.splitlines() if any(map(str.isalpha, line))]
     return lines[-1] if lines else "no reason given"
