@@ -18,11 +18,11 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from documentation import as_regex, unseen
 from helpers import command_line, convert_version, model
+from hostile_models import functions, nested_graphs
 from onnx import ModelProto, TensorProto, helper
 from storage_models import field, runnable, to_external
-from test_docs import as_regex, unseen
-from test_hostile import functions, nested_graphs
 
 from split_rewrite.rewriter import InvalidModelError, driver
 from split_rewrite.rewriter.checks import validity

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, convert_version, known, model, refusal, run
 
 X = np.array([np.nan, np.inf, -np.inf, 3.0, -3.0, 0.5, -0.5, 0.0, 3e38, -3e38], np.float32)
 
@@ -24,3 +24,32 @@ def test_any_slope(alpha, target):
         expected = expected.astype(np.float32)
     (got,) = run(convert_version(model(celu(alpha), 12), target).model, {"x": X})
     np.testing.assert_allclose(got, expected, rtol=1e-6, equal_nan=True)
+
+
+def test_a_scalar() -> None:
+    text = "g (float x) => (float y) {y = Celu<alpha = 0.5>(x)}"
+    assert_compares_equal(model(text, 13), 10)
+
+
+def test_celu_of_double_is_computed_in_double() -> None:
+    if not known(28):
+        pytest.skip("onnx has no opset 28")
+    proto = model("g (double[2] x) => (double[2] y) {y = Celu(x)}", 28)
+    values = run(convert_version(proto, 9).model, {"x": np.array([1e-300, 1 + 3e-16])}, "onnx.reference")
+    assert values[0].tolist() == [1e-300, 1 + 3e-16]
+
+
+REWRITES = [
+    (
+        "celu.scaled_elu",
+        12,
+        11,
+        "g (float[2] x) => (float[2] y) { y = Celu <alpha = 0.5> (x) }",
+        "<float v1 = {0.5}, float v4 = {1}> { v2 = Div (x, v1) v3 = Exp (v2) v5 = Sub (v4, v3) v6 = Mul (v1, v5) v7 = Relu (v6) v8 = Relu (x) y = Sub (v8, v7) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,33 @@ def test_the_shape_of_a_number_is_empty() -> None:
     old = convert_version(proto, 4).model
     assert list(old.graph.node[0].attribute[0].ints) == []
     assert run(convert_version(old, 13).model, {"x": np.ones(1, np.float32)})[0].shape == ()
+
+
+REWRITES = [
+    (
+        "reshape.shape_to_attribute",
+        5,
+        4,
+        "g (float[2,3] x) => (float[6] y) <int64[1] s = {6}> { y = Reshape (x, s) }",
+        "{ y = Reshape <shape = [6]> (x) }",
+    ),
+    (
+        "reshape.shape_to_input",
+        4,
+        5,
+        "g (float[2,3] x) => (float[6] y) { y = Reshape <shape = [6]> (x) }",
+        "<int64[1] v1 = {6}> { y = Reshape (x, v1) }",
+    ),
+    (
+        "reshape.drop_allowzero",
+        14,
+        13,
+        "g (float[2,3] x) => (float[6] y) <int64[1] s = {6}> { y = Reshape <allowzero = 1> (x, s) }",
+        "<int64[1] v1 = {6}> { y = Reshape (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -8,7 +8,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version
+from helpers import assert_rewrites, convert_version
 from onnx import numpy_helper
 
 from split_rewrite.rewriter.opsets import inference
@@ -323,3 +323,82 @@ def test_the_type_of_what_a_branch_reads_is_asked_of_the_outer_graph() -> None:
     result = convert_version(helpers.model(text, 4), 1, compare="off").model
     onnx.checker.check_model(result)
     assert result.opset_import[0].version == 1
+
+
+REWRITES = [
+    (
+        "split.sizes_from_float_input",
+        1,
+        2,
+        "g (float[4] x) => (float[1] a, float[3] b) <float[2] s = {1, 3}> { a, b = Split <axis = 0> (x, s) }",
+        "{ a, b = Split <axis = 0, split = [1, 3]> (x) }",
+    ),
+    (
+        "split.write_out_axis",
+        2,
+        1,
+        "g (float[4] x) => (float[1] a, float[3] b) { a, b = Split <split = [1, 3]> (x) }",
+        "{ a, b = Split <axis = 0, split = [1, 3]> (x) }",
+    ),
+    (
+        "split.axis_from_the_front",
+        11,
+        10,
+        "g (float[2,4] x) => (float[2,1] a, float[2,3] b) { a, b = Split <axis = -1, split = [1, 3]> (x) }",
+        "{ a, b = Split <axis = 1, split = [1, 3]> (x) }",
+    ),
+    (
+        "split.sizes_to_attribute",
+        13,
+        12,
+        "g (float[4] x) => (float[1] a, float[3] b) <int64[2] s = {1, 3}> { a, b = Split (x, s) }",
+        "{ a, b = Split <split = [1, 3]> (x) }",
+    ),
+    (
+        "split.sizes_to_attribute",
+        13,
+        12,
+        "g (float[4] x, int64[2] s) => (float[A] a, float[B] b) { a, b = Split (x, s) }",
+        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] v5 = {2}> { v3 = Slice (s, v1, v2, v1) v4 = Add (v1, v3) a = Slice (x, v1, v4, v1) v6 = Slice (s, v2, v5, v1) v7 = Add (v4, v6) b = Slice (x, v4, v7, v1) }",
+    ),
+    (
+        "split.sizes_to_input",
+        12,
+        13,
+        "g (float[4] x) => (float[1] a, float[3] b) { a, b = Split <split = [1, 3]> (x) }",
+        "<int64[2] v1 = {1, 3}> { a, b = Split (x, v1) }",
+    ),
+    (
+        "split.count_equal_parts",
+        17,
+        18,
+        "g (float[4] x) => (float[2] a, float[2] b) { a, b = Split (x) }",
+        "{ a, b = Split <num_outputs = 2> (x) }",
+    ),
+    (
+        "split.spell_out_parts",
+        18,
+        17,
+        "g (float[4] x) => (float[2] a, float[2] b) { a, b = Split <num_outputs = 2> (x) }",
+        "{ a, b = Split (x) }",
+    ),
+    (
+        "split.spell_out_parts",
+        18,
+        17,
+        "g (float[5] x) => (float[3] a, float[2] b) { a, b = Split <num_outputs = 2> (x) }",
+        "<int64[2] v1 = {3, 2}> { a, b = Split (x, v1) }",
+    ),
+    (
+        "split.spell_out_parts",
+        18,
+        17,
+        "g (float[N] x) => (float[A] a, float[B] b) { a, b = Split <num_outputs = 2> (x) }",
+        "<int64[1] v2 = {0}, int64[1] v4 = {1}, int64[1] v6 = {2}> { v1 = Shape (x) v3 = Gather <axis = 0> (v1, v2) v5 = Add (v3, v4) v7 = Div (v5, v6) v8 = Mul (v7, v4) v9 = Sub (v3, v8) v10 = Concat <axis = 0> (v7, v9) a, b = Split (x, v10) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

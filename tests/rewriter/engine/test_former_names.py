@@ -10,6 +10,8 @@ from split_rewrite.rewriter.driver import Options
 from split_rewrite.rewriter.engine.former_names import MODULES, current_names
 from split_rewrite.rewriter.engine.registry import registry
 
+pytestmark = pytest.mark.quick
+
 ROUND = model("g (float[4] x) => (float[4] y) {y = Round(x)}", 11)
 
 
