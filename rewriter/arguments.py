@@ -94,12 +94,21 @@ def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected
 
 
 def rule_names(name: str, value: object) -> frozenset[str]:
-    """The names of rules in `value`. Raises TypeError where it is a single str, or holds anything but str."""
+    """The names of rules in `value`. Raises TypeError where it is a single str, or holds something else."""
+    return frozenset(_names(name, value, "rule"))
+
+
+def runtime_names(name: str, value: object) -> tuple[str, ...]:
+    """The names of runtimes in `value`. Raises TypeError where it is a single str, or holds something else."""
+    return _names(name, value, "runtime")
+
+
+def _names(name: str, value: object, of: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} has to be a collection of names of rules, not {_shown(value)}")
-    names = frozenset(value)
+        raise TypeError(f"{name} has to be a collection of names of {of}s, not {_shown(value)}")
+    names = tuple(value)
     for one in names:
-        check_kind(f"each of {name}", one, str, "the name of a rule")
+        check_kind(f"each of {name}", one, str, f"the name of a {of}")
     return names
 
 

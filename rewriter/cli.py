@@ -56,6 +56,8 @@ Examples:
   split-rewrite --target-opset 13 model.onnx model13.onnx
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
   split-rewrite --dry-run -t 13 model.onnx
+  split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
+  split-rewrite probe openvino --help
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
   split-rewrite -t 13 a.onnx b.onnx zoo/ out/ --resume run.jsonl --report run.html
@@ -78,6 +80,15 @@ Exit status:
 """
 
 
+PROBE = "probe"
+"""The first argument that asks for `probe`; a model of this name is ./probe."""
+_PROBE_HELP = """Find out what RUNTIME, installed here or in the environment of --python, takes and computes wrongly.
+
+About a hundred models of a few nodes are run, each in a child process. RUNTIME is onnxruntime, openvino, opencv or mnn.
+The profile that is printed can be given to --for.
+"""
+
+
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
@@ -87,6 +98,15 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     from .report.summary import rule_table
 
     _say(rule_table(registry, MECHANISMS))
+    context.exit()
+
+
+def _list_runtimes(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    if name is None or context.resilient_parsing:
+        return
+    from .runtimes.listing import about, overview
+
+    _say(about(name) if name else overview())
     context.exit()
 
 
@@ -112,6 +132,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of a last argument.")
 @click.option("--in-place", is_flag=True, help="Write each result where its INPUT is; all arguments are INPUTs.")
 @click.option("-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
+@click.option(
+    "--for",
+    "for_runtimes",
+    multiple=True,
+    metavar="RUNTIME",
+    help="Be right in this runtime, as openvino-2024.2, onnxruntime (the installed one), or ./profile.toml: choose opset and IR "
+    "version for it, and avoid what it refuses or computes wrongly. Repeatable: right in all.",
+)
+@click.option(
+    "--list-runtimes",
+    is_flag=False,
+    flag_value="",
+    is_eager=True,
+    expose_value=False,
+    callback=_list_runtimes,
+    metavar="[RUNTIME]",
+    help="List what is known of all runtimes, or of one, and from where.",
+)
 @click.option(
     "--ir-version",
     type=int,
@@ -276,6 +314,38 @@ def _print_text(paths: Sequence[str]) -> None:
     _say(text_form(read(paths[0])))
 
 
+@click.command(
+    f"{PROGRAM} {PROBE}",
+    help=_PROBE_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.argument("runtime", metavar="RUNTIME", required=False)
+@click.option("--adapter", metavar="MODULE:CLASS", help="A class of your own that runs models; docs/runtimes.md says how.")
+@click.option(
+    "--python", "interpreter", metavar="FILE", help="The Python of the environment that has the runtime; default: this one."
+)
+@click.option("-o", "--output", metavar="FILE.toml", help="Write the profile there, for --for; default: print it.")
+@click.option("-v", "--verbose", is_flag=True, help="Print what became of each model.")
+def probe(runtime: str | None, adapter: str | None, interpreter: str | None, output: str | None, verbose: bool) -> None:
+    if (runtime is None) == (adapter is None):
+        raise click.UsageError("name a RUNTIME, or --adapter MODULE:CLASS.")
+    from .report.summary import aligned
+    from .runtimes.probing import as_table, as_toml, probe_runtime
+    from .runtimes.running import Target
+
+    name = runtime or str(adapter)
+    with _progress_bar(hidden=False):
+        findings = probe_runtime(Target(name, interpreter or sys.executable))
+    for line in aligned(as_table(findings)) if verbose else ():
+        _say(_one_line(line))
+    text = as_toml(name, findings)
+    if output is None:
+        _say(text, sys.stdout)
+        return
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def _check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
     """Raises: click.UsageError where standard input or output cannot be what - asks of it."""
     if source == STREAM and os.isatty(0):
@@ -347,6 +417,7 @@ def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int 
         samples=_samples(source, given) if compares else None,
         tolerance=_tolerance(given),
         external_data=given["external_data"],
+        for_runtimes=given["for_runtimes"],
     )
     target = given["target_opset"]
     return options, latest_opset() if target == "latest" else target
@@ -538,12 +609,15 @@ def _only_input(source: _Path | None, option: str) -> str:
 
 def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
     """Print what is to be said of a success; warnings to standard error, all else to `stream`, by default standard output."""
-    from .report.summary import details, grouped
+    from .report.summary import avoided, details, grouped
 
     for warning in report.warnings:
         _say(f"warning: {_one_line(warning)}", sys.stderr)
     if verbose:
         for line in details(report):
+            _say(_one_line(line), stream)
+    elif report.reach is not None:
+        for line in avoided(report):
             _say(_one_line(line), stream)
     for line in map(str, report.blockers) if verbose else grouped(report.blockers):
         _say(f"cannot be converted: {_one_line(line)}", sys.stderr)
@@ -574,8 +648,9 @@ def run(arguments: Sequence[str]) -> int:
     """Do what the command line `arguments` (without the program's name) asks for; its exit status."""
     context = None
     try:
-        with command.make_context(PROGRAM, list(arguments)) as context:
-            command.invoke(context)
+        chosen, rest = (probe, arguments[1:]) if list(arguments[:1]) == [PROBE] else (command, arguments)
+        with chosen.make_context(PROGRAM, list(rest)) as context:
+            chosen.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except (Exception, KeyboardInterrupt) as error:

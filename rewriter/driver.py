@@ -19,10 +19,11 @@ from .checks import validity
 from .comparison.loadable import not_loaded
 from .comparison.tolerance import EXACT, Tolerance
 from .engine import stamp
-from .engine.conversion import MECHANISMS, Engine, Outcome, Selection
+from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import registry
+from .engine.restrictions import UNRESTRICTED
 from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError, listed
 from .graph.model import Model
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
@@ -36,6 +37,7 @@ from .storage.skeleton import Skeleton
 if TYPE_CHECKING:
     from .comparison.by_model import Comparison, Runtime
     from .comparison.samples import Samples
+    from .runtimes.demands import Demands
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
@@ -68,6 +70,8 @@ class Options:
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
     external_data: str = "auto"
+    for_runtimes: Sequence[str] = ()
+    """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -80,6 +84,8 @@ class Options:
         self._check_how_to_run()
         arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
         arguments.check_kind("external_data", self.external_data, str, "a str")
+        object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
+        _demands(self)  # a wrong name is told before the model is read
 
     def _check_how_to_run(self) -> None:
         """The comparison is imported where something is said about it: it is a third of our own imports."""
@@ -102,14 +108,15 @@ class ConversionResult(NamedTuple):
 
 def convert_version(
     model: onnx.ModelProto | str | os.PathLike[str],
-    target_opset: int | None,
+    target_opset: int | None = None,
     *,
     compare: Comparing = "auto",
     options: Options | None = None,
 ) -> ConversionResult:
     """Convert `model` (a ModelProto, which is not changed, or a file) to `target_opset` of the default domain.
 
-    Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset. Original and
+    Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset, or leaves it to
+    the runtimes that `options.for_runtimes` names. Original and
     result are run and compared as on the command line; `compare="off"` leaves that out, for speed. `options` holds everything
     else. What could not be compared, and why, is in `report.comparison`; `report.warnings` has all that there is to be said.
 
@@ -257,11 +264,12 @@ def _log_report(report: Report, what: str) -> None:
 def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report:
     job = _Job(skeleton, target, options)
     job.check_input()
+    trouble = job.aim(target)
 
     def dry_run(opset: int | None) -> Outcome:
         if opset not in outcomes:
-            copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
-            outcome = outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
+            copy, outcome = job.try_at(opset)
+            outcomes[opset] = outcome
             if outcome.warnings and not outcome.blockers:
                 if job.source is not None and opset is not None:
                     _stamp(copy.proto, all_graphs(copy.proto), job.source, opset)
@@ -270,6 +278,7 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report
 
     outcomes: dict[int | None, Outcome] = {}
     outcome = dry_run(job.target)
+    outcome.remarks += trouble
     report = job.report(outcome)
     report.not_loaded = job.not_loaded()
     report.blockers = _blockers(outcome, options.strict)
@@ -294,6 +303,7 @@ def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_o
     if keep_original:
         original = job.model_of(Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir), job.source)
     job.check_input()
+    job.aim(target)
     outcome = job.run(job.model, job.target)
     blockers = _blockers(outcome, options.strict)
     if blockers:
@@ -316,6 +326,8 @@ class _Job:
     def __init__(self, skeleton: Skeleton, target: int | None, options: Options) -> None:
         _require_rules((*options.only, *options.skip))
         self._options = options
+        self._demands = _demands(options)
+        self._skeleton = skeleton
         self._proto = skeleton.proto
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
@@ -332,14 +344,39 @@ class _Job:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
         return Model(skeleton, constants_as_initializers=may_add, like=like)
 
+    def try_at(self, opset: int | None) -> tuple[Skeleton, Outcome]:
+        """A copy of the model taken to `opset`, and how that went."""
+        copy = Skeleton(_copy(self._proto), self._skeleton.file, self._skeleton.base_dir)
+        return copy, self.run(self.model_of(copy, opset, like=self.model), opset)
+
+    def aim(self, target: int | None) -> list[Remark]:
+        """Choose the opset that the runtimes want, unless `target` is given: the first without blockers, else with the fewest.
+
+        Returns what is wrong for them with nodes of the model as it is, if that is why its opset does not stay.
+        """
+        if self._demands is None or self.source is None:
+            return []
+        if target is not None:
+            self._demands.require_opset(target)
+            return []
+        blocked: dict[int, list[Blocker]] = {}
+        for opset in self._demands.candidates(self.source):
+            blocked[opset] = self.try_at(opset)[1].blockers
+            if not blocked[opset]:
+                break
+        self.target = min(blocked, key=lambda opset: len(blocked[opset]))
+        self.model = self.model_of(self._skeleton, self.target)
+        trouble = blocked.get(self.source, []) if self.target != self.source else []
+        return [Remark("avoided", b.op_type, b.node, b.where, f"{b.reason}; not at opset {self.target}") for b in trouble]
+
     def check_input(self) -> None:
         validity.check_input(self.model, self.target)
 
     def run(self, model: Model, target: int | None) -> Outcome:
         with validity.names_explained(model.survey.graphs):
-            return Engine(
-                model, target, registry, Selection(current_names(self._options.only), current_names(self._options.skip))
-            ).run()
+            selection = Selection(current_names(self._options.only), current_names(self._options.skip))
+            restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
+            return Engine(model, target, registry, selection, restrictions).run()
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""
@@ -350,8 +387,9 @@ class _Job:
         return survey.operators
 
     def _stamp_ir_version(self, graphs: Sequence[GraphLike], source: int, target: int) -> None:
+        wanted, highest = self._options.ir_version, None if self._demands is None else self._demands.ir_max
         try:
-            self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, self._options.ir_version)
+            self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, wanted, highest)
         except ValueError as error:
             raise ArgumentError(str(error)) from None
 
@@ -388,7 +426,16 @@ class _Job:
             rewrites=outcome.rewrites,
             inexact=outcome.inexact,
             remarks=outcome.remarks,
+            runtimes="" if self._demands is None else self._demands.titles,
         )
+
+
+def _demands(options: Options) -> Demands | None:
+    if not options.for_runtimes:
+        return None
+    from .runtimes.demands import demands_of  # reads the profiles of all runtimes
+
+    return demands_of(options.for_runtimes)
 
 
 def _source_opset(proto: onnx.ModelProto) -> int | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rewriter.engine.registry import downgrade
+from ..rewriter.engine.registry import avoid, downgrade
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
 
 
+@avoid("ArgMax with select_last_index", ("ArgMax", "ArgMin"), opset=11)
 @downgrade(("ArgMax", "ArgMin"), 12)
 def search_from_the_back(node: Node) -> None:
     """select_last_index=1 becomes the first index of the reversed axis, counted from the end of the axis."""

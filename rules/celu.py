@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from ..rewriter.engine.registry import decompose
+from ..rewriter.engine.registry import avoid, decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.typed import typed
 
 
+@avoid("Celu with alpha", "Celu", opset=7, exact=False)
 @decompose("Celu", opset=7, exact=False, any_version=True)
 def scaled_elu(node: Node) -> None:
     """alpha * Elu(x / alpha). ONNX's own body makes a vector of a scalar.

@@ -5,12 +5,13 @@ https://onnx.ai/onnx/operators/onnx__Round.html
 
 from __future__ import annotations
 
-from ..rewriter.engine.registry import decompose
+from ..rewriter.engine.registry import avoid, decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.typed import FLOATING, type_name, typed
 
 
+@avoid("Round", "Round", opset=7)
 @decompose("Round", opset=7)
 def nearest_even(node: Node) -> None:
     """Floor of the magnitude, plus one above the half, or at the half where Floor is odd; then the sign.

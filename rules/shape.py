@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rewriter.engine.registry import downgrade
+from ..rewriter.engine.registry import avoid, downgrade
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
 
 
+@avoid("Shape with start or end", "Shape", opset=14)
 @downgrade("Shape", 15)
 def slice_of_shape(node: Node) -> None:
     """start and end go: a Slice takes that part of the whole shape."""

@@ -5,6 +5,7 @@ An operator that did not change between source and target is looked up once for 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -25,6 +26,7 @@ from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
+from .restrictions import UNRESTRICTED, Restrictions
 from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
@@ -32,9 +34,10 @@ MAX_EXPANSIONS = 100_000
 
 
 class Remark(NamedTuple):
-    """Something the user should know of one node: a simplification that was left undone, or a warning."""
+    """Something the user should know of one node: a simplification that was left undone, a warning, or a form that a runtime
+    computes wrongly and that was avoided."""
 
-    kind: Literal["left", "warning"]
+    kind: Literal["left", "warning", "avoided"]
     op_type: str
     node: str
     where: str
@@ -109,8 +112,15 @@ class Selection(NamedTuple):
 
     def allows(self, name: str) -> bool:
         """Whether the rule `name` may run."""
-        names = {name, name.partition(".")[0]}
-        return (not self.only or bool(names & self.only)) and not names & self.skip
+        return (not self.only or bool(_names(name) & self.only)) and not self.skips(name)
+
+    def skips(self, name: str) -> bool:
+        return bool(_names(name) & self.skip)
+
+
+def _names(rule: str) -> set[str]:
+    """By which it can be meant: its own and its module's."""
+    return {rule, rule.partition(".")[0]}
 
 
 class _Step:
@@ -170,17 +180,27 @@ def _excluded(name: str) -> Unconvertible:
 class _Route:
     """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
 
-    __slots__ = ("conditions", "is_always_simplified", "simplifications", "steps")
+    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "steps")
 
-    def __init__(self, simplifications: tuple[Rule, ...], steps: tuple[_Step, ...]) -> None:
+    def __init__(
+        self,
+        simplifications: tuple[Rule, ...],
+        steps: tuple[_Step, ...],
+        avoidances: tuple[Rule, ...] = (),
+        is_restricted: bool = False,
+    ) -> None:
         self.simplifications = simplifications
+        self.avoidances = avoidances
+        self.is_restricted = is_restricted
+        """Whether a runtime may not take these nodes, as they are at the target."""
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
         self.steps = steps
 
     def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether nothing can happen to this very node."""
-        return not self.steps and proto.op_type not in GRAPH_HOLDERS and not self.may_simplify(proto, scope)
+        ends_here = self.steps or self.is_restricted or proto.op_type in GRAPH_HOLDERS
+        return not ends_here and not self.may_simplify(proto, scope)
 
     def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether a simplification has to be tried on this very node."""
@@ -199,13 +219,24 @@ _FOREIGN = _Route((), ())
 
 
 class Engine:
-    """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`."""
+    """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`.
 
-    def __init__(self, model: Model, target: int | None, registry: Registry, selection: Selection) -> None:
+    `restrictions`: what the result may not contain, because of the runtimes that it is for.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        target: int | None,
+        registry: Registry,
+        selection: Selection,
+        restrictions: Restrictions = UNRESTRICTED,
+    ) -> None:
         self._model = model
         self._target = target
         self._registry = registry
         self._selection = selection
+        self._restrictions = restrictions
         self._types = transitions.possible_types(
             model.survey.graphs, model.survey.operators, {function.domain for function in model.proto.functions}
         )
@@ -227,6 +258,7 @@ class Engine:
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
         gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
         self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
+        self.outcome.remarks += self._avoided()
         self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
         return self.outcome
 
@@ -323,6 +355,7 @@ class Engine:
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
         """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
         tried: set[str] = set()
+        avoided: set[str] = set()
         simplified = ""
         made = node.source_index is None
         step: _Step | None = None
@@ -336,6 +369,10 @@ class Engine:
                     continue
                 simplified = op_type
                 if not route.steps:
+                    if self._avoid(node, route, avoided):
+                        made = True
+                        continue
+                    self._require_taken(node, route)
                     return
                 step = route.steps[0]
                 self._take(node, step)
@@ -364,6 +401,47 @@ class Engine:
             except (NotSimplified, Unconvertible) as reason:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
         return False
+
+    def _avoid(self, node: Node, route: _Route, tried: set[str]) -> bool:
+        """Try each rule that avoids a form once; True as soon as one changed the node. Raises Unconvertible, and says for whom."""
+        for rule in route.avoidances:
+            if rule.name in tried:
+                continue
+            tried.add(rule.name)
+            whose = self._restrictions.forms[rule.form, node.op_type]
+            try:
+                changed = self._apply(rule, node)
+            except Unconvertible as refusal:
+                refusal.reason = f"{whose}: {refusal.reason}"
+                raise
+            if changed:
+                if not node.removed:
+                    node.scope.register(node.proto, node.opset)
+                return True
+        return False
+
+    def _require_taken(self, node: Node, route: _Route) -> None:
+        """Raises Unconvertible where a runtime takes no such operator, or not of these types."""
+        if not route.is_restricted:
+            return
+        whose = self._restrictions.operators.get(node.op_type)
+        if whose:
+            raise Unconvertible(
+                f"{whose} does not take {node.op_type}", "change the model where it uses it, or choose another runtime"
+            )
+        for slot in (*range(len(node.inputs)), *(~index for index in range(len(node.outputs)))):
+            name = _element(node.type_of_slot(slot))
+            whose = self._restrictions.types.get(name)
+            if whose:
+                raise Unconvertible(f"{whose} does not take the type {name}", "cast the model to another type")
+
+    def _avoided(self) -> Iterator[Remark]:
+        """What was rewritten for the sake of a runtime, a node each."""
+        forms = {(rule.name, rule.op_type): rule.form for rule in self._registry if rule.kind == "avoid"}
+        for rule, op_type, node, where in self.outcome.changes:
+            form = forms.get((rule, op_type), "")
+            if whose := self._restrictions.forms.get((form, op_type)):
+                yield Remark("avoided", op_type, node, where, whose)
 
     def _take(self, node: Node, step: _Step) -> None:
         """One version step: the rule if there is one, then the gates that the schemas imply."""
@@ -494,14 +572,23 @@ class Engine:
             steps = steps[1:]
         if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
             steps = steps[-1:]
-        if not steps and not simplifications and op_type not in GRAPH_HOLDERS:
+        rules = self._registry.avoidances(op_type)
+        forms = self._restrictions.forms
+        avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
+        is_restricted = bool(avoidances or op_type in self._restrictions.operators or self._restrictions.types)
+        if not steps and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
             return None
-        return _Route(simplifications, steps)
+        return _Route(simplifications, steps, avoidances, is_restricted)
 
     def _reads_any_version(self, op_type: str, opset: int) -> bool:
         """Whether a node that has to go altogether can go at once, in the form that it has."""
         rule = self._registry.decomposition(op_type)
         return bodies.has_body(op_type, opset) if rule is None else rule.any_version
+
+
+def _element(type_string: str | None) -> str:
+    """ "float" of "tensor(float)" and of "seq(tensor(float))"; "" where the type is unknown."""
+    return "" if type_string is None else type_string.rpartition("(")[2].rstrip(")")
 
 
 def _reliance(name: str, shape: Shape) -> str:

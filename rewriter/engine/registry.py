@@ -7,6 +7,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @downgrade("Split", 13)    a node in the form of opset 13 becomes one of opset 12
     @decompose("Gelu", opset=13)   an operator younger than the target becomes nodes written for opset 13
     @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
+    @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
 
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
 """
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..graph.node import Node
     from ..graph.scope import Scope
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify"]
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
 
@@ -48,6 +49,8 @@ class Rule:
     sums: bool = False
     when: Precondition | None = None
     """A cheap look at a node that tells whether a simplification may apply; None where it always may."""
+    form: str = ""
+    """The form of nodes that is avoided, by the name that profiles of runtimes call it."""
 
     @property
     def written_for(self) -> int:
@@ -62,11 +65,13 @@ class Registry:
         self._transitions: dict[tuple[Kind, str, int], Rule] = {}
         self._decompositions: dict[str, Rule] = {}
         self._simplifications: dict[str, list[Rule]] = {}
+        self._avoidances: dict[str, list[Rule]] = {}
 
     def add(self, rule: Rule) -> None:
         """Register a rule. Raises ValueError where two rules claim the same transition or decomposition."""
-        if rule.kind == "simplify":
-            self._simplifications.setdefault(rule.op_type, []).append(rule)
+        if rule.kind in ("simplify", "avoid"):
+            table = self._simplifications if rule.kind == "simplify" else self._avoidances
+            table.setdefault(rule.op_type, []).append(rule)
             return
         table, key = (
             (self._decompositions, rule.op_type)
@@ -89,10 +94,13 @@ class Registry:
         """The rules that may simplify nodes of `op_type`, in the order of their registration."""
         return self._simplifications.get(op_type, [])
 
+    def avoidances(self, op_type: str) -> list[Rule]:
+        return self._avoidances.get(op_type, [])
+
     def __iter__(self) -> Iterator[Rule]:
         yield from self._transitions.values()
         yield from self._decompositions.values()
-        for rules in self._simplifications.values():
+        for rules in (*self._simplifications.values(), *self._avoidances.values()):
             yield from rules
 
 
@@ -107,12 +115,13 @@ def _register(
     any_version: bool = False,
     sums: bool = False,
     when: Precondition | None = None,
+    form: str = "",
 ) -> Callable[[RuleFunction], RuleFunction]:
     def decorate(function: RuleFunction) -> RuleFunction:
         name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
         summary = (function.__doc__ or "").strip().split("\n")[0]
         for op_type in (op_types,) if isinstance(op_types, str) else op_types:
-            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when))
+            registry.add(Rule(name, kind, op_type, version, function, exact, summary, any_version, sums, when, form))
         return function
 
     return decorate
@@ -146,3 +155,12 @@ def simplify(
     `when` is for operators of which models have many nodes: those that it turns down cost next to nothing.
     """
     return _register("simplify", op_types, opset, exact, when=when)
+
+
+def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule replaces nodes of `form`, where a runtime that the model is for does not compute them right.
+
+    It gets nodes of any opset, as they are at the target; it leaves those that do not have the form, and raises `Unconvertible`
+    for those that have it and no other.
+    """
+    return _register("avoid", op_types, opset, exact, form=form)

@@ -67,14 +67,20 @@ def _needed_by_type(number: int) -> int:
         return 3
 
 
-def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None) -> int:
+def chosen_ir_version(
+    model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None, highest: int | None = None
+) -> int:
     """The IR version to write: `wanted`, or else on the way down the one of the target's onnx release, but never less than the
-    model needs.
+    model needs, nor more than `highest`, the last one that the runtimes take.
 
     Unless `wanted`, it does not go below 4 where callers may override initializers: before 4, runtimes take all of them for
-    constants. Raises ValueError where `wanted` is too low for the model, or unknown to the installed onnx.
+    constants. Raises ValueError where `wanted` or `highest` is too low for the model, or `wanted` unknown to the installed onnx.
     """
     needs = needed_ir_version(model, graphs)
+    if highest is not None and max(needs, wanted or 0) > highest:
+        raise ValueError(
+            f"--for: this model needs at least IR version {max(needs, wanted or 0)}, and the runtimes take up to {highest}"
+        )
     if wanted is not None:
         if wanted < needs:
             raise ValueError(f"--ir-version {wanted}: this model needs at least IR version {needs}")
@@ -83,8 +89,8 @@ def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], sourc
         return wanted
     if target < source:
         lowest = min(model.ir_version, 4) if _has_defaults(model.graph) else needs
-        return max(needs, lowest, min(model.ir_version, ir_version_of(target)))
-    return max(needs, model.ir_version)
+        return min(max(needs, lowest, min(model.ir_version, ir_version_of(target))), highest or onnx.IR_VERSION)
+    return min(max(needs, model.ir_version), highest or max(needs, model.ir_version))
 
 
 def stamp(model: onnx.ModelProto, opset: int) -> None:

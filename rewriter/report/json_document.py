@@ -106,6 +106,8 @@ def _done(report: Report) -> Document:
         "rewrites": list(_rewrites(report)),
         "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "warning"],
         "not_loaded": report.not_loaded,
+        "runtimes": report.runtimes,
+        "avoided": [remark._asdict() for remark in report.remarks if remark.kind == "avoided"],
         "data_files": report.notes,
         "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,

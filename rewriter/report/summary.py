@@ -40,6 +40,8 @@ class Report:
     """The opsets that a dry run found within reach."""
     not_loaded: str = ""
     """A warning where the installed onnxruntime does not load models of the target opset."""
+    runtimes: str = ""
+    """The runtimes that the result is for: "OpenVINO 2024.2 and MNN 3.6"."""
     notes: list[str] = field(default_factory=list)
     """What the user has to know about the data files."""
     checked: str = ""
@@ -81,17 +83,18 @@ def summary(report: Report) -> str:
     """The report as a short table: lines separated by newlines."""
     left = len(_remarks(report, "left"))
     rows = [
+        *_for_runtimes(report),
         ("opset", _step(report.source_opset, report.target_opset)),
         ("IR version", _step(report.source_ir_version, report.ir_version)),
         ("nodes", _totals(report)),
-        *_group("operators", _aligned(_counts(report)), "counts unchanged"),
+        *_group("operators", aligned(_counts(report)), "counts unchanged"),
         *([("grew most", _growth(report))] if report.growth else []),
-        *_group("rules", _aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
+        *_group("rules", aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
         *([("not simplified", f"{_nodes(left)} (-v says why)")] if left else []),
         ("check", f"passed: {report.checked}"),
         ("comparison", _comparison(report.comparison)),
     ]
-    return "\n".join(_aligned(rows))
+    return "\n".join(aligned(rows))
 
 
 def _warnings(report: Report) -> Iterator[str]:
@@ -116,6 +119,7 @@ def details(report: Report) -> Iterator[str]:
     yield from map(str, report.changes)
     yield from (f"warning: {remark}" for remark in _remarks(report, "warning"))
     yield from (f"not simplified: {remark}" for remark in _remarks(report, "left"))
+    yield from avoided(report)
     if report.comparison is None:
         return
     if report.comparison.status == "equal" and report.comparison.reason:
@@ -131,6 +135,11 @@ def details(report: Report) -> Iterator[str]:
         )
 
 
+def avoided(report: Report) -> Iterator[str]:
+    """The nodes that a runtime refuses or computes wrongly as they are in the model, and that become others."""
+    yield from (f"avoided: {remark}" for remark in _remarks(report, "avoided"))
+
+
 def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
     """One line for each rule: name, kind, the opset that names it, operators and summary; then what is done without a rule."""
     operators: dict[tuple[str, str, int, str], list[str]] = {}
@@ -141,10 +150,14 @@ def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
         for (name, kind, version, summary), names in sorted(operators.items())
     ]
     rows += [(name, "any", "any", f"all operators: {summary}") for name, summary in mechanisms.items()]
-    return "\n".join(_aligned(sorted(rows)))
+    return "\n".join(aligned(sorted(rows)))
 
 
-def _remarks(report: Report, kind: Literal["left", "warning"]) -> list[Remark]:
+def _for_runtimes(report: Report) -> list[tuple[str, str]]:
+    return [("for", report.runtimes)] if report.runtimes else []
+
+
+def _remarks(report: Report, kind: Literal["left", "warning", "avoided"]) -> list[Remark]:
     return [remark for remark in report.remarks if remark.kind == kind]
 
 
@@ -205,7 +218,7 @@ def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]
     return list(zip([title, *[""] * len(lines)], lines or [if_empty], strict=False))
 
 
-def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
     """One line for each row, with the columns aligned."""
     table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -247,11 +260,11 @@ _QUOTED = re.compile(r"'[^']*'")
 def verdict(report: Report) -> str:
     """What a dry run found, as a short table."""
     answer = f"{_nodes(len(report.blockers))} cannot be converted" if report.blockers else "can be converted"
-    rows = [("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
+    rows = [*_for_runtimes(report), ("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
     if report.reach is not None:
         rows.append(("lowest", _limit(report.reach.lowest, "below", report.reach.below)))
         rows.append(("highest", _limit(report.reach.highest, "above", report.reach.above)))
-    return "\n".join(_aligned(rows))
+    return "\n".join(aligned(rows))
 
 
 def _limit(opset: int, side: str, stops: tuple[Blocker, ...]) -> str:

@@ -72,3 +72,9 @@ def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
         value = node.const_input(index, what)
     node.drop_input(index)
     node.set_attr(attribute, value.reshape(-1).tolist())
+
+
+def is_stored(node: Node, index: int) -> bool:
+    """Whether input `index` is an initializer or a Constant, so that a runtime finds its value without computing it."""
+    producer = node.scope.producer(node.input(index))
+    return node.constant(index) is not None and (producer is None or producer.op_type == "Constant")

@@ -15,6 +15,22 @@ pytestmark = pytest.mark.quick
 
 PLACES = ("rewriter", "rules")
 TESTED_BY = {
+    "rewriter/engine/restrictions.py": "rewriter/runtimes/test_for_runtimes.py",
+    "rewriter/runtimes/adapters.py": "rewriter/runtimes/test_probing.py",
+    "rewriter/runtimes/demands.py": "rewriter/runtimes/test_for_runtimes.py",
+    "rewriter/runtimes/listing.py": "rewriter/runtimes/test_profiles.py",
+    "rewriter/runtimes/probe_models.py": "rewriter/runtimes/test_probing.py",
+    "rewriter/runtimes/releases.py": "rewriter/runtimes/test_profiles.py",
+    "rewriter/runtimes/running.py": "rewriter/runtimes/test_probing.py",
+    "rules/avoid/bools.py": "rules/avoid/test_forms.py",
+    "rules/avoid/constants.py": "rules/avoid/test_forms.py",
+    "rules/avoid/elementwise.py": "rules/avoid/test_forms.py",
+    "rules/avoid/indices.py": "rules/avoid/test_forms.py",
+    "rules/avoid/reductions.py": "rules/avoid/test_forms.py",
+    "rules/avoid/refusals.py": "rules/avoid/test_forms.py",
+    "rules/avoid/softmaxes.py": "rules/avoid/test_forms.py",
+    "rules/avoid/splits.py": "rules/avoid/test_forms.py",
+    "rules/avoid/windows.py": "rules/avoid/test_forms.py",
     "rewriter/checks/function_calls.py": "rewriter/test_errors.py",
     "rewriter/comparison/evidence.py": "rewriter/comparison/test_deciding.py",
     "rewriter/comparison/loadable.py": "rewriter/test_cli.py",
@@ -35,7 +51,12 @@ TESTED_BY = {
     "rewriter/storage/wire.py": "rewriter/storage/test_reading.py",
 }
 """Modules that are one subject with another one, and the file that tests both."""
-OF_A_PACKAGE = {"rewriter/storage/test_storage.py", "rewriter/test_layers.py"}
+OF_A_PACKAGE = {
+    "rules/avoid/test_forms.py",
+    "rewriter/runtimes/test_for_runtimes.py",
+    "rewriter/storage/test_storage.py",
+    "rewriter/test_layers.py",
+}
 """Tests of several modules of a package together."""
 NOT_SHOWN = (ROOT / "tests" / "rules" / "not_shown.txt").read_text(encoding="utf-8").split()
 """Rules that no test shows in text yet. Rules are taken from this list, and never added to it."""

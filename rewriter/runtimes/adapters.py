@@ -1,0 +1,145 @@
+"""How models are run in each runtime: classes of two methods, which need nothing but numpy and the runtime.
+
+This file is also the program of the child process that runs one model, in an interpreter that may be another environment's, so it
+imports nothing of this project:
+
+    python adapters.py ADAPTER MODEL INPUTS.npz OUTPUTS.npz
+
+`ADAPTER` is a name of `ADAPTERS`, or `module:class` of one's own. Inputs are arr_0, arr_1, … in the order of the model, and so are
+the outputs, beside `version`, the release of the runtime.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version as installed_version
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Adapter(Protocol):
+    """What a class of one's own has to have; `package` is the Python package whose version is the runtime's."""
+
+    package: str
+
+    def load(self, path: str) -> None:
+        """Load the model file at `path`. Any exception means that the runtime refuses it."""
+        ...
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        """The outputs, arrays or what numpy takes for one, of the model that was loaded, for `inputs`, both in its order."""
+        ...
+
+
+class OnnxRuntime:
+    package = "onnxruntime"
+
+    def load(self, path: str) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        names = [value.name for value in self._session.get_inputs()]
+        return self._session.run(None, dict(zip(names, inputs, strict=True)))
+
+
+class OpenVino:
+    package = "openvino"
+
+    def load(self, path: str) -> None:
+        import openvino  # type: ignore[import-not-found]
+
+        core = openvino.Core()
+        # On some processors CPU kernels compute in bfloat16 unless told not to.
+        self._model = core.compile_model(core.read_model(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        found = self._model(dict(enumerate(inputs)))  # by position: names get lost
+        return [found[index] for index in range(len(self._model.outputs))]
+
+
+class OpenCv:
+    package = "opencv-python-headless"
+
+    def load(self, path: str) -> None:
+        import cv2  # type: ignore[import-not-found]
+
+        self._net = cv2.dnn.readNetFromONNX(path)
+        self._names = _interface(path)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        names, outputs = self._names
+        for name, value in zip(names, inputs, strict=True):
+            self._net.setInput(value, name)
+        return self._net.forward(list(outputs))
+
+
+class Mnn:
+    package = "MNN"
+
+    def load(self, path: str) -> None:
+        import _tools  # type: ignore[import-not-found]
+        import MNN.expr as expr  # type: ignore[import-not-found]
+        import MNN.nn as nn  # type: ignore[import-not-found]
+
+        self._expr = expr
+        self._names = _interface(path)
+        with tempfile.TemporaryDirectory() as folder:
+            result = os.path.join(folder, "model.mnn")
+            files = ["--modelFile", path, "--MNNModel", result]
+            # Not by the module mnnconvert, which tells a server of every conversion.
+            _tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "probe", "--keepInputFormat=1"])
+            if not os.path.exists(result):
+                raise RuntimeError("mnnconvert refuses the model")
+            self._module = nn.load_module_from_file(result, *map(list, self._names))
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        expr = self._expr
+        kinds = {"float32": expr.float, "int32": expr.int, "int64": expr.int, "bool": expr.int, "uint8": expr.uint8}
+        given = []
+        for value in inputs:
+            as_mnn = value.astype(np.int32) if value.dtype.name in ("int64", "bool") else value
+            variable = expr.placeholder(list(value.shape), expr.NCHW, kinds[value.dtype.name])
+            variable.write(np.ascontiguousarray(as_mnn))
+            given.append(variable)
+        outputs = self._module.onForward(given)  # forward() gives the first one alone
+        return [np.array(expr.convert(output, expr.NCHW).read()) for output in outputs]
+
+
+ADAPTERS = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "opencv": OpenCv, "mnn": Mnn}
+
+
+def _interface(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of inputs, without those that have a value, and of outputs, which stand beside the model as a text file."""
+    with open(f"{path}.names", encoding="utf-8") as file:
+        inputs, outputs = (tuple(line.rstrip("\n").split("\t")) if line.strip() else () for line in file)
+    return inputs, outputs
+
+
+def find_adapter(spec: str) -> type[Adapter]:
+    """The class that `spec` names. Raises: ImportError, AttributeError."""
+    if spec in ADAPTERS:
+        return ADAPTERS[spec]
+    module, _, name = spec.partition(":")
+    return getattr(import_module(module), name)
+
+
+def main(spec: str, model: str, inputs: str, outputs: str) -> None:
+    adapter = find_adapter(spec)()
+    adapter.load(model)
+    with np.load(inputs) as given:
+        found = adapter.run([given[f"arr_{index}"] for index in range(len(given.files))])
+    np.savez(outputs, *[np.asarray(value) for value in found], version=np.array(installed_version(adapter.package)))
+
+
+if __name__ == "__main__":
+    sys.path[0] = os.getcwd()  # not the folder of this file, whose modules are this project's
+    main(*sys.argv[1:])

@@ -1,0 +1,81 @@
+"""What several runtimes want of one model, together: a model that is right for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ..engine.restrictions import Restrictions
+from ..errors import ArgumentError, listed
+from ..opsets.transitions import newest_opset
+from .profiles import Effect, Profile, find_profile
+
+_DOES: dict[Effect, str] = {"wrong": "computes it wrongly", "refused": "refuses it", "crash": "dies of it"}
+Bound = Literal["min", "max", "best"]
+
+
+class Demands:
+    """Those of all `profiles`. Raises ArgumentError where no opset suits all."""
+
+    def __init__(self, profiles: Sequence[Profile]) -> None:
+        self.profiles = tuple(profiles)
+        self.lowest = max(self._bounds("min"), default=1)
+        self.highest = min([*self._bounds("max"), newest_opset()])
+        if self.lowest > self.highest:
+            wants = [f"{profile.title} takes {_shown(profile)}" for profile in profiles]
+            raise ArgumentError(f"--for: no opset suits all: {listed(wants)}")
+
+    @property
+    def titles(self) -> str:
+        return " and ".join(profile.title for profile in self.profiles)
+
+    @property
+    def ir_max(self) -> int | None:
+        return min((p.facts.ir_max for p in self.profiles if p.facts.ir_max is not None), default=None)
+
+    @property
+    def restrictions(self) -> Restrictions:
+        forms: dict[tuple[str, str], str] = {}
+        for profile in self.profiles:
+            for quirk in profile.quirks:
+                text = f"{profile.title} {_DOES[quirk.effect]} ({quirk.form})"
+                for op_type in quirk.operators:
+                    before = forms.get((quirk.form, op_type))
+                    forms[quirk.form, op_type] = text if before is None else f"{before}; {text}"
+        return Restrictions(
+            forms,
+            {op_type: profile.title for profile in self.profiles for op_type in profile.facts.operators_refused},
+            {name: profile.title for profile in self.profiles for name in profile.facts.types_refused},
+        )
+
+    def candidates(self, source: int) -> list[int]:
+        """The opsets that all take, the most wanted first: that of the model, `source`, unless it is above the best one.
+
+        Then the best, then those below it, the newest first, then those above it.
+        """
+        best = min(max(min(self._bounds("best"), default=self.highest), self.lowest), self.highest)
+        below, above = range(best, self.lowest - 1, -1), range(best + 1, self.highest + 1)
+        own = [source] if self.lowest <= source <= best else []
+        return list(dict.fromkeys([*own, *below, *above]))
+
+    def require_opset(self, target: int) -> None:
+        """Raises ArgumentError where not all take `target`."""
+        if not self.lowest <= target <= self.highest:
+            takes = "; ".join(f"{profile.title} takes {_shown(profile)}" for profile in self.profiles)
+            raise ArgumentError(f"--target-opset {target}: {takes}")
+
+    def _bounds(self, which: Bound) -> list[int]:
+        bounds = (getattr(profile.facts.opset, which) for profile in self.profiles)
+        return [bound for bound in bounds if bound is not None]
+
+
+def demands_of(names: Sequence[str]) -> Demands | None:
+    """Those of the runtimes that `names` name; None where there are none. Raises: as `find_profile` and `Demands`."""
+    return Demands([find_profile(name) for name in dict.fromkeys(names)]) if names else None
+
+
+def _shown(profile: Profile) -> str:
+    low, high, _ = profile.facts.opset
+    if low is None:
+        return "opsets that nobody wrote down" if high is None else f"opset {high} and older"
+    return f"opset {low} and newer" if high is None else f"opsets {low} to {high}"

@@ -1,0 +1,67 @@
+"""What is known of runtimes, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..engine.registry import registry
+from ..errors import ArgumentError, listed
+from ..report.summary import aligned
+from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
+
+
+def overview() -> str:
+    """One line for each range of releases of each runtime: opsets, IR version, evidence; then the aliases."""
+    rows = [
+        (runtime.name, shown_range(facts.releases), opsets(facts), shown_ir(facts), facts.evidence)
+        for runtime in known_runtimes().values()
+        for facts in runtime.releases
+    ]
+    aliases = [
+        f"{alias} is {runtime.name}-{release}"
+        for runtime in known_runtimes().values()
+        for alias, release in runtime.aliases.items()
+    ]
+    return "\n".join([*aligned([("runtime", "releases", "opsets", "IR version", "evidence"), *rows]), *aliases])
+
+
+def about(name: str) -> str:
+    """All that is known of the runtime `name`; of "quirks", the forms that can be avoided. Raises ArgumentError."""
+    if name == "quirks":
+        return "\n".join(aligned(sorted(forms().items())))
+    runtimes = known_runtimes()
+    if name not in runtimes:
+        raise ArgumentError(f"--list-runtimes {name}: there is no runtime of this name; there are {', '.join(runtimes)}")
+    return "\n".join(_about(runtimes[name]))
+
+
+def _about(runtime: Runtime) -> Iterator[str]:
+    yield runtime.title
+    for facts in runtime.releases:
+        yield f"{shown_range(facts.releases)}: {opsets(facts)}, IR version {shown_ir(facts)}; {facts.evidence} ({facts.source})"
+        if facts.notes:
+            yield f"  {facts.notes}"
+        if refused := sorted(facts.operators_refused | facts.types_refused):
+            yield f"  does not take: {', '.join(refused)}"
+    instead = forms()
+    for quirk in runtime.quirks:
+        every = {rule.op_type for rule in registry if rule.form == quirk.form}
+        of = f" of {listed(sorted(quirk.operators))}" if quirk.operators < every else ""
+        yield f"{quirk.effect} in {shown_range(quirk.releases)}: {quirk.form}{of}; {quirk.evidence}. Instead: {instead[quirk.form]}"
+
+
+def forms() -> dict[str, str]:
+    """The forms that can be avoided, and what is done instead."""
+    return {rule.form: rule.summary for rule in registry if rule.kind == "avoid"}
+
+
+def opsets(facts: ReleaseFacts) -> str:
+    low, high, best = facts.opset
+    if low is None and high is None:
+        return "opsets unknown"
+    shown = f"opsets {'?' if low is None else low} to {'?' if high is None else high}"
+    return shown if best is None else f"{shown}, best {best}"
+
+
+def shown_ir(facts: ReleaseFacts) -> str:
+    return "unknown" if facts.ir_max is None else f"up to {facts.ir_max}"

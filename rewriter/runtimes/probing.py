@@ -1,0 +1,154 @@
+"""Find out what an installed runtime takes and computes wrongly, by running the models of `probe_models`; written as a profile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .. import progress
+from ..errors import SplitRewriteError
+from .probe_models import Probe, probes
+from .profiles import Effect
+from .running import Ran, Target, run_model
+
+Verdict = Literal["right", "wrong", "refused", "crash", "hang"]
+_EFFECTS: dict[Verdict, Effect] = {"wrong": "wrong", "refused": "refused", "crash": "crash", "hang": "crash"}
+
+
+class Finding(NamedTuple):
+    """What became of one probe; `reason` is one line, where it is not right."""
+
+    probe: Probe
+    verdict: Verdict
+    reason: str = ""
+
+
+class Findings(NamedTuple):
+    """Those of all probes, and the release of the runtime, "" where no probe ran."""
+
+    release: str
+    found: tuple[Finding, ...]
+
+
+def probe_runtime(target: Target) -> Findings:
+    """Run every probe in `target`, and beside it in the onnxruntime of this environment.
+
+    Raises: ArgumentError where the runtime is not installed; SplitRewriteError where it ran none of the probes.
+    """
+    target.require()
+    reference = Target("onnxruntime")
+    reference.require()
+    models = list(probes())
+    advance = progress.begin("probing", len(models))
+
+    def judge(probe: Probe) -> tuple[Finding, str]:
+        inputs = probe.inputs()
+        expected = _expected(probe, reference, inputs)
+        ran = run_model(target, probe.model, inputs)
+        advance(1)
+        return _judged(probe, ran, expected), ran.version
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        answers = list(pool.map(judge, models))
+    release = next((version for _, version in answers if version), "")
+    if not release:
+        raise SplitRewriteError(f"{target.adapter} ran none of the models: {answers[0][0].reason}")
+    return Findings(release, tuple(finding for finding, _ in answers))
+
+
+def _expected(probe: Probe, reference: Target, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    if probe.form in ("opset", "ir_version"):
+        return [inputs[0] + inputs[0]]
+    ran = run_model(reference, probe.model, inputs)
+    if ran.status != "ran":
+        raise SplitRewriteError(f"the installed onnxruntime does not run the probe '{probe.form}': {ran.reason}")
+    return ran.outputs
+
+
+def _judged(probe: Probe, ran: Ran, expected: Sequence[np.ndarray]) -> Finding:
+    if ran.status != "ran":
+        verdicts: dict[str, Verdict] = {"refused": "refused", "crashed": "crash", "hung": "hang"}
+        return Finding(probe, verdicts[ran.status], ran.reason)
+    difference = first_difference(expected, ran.outputs)
+    return Finding(probe, "wrong", difference) if difference else Finding(probe, "right")
+
+
+def first_difference(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], rtol: float = 1e-3, atol: float = 1e-4) -> str:
+    """Where two runs differ, in a line; "" where they do not. Runtimes give other types (bool as float), and scalars as [1]."""
+    if len(expected) != len(got):
+        return f"{len(got)} outputs instead of {len(expected)}"
+    for index, (want, have) in enumerate(zip(expected, got, strict=True)):
+        if want.shape != have.shape and not (want.size == have.size == 1):
+            return f"output {index} has the shape {list(have.shape)} instead of {list(want.shape)}"
+        numbers, others = (np.asarray(value, np.float64).reshape(-1) for value in (want, have))
+        wrong = ~np.isclose(others, numbers, rtol=rtol, atol=atol * max(1.0, _largest(numbers)), equal_nan=True)
+        if wrong.any():
+            place = int(wrong.argmax())
+            return f"output {index} has {others[place]:.6g} instead of {numbers[place]:.6g} at place {place}, {wrong.sum()} in all"
+    return ""
+
+
+def _largest(numbers: np.ndarray) -> float:
+    finite = np.abs(numbers[np.isfinite(numbers)])
+    return float(finite.max(initial=0.0))
+
+
+def as_toml(name: str, findings: Findings) -> str:
+    """The findings as a profile, which `--for` reads."""
+    release, evidence = _short(findings.release), f'evidence = "by probe of {findings.release}"'
+    opsets, irs = (_right_from_first(findings.found, form) for form in ("opset", "ir_version"))
+    refused = sorted({op for f in findings.found if f.probe.form == "operators" and f.verdict != "right" for op in _names(f.probe)})
+    lines = [f'title = "{name}"', f'package = "{name}"', "", "[[release]]", f'from = "{release}"', f'to = "{release}"']
+    if opsets:
+        lines.append(f"opset = {{ min = {opsets[0]}, max = {opsets[-1]} }}")
+    if irs:
+        lines.append(f"ir_max = {irs[-1]}")
+    if refused:
+        lines.append("operators_refused = [" + ", ".join(f'"{op}"' for op in refused) + "]")
+    lines += [evidence, 'source = "split-rewrite probe"']
+    for form, effect, operators in _quirks(findings.found):
+        listed = ", ".join(f'"{op}"' for op in operators)
+        lines += ["", "[[quirk]]", f'form = "{form}"', f"operators = [{listed}]", f'effect = "{effect}"', evidence]
+    return "\n".join(lines) + "\n"
+
+
+def _short(release: str) -> str:
+    """The first two numbers: what is after them seldom matters."""
+    return ".".join(release.split(".")[:2])
+
+
+def _right_from_first(found: Iterable[Finding], form: str) -> list[int]:
+    """The numbers from the first that is right to the last before one that is not."""
+    numbers: list[int] = []
+    for finding in found:
+        if finding.probe.form != form:
+            continue
+        if finding.verdict == "right":
+            assert isinstance(finding.probe.about, int)
+            numbers.append(finding.probe.about)
+        elif numbers:
+            break
+    return numbers
+
+
+def _quirks(found: Iterable[Finding]) -> Iterable[tuple[str, Effect, list[str]]]:
+    groups: dict[tuple[str, Effect], list[str]] = {}
+    for finding in found:
+        if finding.verdict != "right" and finding.probe.form not in ("opset", "ir_version", "operators"):
+            groups.setdefault((finding.probe.form, _EFFECTS[finding.verdict]), []).extend(_names(finding.probe))
+    for (form, effect), operators in groups.items():
+        yield form, effect, sorted(set(operators))
+
+
+def _names(probe: Probe) -> tuple[str, ...]:
+    return probe.about if isinstance(probe.about, tuple) else (str(probe.about),)
+
+
+def as_table(findings: Findings) -> Iterable[tuple[str, str, str, str]]:
+    """A row for each probe: the form, the operator or number, the verdict, the reason."""
+    for finding in findings.found:
+        yield finding.probe.form, ", ".join(_names(finding.probe)), finding.verdict, finding.reason

@@ -1,0 +1,39 @@
+"""Numbers of releases, as "2024.2" and "1.31.1", and ranges of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Release = tuple[int, ...]
+
+
+def parse_release(text: str) -> Release:
+    """The numbers of `text`, "2024.2" or "2024.2.0". Raises ValueError where it is none."""
+    parts = text.split(".")
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError(f"'{text}' is no number of a release")
+    return tuple(map(int, parts))
+
+
+class Range(NamedTuple):
+    """The releases from `first` to `last`, both included, as deep as each is stated: 2024.6 holds 2024.6.1. None: no bound."""
+
+    first: Release | None = None
+    last: Release | None = None
+
+    def __contains__(self, release: object) -> bool:
+        assert isinstance(release, tuple)
+        above = self.first is None or _cut(release, self.first) >= self.first
+        return above and (self.last is None or _cut(release, self.last) <= self.last)
+
+    def overlaps(self, other: Range) -> bool:
+        return _starts_in(self, other) or _starts_in(other, self)
+
+
+def _cut(release: Release, bound: Release) -> Release:
+    """`release` as deep as `bound`; what it does not state is 0."""
+    return (*release, *[0] * len(bound))[: len(bound)]
+
+
+def _starts_in(inner: Range, outer: Range) -> bool:
+    return (inner.first or ()) in outer

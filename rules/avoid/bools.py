@@ -1,0 +1,24 @@
+"""Operators that some runtimes do not take of bool.
+
+https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__Split.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.graph.node import Node
+
+
+@avoid("GatherND of bool", "GatherND", opset=13)
+@avoid("Split of bool", "Split", opset=13)
+def through_int32(node: Node) -> None:
+    """It works on int32, between Casts."""
+    if node.elem_type() != TensorProto.BOOL:
+        return
+    outputs = node.outputs
+    node.set_input(0, node.before("Cast", [node.input(0)], what="as_int32", to=TensorProto.INT32))
+    for index, name in enumerate(outputs):
+        if name:
+            node.after("Cast", [node.detach_output(index, "as_int32")], outputs=[name], to=TensorProto.BOOL)

@@ -1,0 +1,57 @@
+"""Constants in forms that runtimes misread.
+
+https://onnx.ai/onnx/operators/onnx__Constant.html, https://onnx.ai/onnx/operators/onnx__ConstantOfShape.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import defs, numpy_helper
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph import bodies
+from ...rewriter.graph.node import Node
+
+_MOST_BYTES = 1 << 20
+"""Of a value that is written down in the place of the nodes that compute it."""
+
+
+@avoid("Constant without the attribute value", "Constant", opset=9)
+@avoid("Constant without the attribute value at opset 12", "Constant", opset=9)
+def plain_tensor(node: Node) -> None:
+    """value_int, value_floats, … become a tensor."""
+    if node.has_attr("value"):
+        return
+    value = node.scope.constant(node.output(0))
+    if value is None:
+        raise Unconvertible("its value cannot be read", "make it an initializer")
+    node.become("Constant", [], value=numpy_helper.from_array(value))
+
+
+@avoid("ConstantOfShape without value", "ConstantOfShape", opset=9)
+def state_value(node: Node) -> None:
+    """The value is stated, 0."""
+    if not node.has_attr("value"):
+        node.set_attr("value", numpy_helper.from_array(np.zeros(1, np.float32)))
+
+
+@avoid("ConstantOfShape of a scalar", "ConstantOfShape", opset=9)
+def fold_scalar(node: Node) -> None:
+    """What it makes of a known shape is written down."""
+    _fold(node)
+
+
+_OPERATORS = tuple(sorted({schema.name for schema in defs.get_all_schemas() if not schema.domain} - {"Constant"}))
+
+
+@avoid("Operator on constants", _OPERATORS, opset=9)
+def fold_constants(node: Node) -> None:
+    """What is the same in every run is written down."""
+    _fold(node)
+
+
+def _fold(node: Node) -> None:
+    value = node.scope.constant(node.output(0)) if len(node.outputs) == 1 else None
+    if value is not None and value.nbytes <= _MOST_BYTES:
+        bodies.fold(node)

@@ -1,0 +1,73 @@
+"""Operators that work element by element: many operands, powers, casts to bool; and Gemm.
+
+https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html, https://onnx.ai/onnx/operators/onnx__Cast.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph import bodies
+from ...rewriter.graph.node import Node
+from ..shared.typed import typed
+
+
+@avoid("Three operands or more", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
+def two_by_two(node: Node) -> None:
+    """The operands are taken two by two."""
+    if len(node.inputs) < 3:
+        return
+    is_mean = node.op_type == "Mean"
+    op_type = "Sum" if is_mean else node.op_type
+    kind = node.need_elem_type() if is_mean else 0
+    first, *others = node.inputs
+    last = others if is_mean else others[:-1]
+    for other in last:
+        first = node.before(op_type, [first, other], what="of_two")
+    if is_mean:
+        node.become("Div", [first, typed(node, len(others) + 1, kind, "count")])
+    else:
+        node.become(op_type, [first, others[-1]])
+
+
+@avoid("Pow by 3", "Pow", opset=7, exact=False)
+def multiply(node: Node) -> None:
+    """x * x * x."""
+    exponent = node.constant(1)
+    if exponent is None or exponent.size != 1 or float(exponent.reshape(())) != 3:
+        return
+    if exponent.ndim > (node.rank() or 0):
+        raise Unconvertible("the exponent has more axes than the base", "make the exponent a scalar")
+    base = node.input(0)
+    node.become("Mul", [node.before("Mul", [base, base], what="square"), base])
+
+
+@avoid("Cast to bool", "Cast", opset=11)
+def is_not_zero(node: Node) -> None:
+    """True is what is not equal to 0."""
+    if node.attr("to") != TensorProto.BOOL:
+        return
+    kind = node.need_elem_type()
+    if kind == TensorProto.BOOL:
+        node.become("Identity", [node.input(0)])
+        return
+    if kind == TensorProto.STRING:
+        raise Unconvertible("strings cannot be compared with 0", "take the Cast out of the model")
+    zero = typed(node, 0, kind, "zero")
+    node.become("Not", [node.before("Equal", [node.input(0), zero], what="is_zero")])
+
+
+@avoid("Gemm with transA", "Gemm", opset=7)
+def transpose_first(node: Node) -> None:
+    """A Transpose of its own."""
+    if node.attr("transA", 0):
+        node.pop_attr("transA")
+        node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=[1, 0]))
+
+
+@avoid("Shrink", "Shrink", opset=9, exact=False)
+def by_definition(node: Node) -> None:
+    """ONNX's own function body of it."""
+    bodies.expand(node)

@@ -1,0 +1,103 @@
+"""Forms that have no other form which is right: another opset may have one, else another runtime is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onnx import TensorProto
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+
+_FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+_WHOLE = (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
+_ELSEWHERE = "choose another runtime"
+
+
+def _truncates(node: Node) -> bool:
+    return node.elem_type() in _FLOATING and node.attr("to") in _WHOLE
+
+
+def _divides_integers(node: Node) -> bool:
+    return node.elem_type() in _WHOLE
+
+
+def _has_dilations(node: Node) -> bool:
+    return any(dilation != 1 for dilation in node.attr("dilations", []))
+
+
+def _is_of_opset_10(node: Node) -> bool:
+    return node.opset == 10
+
+
+def _has_antialias(node: Node) -> bool:
+    return bool(node.attr("antialias", 0))
+
+
+def _is_other_nearest(node: Node) -> bool:
+    if node.opset < 11 or node.attr("mode", "nearest") != "nearest":
+        return False
+    mode = node.attr("coordinate_transformation_mode", "half_pixel")
+    return mode in ("half_pixel", "align_corners") or node.attr("nearest_mode", "round_prefer_floor") == "ceil"
+
+
+def _is_cubic(node: Node) -> bool:
+    mode = node.attr("coordinate_transformation_mode", "half_pixel")
+    return node.opset >= 11 and node.attr("mode", "nearest") == "cubic" and mode == "half_pixel"
+
+
+def _pads_with_value(node: Node) -> bool:
+    return node.opset < 11 and node.attr("mode", "constant") == "constant" and node.attr("value", 0.0) != 0.0
+
+
+def _resets_before(node: Node) -> bool:
+    return not node.attr("linear_before_reset", 0)
+
+
+def _has_reduction(node: Node) -> bool:
+    return node.attr("reduction", "none") != "none"
+
+
+def _has_fmod(node: Node) -> bool:
+    return bool(node.attr("fmod", 0))
+
+
+def _always(_: Node) -> bool:
+    return True
+
+
+_FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
+    ("Cast of a float to an integer", "Cast", _truncates, "a float is cast to an integer", _ELSEWHERE),
+    ("Div of integers", "Div", _divides_integers, "integers are divided", _ELSEWHERE),
+    ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
+    ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
+    ("Resize of opset 10", "Resize", _is_of_opset_10, "it is of opset 10", "choose a target opset from 11 on"),
+    ("Resize with antialias", "Resize", _has_antialias, "antialias is 1", "choose a target opset up to 17"),
+    (
+        "Resize to the nearest by half_pixel, align_corners or ceil",
+        "Resize",
+        _is_other_nearest,
+        "it takes the nearest by half_pixel, align_corners or ceil",
+        "use asymmetric and floor in the model",
+    ),
+    ("Resize cubic by half_pixel", "Resize", _is_cubic, "it is cubic by half_pixel", _ELSEWHERE),
+    ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),
+    ("GRU with linear_before_reset 0", "GRU", _resets_before, "linear_before_reset is 0", "train it with linear_before_reset 1"),
+    ("ScatterElements with reduction", "ScatterElements", _has_reduction, "it has a reduction", _ELSEWHERE),
+    ("Mod with fmod", "Mod", _has_fmod, "fmod is 1", _ELSEWHERE),
+    ("GlobalLpPool", "GlobalLpPool", _always, "there is no other form of it", _ELSEWHERE),
+)
+"""Form, operator, which nodes have it, what is wrong with one, and what its owner can do."""
+
+
+def _register(form: str, op_type: str, has_form: Callable[[Node], bool], reason: str, hint: str) -> None:
+    @avoid(form, op_type, opset=13)
+    def refuse(node: Node) -> None:
+        """It is refused: it has no other form at this opset."""
+        if has_form(node):
+            raise Unconvertible(reason, hint)
+
+
+for _row in _FORMS:
+    _register(*_row)

@@ -1,0 +1,97 @@
+"""Pooling, convolution and padding: what a runtime does not count or pad as the operator says is spelled out.
+
+https://onnx.ai/onnx/operators/onnx__AveragePool.html, https://onnx.ai/onnx/operators/onnx__Conv.html,
+https://onnx.ai/onnx/operators/onnx__ConvTranspose.html, https://onnx.ai/onnx/operators/onnx__Pad.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+from ..shared.indices import int64
+
+
+@avoid("AveragePool with count_include_pad", "AveragePool", opset=13)
+def pad_first(node: Node) -> None:
+    """A Pad of its own, which the average counts."""
+    pads = node.attr("pads", [])
+    if not node.attr("count_include_pad", 0) or not any(pads):
+        return
+    if node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("ceil_mode", 0):
+        raise Unconvertible("the padding is automatic, or ceil_mode is 1", "state pads, and set ceil_mode to 0")
+    half = len(pads) // 2
+    widths = int64(node, [0, 0, *pads[:half], 0, 0, *pads[half:]], "pads")
+    node.set_input(0, node.before("Pad", [node.input(0), widths], what="padded"))
+    node.set_attr("pads", [0] * len(pads))
+
+
+@avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)
+def state_lower_pads(node: Node) -> None:
+    """The padding is stated; what is odd of it comes first."""
+    if node.attr("auto_pad", "NOTSET") != "SAME_LOWER":
+        return
+    sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
+    ones = [1] * len(kernel)
+    begins, ends = [], []
+    for size, length, stride, dilation in zip(sizes, kernel, node.attr("strides", ones), node.attr("dilations", ones), strict=True):
+        reach = (length - 1) * dilation + 1
+        total = max((-(-size // stride) - 1) * stride + reach - size, 0)
+        begins.append(total - total // 2)
+        ends.append(total // 2)
+    node.pop_attr("auto_pad")
+    node.set_attr("pads", [*begins, *ends])
+
+
+@avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
+def state_pads(node: Node) -> None:
+    """The padding is stated, where it is even: of an odd one the texts disagree on which side gets more."""
+    wanted = node.attr("output_shape")
+    if wanted is None:
+        return
+    sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
+    ones, zeros = [1] * len(kernel), [0] * len(kernel)
+    totals = [
+        stride * (size - 1) + extra + (length - 1) * dilation + 1 - out
+        for size, length, out, stride, dilation, extra in zip(
+            sizes,
+            kernel,
+            wanted[-len(kernel) :],
+            node.attr("strides", ones),
+            node.attr("dilations", ones),
+            node.attr("output_padding", zeros),
+            strict=True,
+        )
+    ]
+    if any(total < 0 or total % 2 for total in totals):
+        raise Unconvertible(f"output_shape {wanted} needs a padding of {totals}, which is odd or negative", "state pads instead")
+    node.pop_attr("output_shape")
+    node.pop_attr("auto_pad")
+    node.set_attr("pads", [total // 2 for total in totals] * 2)
+
+
+@avoid("Pad by negative numbers", "Pad", opset=13)
+def cut_by_slice(node: Node) -> None:
+    """What is cut off is cut off by a Slice."""
+    widths = node.attr("pads") if node.has_attr("pads") else _constant_widths(node)
+    if all(width >= 0 for width in widths):
+        return
+    if node.has_input(3) or node.attr("mode", "constant") != "constant":
+        raise Unconvertible("the padding is negative, and of some axes or no constant", "use a Slice instead")
+    half = len(widths) // 2
+    starts = [max(0, -width) for width in widths[:half]]
+    ends = [width if width < 0 else np.iinfo(np.int64).max for width in widths[half:]]
+    node.set_input(0, node.before("Slice", [node.input(0), int64(node, starts, "starts"), int64(node, ends, "ends")], what="cut"))
+    kept = [max(0, width) for width in widths]
+    if node.has_attr("pads"):
+        node.set_attr("pads", kept)
+    else:
+        node.set_input(1, int64(node, kept, "pads"))
+
+
+def _constant_widths(node: Node) -> list[int]:
+    """None of them where they are computed: those are lengths to add, in all models that were seen."""
+    widths = node.constant(1)
+    return [] if widths is None else [int(width) for width in widths]

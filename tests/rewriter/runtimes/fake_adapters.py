@@ -1,0 +1,33 @@
+"""Adapters for tests: runtimes that are right, and that crash, hang or refuse."""
+
+import os
+import signal
+import time
+
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+
+class Right:
+    package = "onnx"
+
+    def load(self, path):
+        self.evaluator = ReferenceEvaluator(onnx.load(path))
+
+    def run(self, inputs):
+        return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs, strict=True)))
+
+
+class Crash(Right):
+    def load(self, path):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Hang(Right):
+    def run(self, inputs):
+        time.sleep(600)
+
+
+class Refuse(Right):
+    def load(self, path):
+        raise RuntimeError("first line\nno Relu here")

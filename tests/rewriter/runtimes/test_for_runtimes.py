@@ -1,0 +1,102 @@
+"""`--for`: which opset and IR version it chooses, what it refuses, and what a dry run says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from helpers import command_line, convert_version, model
+
+from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError, check_convertible
+
+REDUCE = "agraph (float[2,3,4] x) => (float[2,1,4] y) <int64[1] a = {1}> { [mean] y = ReduceMean(x, a) }"
+RELU = "agraph (float[2] x) => (float[2] y) { y = Relu(x) }"
+CHOICE = """agraph (bool c, float[2] x) => (float[2] y) {
+    [choice] y = If(c) <then_branch = one () => (float[2] a) { a = Relu(x) }, else_branch = other () => (float[2] b) { b = Neg(x) }>
+}"""
+UNEVEN = "agraph (float[N] x) => (float[a] y, float[b] z) { [cut] y, z = Split<num_outputs=2>(x) }"
+
+
+def opset_for(text: str, *runtimes: str, opset: int = 18) -> int:
+    return convert_version(model(text, opset), options=Options(for_runtimes=runtimes)).model.opset_import[0].version
+
+
+def test_an_opset_that_the_runtime_takes_stays() -> None:
+    assert opset_for(RELU, "openvino-2024.6", opset=18) == 18
+    assert opset_for(RELU, "openvino-2024.6", opset=15) == 15
+
+
+def test_above_what_the_runtime_takes_the_best_is_chosen() -> None:
+    assert opset_for(RELU, "openvino-2023.3", opset=18) == 14
+    assert opset_for(RELU, "jetpack-4.6.2", opset=18) == 13
+
+
+def test_a_quirk_that_another_opset_avoids_chooses_that() -> None:
+    assert opset_for(REDUCE, "openvino-2024.2") == 17
+    l1 = REDUCE.replace("ReduceMean", "ReduceL1")
+    assert opset_for(l1, "openvino-2024.2") == 17
+    assert opset_for(l1, "openvino-2026.4") == 18
+    assert opset_for(l1, "openvino-2024.2", "openvino-2026.4") == 12
+
+
+def test_several_runtimes_have_to_have_an_opset_in_common() -> None:
+    with pytest.raises(ArgumentError, match="no opset suits all: Horizon hb_mapper 2022 takes opsets 10 to 11, Windows ML"):
+        opset_for(RELU, "horizon-2022", "winml-10.1809")
+
+
+def test_a_target_that_is_given_has_to_be_taken() -> None:
+    options = Options(for_runtimes=["tensorrt-8.6"])
+    assert convert_version(model(REDUCE), 16, options=options).model.opset_import[0].version == 16
+    with pytest.raises(ArgumentError, match=r"--target-opset 18: NVIDIA TensorRT 8.6 takes opsets 7 to 17"):
+        convert_version(model(REDUCE), 18, options=options)
+
+
+def test_the_ir_version_is_one_that_the_runtime_loads() -> None:
+    result = convert_version(model(RELU, 13, ir_version=9), options=Options(for_runtimes=["ort-web-1.15"])).model
+    assert (result.ir_version, result.opset_import[0].version) == (8, 13)
+
+
+def test_an_operator_that_is_not_taken_is_a_blocker() -> None:
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(CHOICE, 11), options=Options(for_runtimes=["tensorrt-7.0"]))
+    assert "If 'choice' (main graph): NVIDIA TensorRT 7.0 does not take If" in str(caught.value)
+
+
+def test_a_type_that_is_not_taken_is_a_blocker(tmp_path: Path) -> None:
+    profile = tmp_path / "npu.toml"
+    profile.write_text('title = "NPU"\n[[release]]\nfrom = "1"\ntypes_refused = ["float"]\nevidence = "by documentation"\n')
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(RELU), options=Options(for_runtimes=[str(profile)]))
+    assert "Relu 'y' (main graph): NPU 1 does not take the type float" in str(caught.value)
+
+
+def test_a_dry_run_lists_what_is_refused_or_wrong(tmp_path: Path) -> None:
+    text = REDUCE.replace("{ [mean]", "{ [most] m = Max(x, x, x)\n[mean]").replace("(x, a)", "(m, a)").replace("Mean", "L1")
+    onnx.save(model(text), tmp_path / "m.onnx")
+    ended = command_line("--dry-run", "--for", "mnn-3.6", str(tmp_path / "m.onnx"))
+    assert ended.status == 0
+    assert "avoided: Max 'most' (main graph): Alibaba MNN 3.6 computes it wrongly (Three operands or more)" in ended.out
+    assert any(line.split() == ["for", "Alibaba", "MNN", "3.6"] for line in ended.out.splitlines())
+
+
+def test_what_is_wrong_at_the_opset_of_the_model_is_said() -> None:
+    report = check_convertible(model(REDUCE.replace("Mean", "L1"), 18), None, options=Options(for_runtimes=["openvino-2026.4"]))
+    assert [remark for remark in report.remarks if remark.kind == "avoided"] == []
+    down = model(REDUCE.replace("Mean", "L1").replace("(x, a)", "<axes=[1]>(x)"), 17)
+    report = check_convertible(down, None, options=Options(for_runtimes=["openvino-2026.4"]))
+    (remark,) = [remark for remark in report.remarks if remark.kind == "avoided"]
+    assert remark.node == "mean" and remark.message.startswith("OpenVINO 2026.4 computes it wrongly (Reduce axes as an attribute")
+    assert report.target_opset == 18
+
+
+def test_one_node_that_cannot_be_told_is_refused_with_a_hint() -> None:
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(UNEVEN), 18, options=Options(for_runtimes=["mnn-3.6"]))
+    assert "Split 'cut' (main graph): Alibaba MNN 3.6 computes it wrongly (Split by num_outputs, uneven)" in str(caught.value)
+    assert "--overwrite-input-shape x:N" in str(caught.value)
+
+
+def test_names_are_a_collection() -> None:
+    with pytest.raises(TypeError, match="for_runtimes has to be a collection of names of runtimes, not 'mnn'"):
+        Options(for_runtimes="mnn")

@@ -1,0 +1,108 @@
+"""Probes: a runtime that is wrong, refuses, crashes or hangs is a line each; what was found is a profile that --for reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import command_line, model
+
+from split_rewrite.rewriter.engine.registry import registry
+from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
+from split_rewrite.rewriter.runtimes.probing import Finding, Findings, as_toml, first_difference
+from split_rewrite.rewriter.runtimes.profiles import find_profile
+from split_rewrite.rewriter.runtimes.running import Target, run_model
+
+RELU = model("agraph (float[2] x) => (float[2] y) { y = Relu(x) }", 13)
+INPUT = [np.array([-1, 2], np.float32)]
+
+
+@pytest.fixture(autouse=True)
+def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
+
+
+def test_what_becomes_of_a_run() -> None:
+    ran = run_model(Target("fake_adapters:Right"), RELU, INPUT)
+    assert (ran.status, ran.outputs[0].tolist()) == ("ran", [0, 2]) and ran.version
+    assert run_model(Target("fake_adapters:Crash"), RELU, INPUT)[::3] == ("crashed", "ended by signal 11")
+    assert run_model(Target("fake_adapters:Refuse"), RELU, INPUT)[::3] == ("refused", "no Relu here")
+    assert run_model(Target("fake_adapters:Hang", seconds=3), RELU, INPUT)[::3] == ("hung", "not finished within 3 s")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("probe",), "name a RUNTIME, or --adapter MODULE:CLASS."),
+        (("probe", "opnvino"), "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, or name your own"),
+        (
+            ("probe", "--adapter", "nowhere:Npu"),
+            "the adapter 'nowhere:Npu' cannot be used: ModuleNotFoundError: No module named 'nowhere'",
+        ),
+        (("probe", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_probed_is_told_in_a_line(arguments: tuple[str, ...], message: str) -> None:
+    ended = command_line(*arguments)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {message}") and ended.err.count("\n") == 1
+
+
+def test_there_is_a_probe_for_each_form_but_those_that_need_a_run_time_input() -> None:
+    forms = {rule.form for rule in registry if rule.kind == "avoid"}
+    probed = {probe.form for probe in probes()}
+    unprobed = {"Operator on constants", "Reduce axes computed at run time", "Squeeze axes computed at run time"}
+    assert forms - probed == unprobed | {"Split sizes computed at run time"}
+    assert len(list(probes())) >= 95
+
+
+def findings(*wrong: str) -> Findings:
+    """Opsets from 8 to 17 and IR versions to 9 are right, and `wrong` forms are wrong."""
+
+    def verdict(probe: Probe) -> str:
+        if probe.form == "opset":
+            return "right" if 8 <= probe.about <= 17 else "refused"
+        if probe.form == "ir_version":
+            return "right" if probe.about <= 9 else "crash"
+        return "wrong" if probe.form in wrong else "refused" if probe.form == "operators" else "right"
+
+    return Findings("1.4.2", tuple(Finding(probe, verdict(probe)) for probe in probes()))
+
+
+def test_findings_are_a_profile_that_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(as_toml("npu", findings("Negative index", "Round")), encoding="utf-8")
+    profile = find_profile(str(path))
+    assert (profile.title, profile.facts.opset[:2], profile.facts.ir_max) == ("npu 1.4", (8, 17), 9)
+    assert "SequenceAt" in profile.facts.operators_refused
+    assert {quirk.form for quirk in profile.quirks} == {"Negative index", "Round"}
+    assert all(quirk.evidence == "by probe of 1.4.2" for quirk in profile.quirks)
+
+
+def test_a_profile_of_an_onnxruntime_is_what_its_documentation_says(tmp_path: Path) -> None:
+    """Opset 7 to 17 and IR version up to 8, which is what it says of 1.13, and nothing else."""
+    found = tuple(
+        Finding(
+            p, "right" if p.form not in ("opset", "ir_version") or p.about <= {"opset": 17, "ir_version": 8}[p.form] else "refused"
+        )
+        for p in probes()
+    )
+    path = tmp_path / "onnxruntime.toml"
+    path.write_text(as_toml("onnxruntime", Findings("1.13.1", found)), encoding="utf-8")
+    probed, documented = find_profile(str(path)), find_profile("onnxruntime-1.13")
+    assert (probed.name, probed.facts.opset, probed.facts.ir_max) == (
+        documented.name,
+        documented.facts.opset,
+        documented.facts.ir_max,
+    )
+    assert (probed.quirks, probed.facts.operators_refused) == (documented.quirks, documented.facts.operators_refused)
+
+
+def test_differences_are_said_by_place() -> None:
+    one = np.array([[1.0, 2.0]])
+    assert first_difference([one], [one.astype(np.float32)]) == ""
+    assert first_difference([np.array(True)], [np.array([1.0])]) == ""
+    assert first_difference([one], [one.T]) == "output 0 has the shape [2, 1] instead of [1, 2]"
+    assert first_difference([one], [np.array([[1.0, 3.0]])]) == "output 0 has 3 instead of 2 at place 1, 1 in all"
+    assert first_difference([one, one], [one]) == "1 outputs instead of 2"

@@ -1,0 +1,99 @@
+"""Profiles: what is wrong with a file is told in a line; names, releases and aliases find the right one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers import command_line
+
+from split_rewrite.rewriter import ArgumentError
+from split_rewrite.rewriter.runtimes.profiles import find_profile, known_runtimes
+from split_rewrite.rewriter.runtimes.releases import Range, parse_release
+
+RELEASE = '[[release]]\nfrom = "1.0"\nto = "1.4"\nevidence = "tried with 1.4"\n'
+QUIRK = '[[quirk]]\nform = "Round"\nevidence = "tried with 1.4"\n'
+
+BAD = {
+    "no TOML": ("title = ", "is no TOML"),
+    "no title": (RELEASE, "the file: title is missing"),
+    "no release": ('title = "a"', "there is no [[release]]"),
+    "unknown key": ('title = "a"\nopsets = 3\n' + RELEASE, "the file: unknown opsets; there can be aliases, package"),
+    "no evidence": ('title = "a"\n[[release]]\nfrom = "1"\n', "release 1 and later: evidence is missing"),
+    "contradiction": ('title = "a"\n' + RELEASE + "opset = { min = 18, max = 17 }", "min ≤ best ≤ max does not hold for 18, 17"),
+    "best outside": ('title = "a"\n' + RELEASE + "opset = { max = 17, best = 18 }", "does not hold for 18, 17"),
+    "no number": ('title = "a"\n' + RELEASE + 'ir_max = "8"', "ir_max has to be a number from 1 on"),
+    "overlap": ('title = "a"\n' + RELEASE + RELEASE.replace("1.0", "1.3"), "two [[release]] overlap: 1.0 to 1.4 and 1.3 to 1.4"),
+    "backwards": ('title = "a"\n' + RELEASE.replace("1.4", "0.9", 1), "[[release]]: from 1.0 is after to 0.9"),
+    "operator": ('title = "a"\n' + RELEASE + 'operators_refused = ["Reluu"]', "has Reluu, and ONNX has no such operator"),
+    "type": ('title = "a"\n' + RELEASE + 'types_refused = ["float33"]', "types_refused has float33; types are"),
+    "form": ('title = "a"\n' + RELEASE + QUIRK.replace("Round", "Rund"), "quirk 'Rund': nothing avoids it"),
+    "effect": ('title = "a"\n' + RELEASE + QUIRK + 'effect = "odd"', "quirk 'Round': effect is 'odd', not wrong, refused or crash"),
+    "foreign": ('title = "a"\n' + RELEASE + QUIRK + 'operators = ["Relu"]', "quirk 'Round': Relu cannot have this form; Round can"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
+def test_a_profile_that_is_not_right_is_told_in_a_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ArgumentError) as caught:
+        find_profile(str(path))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+UNKNOWN = {
+    "openvin-2024.2": "--for openvin-2024.2: there is no runtime of this name; --list-runtimes shows all",
+    "openvino-1999": "--for openvino-1999: nothing is known of OpenVINO 1999; known releases are 2023.3, 2024.2, 2024.3, ",
+    "openvino-new": "--for openvino-new: 'new' is no number of a release; known releases of OpenVINO are 2023.3, ",
+    "nowhere.toml": "nowhere.toml cannot be read: No such file or directory",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_unknown_name_is_told_in_a_line(name: str) -> None:
+    ended = command_line("in.onnx", "out.onnx", "--for", name)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {UNKNOWN[name]}") and ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("openvino-2024.2", "openvino-2024.2"),
+        ("openvino-2024.2.0", "openvino-2024.2.0"),
+        ("jetpack-4.6.2", "tensorrt-8.2"),
+        ("ort-web-1.15", "onnxruntime-1.15"),
+        ("winml-10.1809", "winml-10.1809"),
+        ("rknn-toolkit2-2.3", "rknn-toolkit2-2.3"),
+    ],
+)
+def test_names_find_their_release(name: str, found: str) -> None:
+    assert find_profile(name).name == found
+
+
+def test_a_release_has_the_quirks_of_its_range() -> None:
+    forms = {name: {quirk.form for quirk in find_profile(name).quirks} for name in ("openvino-2023.3", "openvino-2024.6")}
+    assert "Shape with start or end" in forms["openvino-2023.3"] - forms["openvino-2024.6"]
+    assert "Negative index" in forms["openvino-2023.3"] & forms["openvino-2024.6"]
+
+
+def test_all_profiles_say_where_they_are_from() -> None:
+    for runtime in known_runtimes().values():
+        for facts in runtime.releases:
+            assert facts.evidence.startswith(("tried with", "by documentation", "by probe")) and facts.source, runtime.name
+
+
+def test_ranges_are_as_deep_as_they_are_stated() -> None:
+    releases = Range(parse_release("1.9"), parse_release("1.10"))
+    assert parse_release("1.10.3") in releases and parse_release("1.9") in releases
+    assert parse_release("1.11") not in releases and parse_release("1.8.9") not in releases
+
+
+def test_the_list_says_unknown_and_where_from() -> None:
+    ended = command_line("--list-runtimes")
+    assert ended.status == 0
+    assert any(line.split()[:3] == ["candle", "2026", "opsets"] and "unknown" in line for line in ended.out.splitlines())
+    one = command_line("--list-runtimes", "openvino").out
+    assert "wrong in 2023.3: Shape with start or end; tried with 2023.3.0" in one
+    assert command_line("--list-runtimes", "nothing").err.startswith("error: --list-runtimes nothing: there is no runtime")

@@ -1,0 +1,166 @@
+"""Each form that is avoided: what cannot be is refused and named; what can be is gone, and computes the same in onnxruntime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from helpers import convert_version, model, run
+
+from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
+
+PROFILE = """title = "NPU"
+[[release]]
+from = "1"
+to = "1"
+evidence = "by documentation"
+[[quirk]]
+form = "{}"
+evidence = "by documentation"
+"""
+PROBES = [probe for probe in probes() if probe.form not in ("opset", "ir_version", "operators")]
+
+
+def converted(proto: onnx.ModelProto, form: str, folder: Path) -> onnx.ModelProto:
+    """`proto` at its own opset, for a runtime of which nothing is known but that it computes `form` wrongly."""
+    path = folder / "npu.toml"
+    path.write_text(PROFILE.format(form), encoding="utf-8")
+    return convert_version(proto, proto.opset_import[0].version, options=Options(for_runtimes=[str(path)])).model
+
+
+REFUSED = {
+    "Reduce axes as an input": "the axes are an input",
+    "Reduce axes as an attribute at opset 13 to 17": "the axes are an attribute",
+    "Cast of a float to an integer": "a float is cast to an integer",
+    "Div of integers": "integers are divided",
+    "AveragePool with dilations": "it has dilations",
+    "MaxPool with dilations": "it has dilations",
+    "Resize of opset 10": "it is of opset 10",
+    "Resize with antialias": "antialias is 1",
+    "Resize to the nearest by half_pixel, align_corners or ceil": "it takes the nearest by half_pixel, align_corners or ceil",
+    "Resize cubic by half_pixel": "it is cubic by half_pixel",
+    "Pad before opset 11": "it pads with a value",
+    "GRU with linear_before_reset 0": "linear_before_reset is 0",
+    "ScatterElements with reduction": "it has a reduction",
+    "Mod with fmod": "fmod is 1",
+    "GlobalLpPool": "there is no other form of it",
+}
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: f"{probe.form}-{probe.about}")
+def test_the_form_is_gone_or_refused(probe: Probe, tmp_path: Path) -> None:
+    if probe.form in REFUSED:
+        with pytest.raises(UnconvertibleError) as caught:
+            converted(probe.model, probe.form, tmp_path)
+        (blocker,) = caught.value.blockers
+        assert blocker.op_type == probe.about
+        assert blocker.reason == f"NPU 1 computes it wrongly ({probe.form}): {REFUSED[probe.form]}"
+        return
+    result = converted(probe.model, probe.form, tmp_path)
+    assert result.graph.node != probe.model.graph.node
+    inputs = dict(zip([value.name for value in probe.model.graph.input], probe.inputs(), strict=True))
+    for expected, got in zip(run(probe.model, inputs), run(result, inputs), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+
+
+FREE = {
+    "Softmax before opset 13, axis not last": (11, "(float[2,3] x) => (float[2,3] y) { y = Softmax(x) }"),
+    "Reduce axes as an input": (18, "(float[2,3] x) => (float[1,1] y) { y = ReduceMean(x) }"),
+    "Reduce axes as an attribute at opset 13 to 17": (
+        12,
+        "(float[2,3] x) => (float[2] y) { y = ReduceL1<axes=[1], keepdims=0>(x) }",
+    ),
+    "Reduce with noop_with_empty_axes": (18, "(float[2,3] x) => (float[1,1] y) { y = ReduceMean(x) }"),
+    "Negative index": (13, "(float[2,3] x) => (float[1] y) <int64[1,2] i = {0,1}> { y = GatherND(x, i) }"),
+    "Shape with start or end": (15, "(float[2,3] x) => (int64[2] y) { y = Shape(x) }"),
+    "Split by num_outputs, uneven": (18, "(float[4] x) => (float[2] y, float[2] z) { y, z = Split<num_outputs=2>(x) }"),
+    "Split without sizes": (13, "(float[4] x) => (float[2] y, float[2] z) <int64[2] s = {2,2}> { y, z = Split(x, s) }"),
+    "Split with a part of length 0": (13, "(float[4] x) => (float[2] y, float[2] z) <int64[2] s = {2,2}> { y, z = Split(x, s) }"),
+    "Split of bool": (13, "(float[4] x) => (float[2] y, float[2] z) { y, z = Split(x) }"),
+    "GatherND of bool": (13, "(float[2] x) => (float[1] y) <int64[1,1] i = {0}> { y = GatherND(x, i) }"),
+    "Constant without the attribute value": (
+        13,
+        "(float[2] x) => (float[2] y) { c = Constant<value = float {1}>() y = Add(x, c) }",
+    ),
+    "ConstantOfShape without value": (13, "(int64[1] s) => (float[n] y) { y = ConstantOfShape<value = float[1] {1}>(s) }"),
+    "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
+    "Three operands or more": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
+    "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
+    "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
+    "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
+    "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
+    "Conv with auto_pad SAME_LOWER": (13, "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = Conv(x, w) }"),
+    "ConvTranspose with output_shape": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,5] y) <float[1,1,2] w = {1,2}> { y = ConvTranspose(x, w) }",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FREE)
+def test_what_has_not_the_form_keeps_its_bytes(form: str, tmp_path: Path) -> None:
+    opset, text = FREE[form]
+    proto = model(f"agraph {text}", opset)
+    assert converted(proto, form, tmp_path).graph.node == proto.graph.node
+
+
+CANNOT = {
+    "read": (
+        "Split with a part of length 0",
+        "(float[2] x) => (float[2] y, float[0] z) <int64[2] s = {2,0}> { y, z = Split(x, s) }",
+        "the empty part 'z' is read",
+    ),
+    "unknown": (
+        "Split without sizes",
+        "(float[N] x) => (float[a] y, float[b] z) { y, z = Split(x) }",
+        "the axis dimension 'N' of 'x' is unknown",
+    ),
+    "run time": (
+        "Split sizes computed at run time",
+        "(float[4] x, int64[2] s) => (float[a] y, float[b] z) { y, z = Split(x, s) }",
+        "the sizes 's' are computed at run time",
+    ),
+    "axes": (
+        "Squeeze axes computed at run time",
+        "(float[1,2] x, int64[1] a) => (float[2] y) { y = Squeeze(x, a) }",
+        "the axes 'a' are computed at run time",
+    ),
+    "string": ("Cast to bool", "(string[2] x) => (bool[2] y) { y = Cast<to=9>(x) }", "strings cannot be compared with 0"),
+    "odd": (
+        "ConvTranspose with output_shape",
+        "(float[1,1,3] x) => (float[1,1,4] y) <float[1,1,3] w = {1,2,3}> { y = ConvTranspose<output_shape=[4]>(x, w) }",
+        "output_shape [4] needs a padding of [1], which is odd or negative",
+    ),
+    "reflect": (
+        "Pad by negative numbers",
+        '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
+        "the padding is negative, and of some axes or no constant",
+    ),
+    "ceil": (
+        "AveragePool with count_include_pad",
+        "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2], pads=[1,1], strides=[2], ceil_mode=1, count_include_pad=1>(x) }",
+        "the padding is automatic, or ceil_mode is 1",
+    ),
+    "wide": (
+        "Pow by 3",
+        "(float[2] x) => (float[1,2] y) <float[1,1] e = {3}> { y = Pow(x, e) }",
+        "the exponent has more axes than the base",
+    ),
+}
+
+
+@pytest.mark.parametrize(("form", "text", "reason"), CANNOT.values(), ids=CANNOT)
+def test_what_cannot_be_avoided_is_refused(form: str, text: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(UnconvertibleError) as caught:
+        converted(model(f"agraph {text}", 13), form, tmp_path)
+    assert f"NPU 1 computes it wrongly ({form}): {reason}" in str(caught.value)
+
+
+def test_skip_leaves_the_form(tmp_path: Path) -> None:
+    proto = model("agraph (float[2] x) => (float[2] y) { y = Max(x, x, x) }", 13)
+    (tmp_path / "npu.toml").write_text(PROFILE.format("Three operands or more"), encoding="utf-8")
+    options = Options(for_runtimes=[str(tmp_path / "npu.toml")], skip=["elementwise.two_by_two"])
+    assert convert_version(proto, options=options).model.graph.node == proto.graph.node
