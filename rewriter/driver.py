@@ -23,7 +23,7 @@ from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import registry
 from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError, listed
-from .graph.model import Model
+from .graph.model import Model, Semantics
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
 from .graph.survey import Survey, all_graphs
 from .opsets import inference
@@ -49,6 +49,9 @@ _ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
 class Options:
     """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
 
+    `semantics` decides what nodes mean on which the specification and onnxruntime disagree (docs/semantics.md); None: such a
+    node stays as it is, or the model is refused.
+
     Raises: TypeError and ArgumentError for values that are not possible.
     """
 
@@ -62,6 +65,7 @@ class Options:
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
     external_data: str = "auto"
+    semantics: Semantics | None = None
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -74,6 +78,8 @@ class Options:
         self._check_how_to_run()
         arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
         arguments.check_kind("external_data", self.external_data, str, "a str")
+        if self.semantics is not None:
+            arguments.check_choice("semantics", self.semantics, get_args(Semantics))
 
     def _check_how_to_run(self) -> None:
         """The comparison is imported where something is said about it: it is a third of our own imports."""
@@ -306,7 +312,7 @@ class _Job:
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
-        return Model(skeleton, constants_as_initializers=may_add, like=like)
+        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=self._options.semantics)
 
     def check_input(self) -> None:
         validity.check_input(self.model, self.target)

@@ -123,6 +123,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
             samples=settings.samples,
             tolerance=settings.tolerance,
             thorough=_is_within(THOROUGH, original),
+            semantics=original.semantics,
         )
 
 

@@ -1,6 +1,7 @@
 """A SplitToSequence whose number of parts is only known at run time: what reads it computes its part from the data.
 
-Element i of parts of size c is Slice(x, i*c, (i+1)*c). `chunk` and `split` over a dynamic axis come out of torch's exporter so.
+Element i of parts of size c is Slice(x, i*c, (i+1)*c); where the sizes are a vector, the Slice begins at the sum of those before.
+`chunk` and `split` over a dynamic axis come out of torch's exporter so.
 Why that is exact wherever the original runs: docs/sequences.md.
 """
 
@@ -12,8 +13,8 @@ from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node
 from ..shared.indices import int64, length
+from ..shared.part_bounds import as_int64, slice_at
 from ..shared.sequence_origin import (
-    KEEPDIMS_IGNORED,
     Parts,
     constant_position,
     run_time_parts,
@@ -30,12 +31,13 @@ def slice_part(node: Node) -> None:
     parts = run_time_parts(node)
     if parts is None:
         return
-    if not parts.node.has_input(1):
+    if not parts.sizes:
         _gather_row(node, parts)
         return
+    if parts.node.rank(1) == 1:
+        slice_at(node, parts.data, parts.axis, as_int64(node, parts.sizes))
+        return
     _require_scalar(parts)
-    if not parts.node.attr("keepdims", 1):
-        node.caution(KEEPDIMS_IGNORED)
     position = constant_position(node, 1)
     size = parts.node.constant(1)
     if size is not None and position is not None and position >= 0:
@@ -78,10 +80,7 @@ def _part_size(node: Node, parts: Parts) -> str:
     constant = parts.node.constant(1)
     if constant is not None:
         return int64(node, int(constant), "size")
-    name = parts.node.input(1)
-    if parts.node.elem_type(1) == TensorProto.INT64:
-        return name
-    return node.before("Cast", [name], what="size", to=TensorProto.INT64)
+    return as_int64(node, parts.sizes)
 
 
 def _count(node: Node, parts: Parts, size: str) -> str:
@@ -104,12 +103,11 @@ def _vector(node: Node, name: str) -> str:
 
 
 def _require_scalar(parts: Parts) -> None:
-    """Raises NotSimplified where split may be a vector of sizes."""
+    """Raises NotSimplified where it is not known whether split is one size or a vector of sizes."""
     rank = parts.node.rank(1)
     if rank != 0:
-        name = parts.node.input(1)
-        what = "is a vector of unknown length" if rank == 1 else "is computed at run time, and its rank is unknown"
-        raise NotSimplified(f"split '{name}' of SplitToSequence '{parts.node.name}' {what}")
+        of = f"of SplitToSequence '{parts.node.name}'"
+        raise NotSimplified(f"split '{parts.sizes}' {of} is computed at run time, and its rank is unknown")
 
 
 @simplify("SequenceLength", opset=13)
@@ -118,11 +116,11 @@ def compute_length(node: Node) -> None:
     parts = run_time_parts(node)
     if parts is None:
         return
-    if not parts.node.has_input(1):
+    if not parts.sizes:
         shape = node.before("Shape", [parts.data], what="shape")
         node.become("Gather", [shape, int64(node, parts.axis, "axis")], axis=0)
     elif parts.node.rank(1) == 1:
-        node.become("Size", [parts.node.input(1)])
+        node.become("Size", [parts.sizes])
     else:
         _require_scalar(parts)
         size = _part_size(node, parts)

@@ -162,7 +162,8 @@ REFUSED: dict[str, Refusal] = {
     # The older form, or the newer, has no such thing
     "sequences-before-11": Refusal(
         "g (float[N] x) => (seq(float[a]) s) {s = SplitToSequence(x)}",
-        13, 10, "SplitToSequence is new in opset 11 and older operators cannot express it exactly",
+        13, 10, "SplitToSequence is new in opset 11 and older operators cannot express it exactly; it stays because the axis dimension "
+        "'N' of 'x' is unknown",
     ),
     "determinant-of-five-rows": Refusal(
         "g (float[5, 5] x) => (float y) {y = Det(x)}",
@@ -465,7 +466,8 @@ REFUSED: dict[str, Refusal] = {
     ),
     "map-to-nothing": Refusal(
         "g (float[1] x) => (seq(float[1]) y) {s = SequenceConstruct(x) y = SequenceMap<body = b (float[1] v) => (float[1] w) {w = Relu(v)}>(s)}",
-        18, 16, "onnx cannot write SequenceMap as a function: Expected 1 or more outputs.", change=body_gives_nothing,
+        18, 16, "onnx cannot write SequenceMap as a function: Expected 1 or more outputs.; it stays because its body gives 0 outputs, and the "
+        "node has 1", change=body_gives_nothing,
     ),
     "half-a-copy": Refusal(
         '<ir_version: 4, opset_import: ["" : 5]> g (float[2, 3] x) => (float[A, B] y) <float t = {1.5}, float a = {1}> {y = Tile(x, t, a)}',
