@@ -7,11 +7,12 @@ Why that is exact wherever the original runs: docs/sequences.md.
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
-from ...rewriter.graph.node import Node
+from ...rewriter.graph.node import Node, Shape
 from ..shared.indices import int64, length
 from ..shared.part_bounds import as_int64, slice_at
 from ..shared.sequence_origin import (
@@ -130,7 +131,32 @@ def compute_length(node: Node) -> None:
 
 @simplify("ConcatFromSequence", opset=13)
 def undo_split(node: Node) -> None:
-    """ConcatFromSequence of all parts along the axis that they were cut on is the data."""
+    """ConcatFromSequence of all parts along the axis that they were cut on is the data; of rows, a Transpose or Reshape of it."""
     parts = run_time_parts(node)
-    if parts is not None and not undoes_split(node, parts):
+    if parts is None or undoes_split(node, parts):
+        return
+    shape = node.scope.shape(parts.data)
+    if not parts.squeezed or shape is None:
         raise NotSimplified(f"how many parts SplitToSequence '{parts.node.name}' makes is only known at run time")
+    if node.attr("new_axis", 0):
+        node.become("Transpose", [parts.data], perm=_moved(len(shape), parts.axis, node.attr("axis")))
+    else:
+        _merge_rows(node, parts, shape)
+
+
+def _moved(rank: int, axis: int, to: int) -> list[int]:
+    """The perm of a Transpose that moves `axis` to the place `to`, in the result."""
+    others = [index for index in range(rank) if index != axis % rank]
+    place = to % rank
+    return [*others[:place], axis % rank, *others[place:]]
+
+
+def _merge_rows(node: Node, parts: Parts, shape: Shape) -> None:
+    """Rows put one behind the other along an axis of theirs: the axis that they were cut on goes before that one, and into it."""
+    own = [dim for index, dim in enumerate(shape) if index != parts.axis % len(shape)]
+    at = node.attr("axis") % len(own) if own else 0
+    if not own or not all(isinstance(dim, int) and dim > 0 for dim in own):
+        raise NotSimplified(f"the elements are rows of '{parts.data}', and not known to have a shape without 0")
+    perm = _moved(len(shape), parts.axis, at)
+    data = parts.data if perm == sorted(perm) else node.before("Transpose", [parts.data], what="aligned", perm=perm)
+    node.become("Reshape", [data, node.add_constant([*own[:at], -1, *own[at + 1 :]], np.int64, "merged")])
