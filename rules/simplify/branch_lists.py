@@ -50,7 +50,7 @@ def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
         raise NotSimplified(f"its branches give lists of {' and '.join(str(len(names)) for names in columns)} elements")
     elements = [_common(branches, pair) for pair in zip(*columns, strict=True)]
     for branch, names in zip(branches, columns, strict=True):
-        _put_out(node, branch.graph, index, names, elements)
+        _put_out(node, branch.graph, index, names, elements)  # type: ignore[arg-type] - a branch is a graph
     outputs = [node.fresh_name(f"element{number}") for number in range(len(elements))]
     node.proto.output[:] = [*node.outputs[:index], *outputs, *node.outputs[index + 1 :]]
     for name, element in zip(outputs, elements, strict=True):
