@@ -63,6 +63,9 @@ def bounds_to_attributes(node: Node) -> None:
     if low is None or high is None or not (_fits_attribute(low, kind) and _fits_attribute(high, kind)):
         _clip_by_max_and_min(node)
         return
+    if one_number(low) > one_number(high):  # onnxruntime loads no attributes where min is above max
+        _clip_by_max_and_min(node)
+        return
     for name, value in (("min", low), ("max", high)):
         if node.has_input(_INPUTS[name]) or kind != TensorProto.FLOAT:
             node.set_attr(name, float(one_number(value)))

@@ -103,7 +103,7 @@ def _around(random: np.random.Generator, known: list[float], dims: tuple[int, ..
 def _marked(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
     """Usual numbers, and among them a few NaN, or infinities and negative zeros, unless it is not defined what becomes of them."""
     values = np.array(random.standard_normal(dims) * 3)
-    if reading.becomes_integer:
+    if reading.becomes_integer or (reading.is_ordered and style.floats == "nan"):
         return values
     marks = (np.nan,) if style.floats == "nan" else (-np.inf, np.inf, -0.0)
     count = max(1, values.size // (2 + 2 * style.turn))

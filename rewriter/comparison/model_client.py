@@ -24,6 +24,11 @@ MEMORY_SHARE = 0.8
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.model_server import serve; serve({memory})"
 
 
+def _import_path() -> list[str]:
+    """`sys.path` for a child, which works in another folder. What is no folder or file is a name that an import hook knows."""
+    return [os.path.abspath(entry) if not entry or os.path.exists(entry) else entry for entry in sys.path]
+
+
 class Worker:
     """Runs models in a child process, started by the first request. Any number of threads may use it.
 
@@ -91,7 +96,7 @@ class Worker:
     def _running(self) -> Child:
         if self._child is None or not self._child.is_alive():
             self._stop()
-            program = _PROGRAM.format(path=list(map(os.path.abspath, sys.path)), memory=_memory_bytes())
+            program = _PROGRAM.format(path=_import_path(), memory=_memory_bytes())
             self._child = Child(program, "-W", "ignore")
         return self._child
 

@@ -33,7 +33,8 @@ class Reading:
     of the tensors that it names axes of (0 where unknown). `sizes`: it decides how large something is, or how often something
     is done. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale
     of a resize, a start, end or diagonal. `becomes_integer`: it is cast or quantized, which nobody defines for NaN, infinities,
-    and more than the type holds. `landmarks`: the numbers that it meets, constants and attributes of the nodes that read it.
+    and more than the type holds. `is_ordered`: what comes of it is sorted or the place of the largest, where no specification says
+    where NaN goes. `landmarks`: the numbers that it meets, constants and attributes of the nodes that read it.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -45,6 +46,7 @@ class Reading:
     scales: bool = False
     offsets: bool = False
     becomes_integer: bool = False
+    is_ordered: bool = False
     landmarks: set[float] = field(default_factory=set)
 
     def joined(self, other: Reading) -> Reading:
@@ -59,6 +61,7 @@ class Reading:
             self.scales or other.scales,
             self.offsets or other.offsets,
             self.becomes_integer,
+            self.is_ordered or other.is_ordered,
             self.landmarks | other.landmarks,
         )
 
@@ -134,6 +137,7 @@ _SCALES = {"Resize": 2, "Upsample": 1}
 _OFFSETS = {"Slice": (1, 2), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
+_ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
@@ -198,6 +202,7 @@ class _Walk:
         reading.sizes |= index in _SIZES.get(name, ())
         reading.becomes_integer |= name in _QUANTIZERS or (name == "Cast" and _attribute(node, "to") not in _HOLD_ANYTHING)
         reading.becomes_integer |= name == "CastLike"
+        reading.is_ordered |= name in _ORDERED
         if not as_it_is:
             return
         reading.shifts |= name == "BitShift" and index == 1

@@ -92,14 +92,8 @@ class InputSpace:
         result: Description,
         samples: Samples,
         data: Mapping[str, np.ndarray] | None = None,
-        *,
-        decides: bool = True,
     ) -> None:
-        """`data` is the one of the samples to complete; without `decides`, there are no samples beyond the usual ones.
-
-        Raises: ArgumentError when a name, shape or array misfits.
-        """
-        self._decides = decides
+        """`data` is the one of the samples to complete. Raises: ArgumentError when a name, shape or array misfits."""
         fixed = {value.name: value for value in _values(result.required)}
         self._samples = samples
         self._data = data or {}
@@ -152,7 +146,7 @@ class InputSpace:
         `usual` are choices that it ran on: what is not to decide is filled as in one of them.
         """
         chosen = [value for value in self._required if value.name not in self._data]
-        if not (chosen and usual and self._decides):
+        if not chosen or not usual:
             return []
         kinds = [_holds_floats(value.type) for value in chosen], [_holds_integers(value.type) for value in chosen]
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)

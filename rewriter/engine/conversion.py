@@ -14,12 +14,13 @@ from onnx import NodeProto
 
 from .. import progress
 from ..errors import Blocker, NotSimplified, Unconvertible
-from ..graph import bodies
+from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import transitions
+from ..opsets.inference import Shape
 from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
@@ -202,6 +203,7 @@ class Engine:
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
+        self.outcome.remarks += [_contradicted(found) for found in self._model.contradictions]
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
         gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
         self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
@@ -396,7 +398,10 @@ class Engine:
         before, node.changed = node.changed, False
         op_type = node.op_type
         node.begin_rule(rule.written_for)
+        self._model.sizes_relied_on.clear()
         rule.apply(node)
+        if node.changed:
+            node.cautions += [_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()]
         for message in node.cautions:
             self._remark("warning", node, message, op_type)
         node.cautions.clear()
@@ -462,6 +467,18 @@ class Engine:
         """Whether a node that has to go altogether can go at once, in the form that it has."""
         rule = self._registry.decomposition(op_type)
         return bodies.has_body(op_type, opset) if rule is None else rule.any_version
+
+
+def _reliance(name: str, shape: Shape) -> str:
+    return (
+        f"its rewrite takes the shape of '{name}' to be {declarations.show(shape)}, as the model declares it, and nothing else "
+        "confirms that: with another size the result differs"
+    )
+
+
+def _contradicted(found: declarations.Contradiction) -> Remark:
+    message = f"the shape {declarations.show(found.declared)} that is declared is not used: by the inputs it is {found.derived}"
+    return Remark("warning", "value", found.name, "declared shapes", message)
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:

@@ -213,7 +213,7 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
         else:
             known = node.scope.type(slot.name)
             inner = node.detach_output(slot.index, wide)
-            node.scope.note_type(inner, _with_element_type(known, number))
+            node.scope.types.note(inner, _with_element_type(known, number))
             if _may_give_an_end(node, slot):
                 inner = _within_narrow(node, inner, slot.kind)
             node.after("Cast", [inner], outputs=[slot.name], to=TensorProto.DataType.Value(slot.kind.upper()))

@@ -1,7 +1,4 @@
-"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
-
-Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
-"""
+"""The whole model under conversion: its scopes, and what they share."""
 
 from __future__ import annotations
 
@@ -13,8 +10,10 @@ import onnx
 from onnx import GraphProto
 
 from ..opsets import inference
+from ..opsets.inference import Shape
 from ..storage.skeleton import Skeleton
-from . import propagation
+from . import declarations, propagation
+from .declarations import Contradiction, Evidence
 from .propagation import Propagated
 from .protos import GraphLike, default_opset, defined_names, may_hold_graphs
 from .scope import Scope
@@ -56,6 +55,8 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self.sizes_relied_on: dict[str, Shape] = {}
+        """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
         self.original = skeleton.checkable() if like is None else like.original
         self.survey = Survey(self.proto) if like is None else like.survey
         """The model as it was read."""
@@ -133,21 +134,37 @@ class Model:
         return self._uses[name] <= 1 and name not in self.new_uses
 
     @cached_property
+    def input_symbols(self) -> frozenset[str]:
+        """The names of the dimensions of the model's inputs whose sizes the caller decides."""
+        types = [value.type.tensor_type for value in self.proto.graph.input]
+        return frozenset(dim.dim_param for kind in types for dim in kind.shape.dim if dim.dim_param)
+
+    @cached_property
     def original_proto(self) -> onnx.ModelProto:
         """The model as it was read, for looking at; payloads that were cut are missing."""
         return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto
 
     @cached_property
-    def inferred(self) -> onnx.ModelProto | None:
+    def evidence(self) -> Evidence | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return inference.infer_model(self._without_defaults()) if self._like is None else self._like.inferred
+        return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
+
+    @property
+    def inferred(self) -> onnx.ModelProto | None:
+        """The original model with the types that its values are believed to have."""
+        return None if self.evidence is None else self.evidence.believed
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Declared shapes that turned out to be wrong when types were inferred."""
+        return self.evidence.contradictions if "evidence" in self.__dict__ and self.evidence is not None else []
 
     def _without_defaults(self) -> bytes:
         """The original model without the initializers that callers may override: inference would rely on their values."""
-        if not self.main.overridable:
+        if not self.main.constants.overridable:
             return self.original
         proto = onnx.ModelProto.FromString(self.original)
-        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.overridable]
+        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.constants.overridable]
         del proto.graph.initializer[:]
         proto.graph.initializer.extend(stored)
         return proto.SerializeToString()

@@ -237,7 +237,7 @@ class Node:
 
     def _is_overridable(self, name: str) -> bool:
         scope = self._scope.find(name)
-        return scope is not None and name in scope.overridable
+        return scope is not None and name in scope.constants.overridable
 
     def is_captured(self, index: int) -> bool:
         """Whether an outer graph defines input `index`."""
@@ -245,7 +245,7 @@ class Node:
 
     def declared_type(self, index: int) -> TypeProto | None:
         """The type that the model states for input `index`, without any inference."""
-        return self._scope.declared_type(self.input(index)) if self.has_input(index) else None
+        return self._scope.types.declared(self.input(index)) if self.has_input(index) else None
 
     def elem_type(self, index: int = 0) -> int | None:
         """The TensorProto.DataType of input `index`; None where it is unknown or the input is absent."""
@@ -282,22 +282,19 @@ class Node:
         return self._scope.shape(self.output(index)) if self.has_output(index) else None
 
     def rank(self, index: int = 0) -> int | None:
-        shape = self._shape(index)
-        return None if shape is None else len(shape)
+        name = self.input(index)
+        return self._scope.types.rank(name) if name else None
 
     def need_rank(self, index: int = 0) -> int:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
-        shape = self._shape_worked_out(index)
-        if shape is None:
+        rank = self.rank(index)
+        if rank is None:
             raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
-        return len(shape)
-
-    def _shape_worked_out(self, index: int) -> Shape | None:
-        return self._scope.shape_worked_out(self.input(index)) if self.has_input(index) else None
+        return rank
 
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
         """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
-        shape = self._shape_worked_out(index)
+        shape = self._shape(index)
         if shape is None:
             self.need_rank(index)
         known = tuple(dim for dim in shape or () if isinstance(dim, int))
@@ -307,13 +304,12 @@ class Node:
 
     def dimension(self, axis: int, index: int = 0) -> Dimension:
         """Dimension `axis` (may be negative) of input `index`; None where it is unknown."""
-        shape = self._shape(index)
-        return None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        name = self.input(index)
+        return self._scope.types.size(name, axis) if name else None
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
         """As `dimension`. Raises Unconvertible where it is no number."""
-        shape = self._shape_worked_out(index)
-        dim = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        dim = self.dimension(axis, index)
         if not isinstance(dim, int):
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
             raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint())
@@ -347,11 +343,11 @@ class Node:
             array = np.array(value, dtype)
         except OverflowError:
             raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model") from None
-        return self._constant_name(self._scope.add_constant(array, f"{first}_{what}"))
+        return self._constant_name(self._scope.constants.add(array, f"{first}_{what}"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""
-        return self._constant_name(self._scope.add_tensor(tensor))
+        return self._constant_name(self._scope.constants.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
         if isinstance(made, str):

@@ -152,7 +152,7 @@ def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
 
 
 def _source(name: str, scope: Scope) -> _Box:
-    tensor = scope.constant_tensor(name)
+    tensor = scope.constants.tensor(name)
     return _value(name, scope) if tensor is None else _stored(name, tensor)
 
 
@@ -167,7 +167,7 @@ def _constant(node: NodeProto) -> _Box:
 
 
 def _value(name: str, scope: Scope, was: str = "") -> _Box:
-    kind = scope.declared_type(name)
+    kind = scope.types.declared(name)
     lines = [*([f"was {_tail(was)}"] if was else []), *([type_text(kind)] if kind and type_text(kind) else [])]
     return _Box("value", _short(_tail(name)), tuple(map(_short, lines)), "\n".join([name, *lines]))
 

@@ -54,7 +54,7 @@ def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
     outputs = [node.fresh_name(f"element{number}") for number in range(len(elements))]
     node.proto.output[:] = [*node.outputs[:index], *outputs, *node.outputs[index + 1 :]]
     for name, element in zip(outputs, elements, strict=True):
-        node.scope.note_type(name, helper.make_tensor_type_proto(element.elem_type, element.shape))
+        node.scope.types.note(name, helper.make_tensor_type_proto(element.elem_type, element.shape))
     node.after("SequenceConstruct", outputs, outputs=[sequence])
     node.scope.model.lost_uses.add(sequence)
     node.changed = True

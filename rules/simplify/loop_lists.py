@@ -79,7 +79,7 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
     graph.output.append(row)
     node.proto.output.extend([""] * (len(graph.output) - 2 - len(node.proto.output)))
     node.proto.output.append(rows)
-    node.scope.note_type(rows, helper.make_tensor_type_proto(kind.elem_type, [None, *_dims(kind)]))
+    node.scope.types.note(rows, helper.make_tensor_type_proto(kind.elem_type, [None, *_dims(kind)]))
     node.after("SplitToSequence", [rows], outputs=[sequence], axis=0, keepdims=0)
     node.scope.model.retired.add(inner)
 

@@ -36,6 +36,14 @@ def test_computed_bounds_become_max_and_min(target: int) -> None:
     assert [node.op_type for node in result.graph.node] == ["Max", "Min"]
 
 
+@pytest.mark.parametrize("opset", [11, 12])
+def test_min_above_max_below_opset_13_is_written_with_max_and_min(opset: int) -> None:
+    """onnxruntime does not load attributes of which min is above max."""
+    text = "g (float[2, 3] x) => (float[2, 3] y) <float low = {3}, float high = {0}> { y = Clip (x, low, high) }"
+    result = assert_same(model(text, opset), 10, {"x": X})
+    assert [node.op_type for node in result.graph.node] == ["Max", "Min"]
+
+
 @pytest.mark.parametrize("target", [12, 10])
 def test_min_above_max_gives_max(target: int) -> None:
     proto = model("g (float[2, 3] x) => (float[2, 3] y) <float low = {5}, float high = {3}> { y = Clip (x, low, high) }", opset=13)

@@ -396,6 +396,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[4] x) => (float[4] y) {y = Dropout<ratio = 1.0>(x)}",
         6, 12, "ratio=1 drops everything, and opset 12 takes ratios below 1 only",
     ),
+    "nothing-is-taken": Refusal(
+        "g (float[3, 5] x) => (float[3, 0] v, int64[3, 0] i) <int64[1] k = {0}> {v, i = TopK(x, k)}",
+        11, 9, "k is 0, and before opset 10 TopK takes no k below 1",
+    ),
     "cache-of-four-bits": Refusal(
         "g (int4[1, 4, 3] c, int4[1, 2, 3] u) => (int4[1, 4, 3] y) {y = TensorScatter(c, u)}",
         24, 23, "TensorScatter of int4, which ScatterElements does not take",

@@ -77,6 +77,13 @@ def test_right_results_stay_equal(text: str, source: int, target: int) -> None:
     assert found is not None and found.status == "equal"
 
 
+def test_nobody_says_where_nan_is_sorted_to() -> None:
+    """The smallest are the largest of the negated, but for NaN."""
+    text = "g (float[3, 5] x) => (float[3, 2] v) <int64[1] k = {2}> { h = Tanh (x) v, i = TopK <largest = 0> (h, k) }"
+    found = convert_version(model(text, 11), 10).report.comparison
+    assert found is not None and found.status == "equal"
+
+
 @NEEDS_BFLOAT16
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_nearer_to_float64_than_the_original_is_equal(seed: int) -> None:

@@ -33,8 +33,9 @@ LEFT = {
         "int64 c", "s = SplitToSequence(x, c) y = ConcatFromSequence<axis = 1>(s)", "how many parts SplitToSequence 's' makes",
     ),
     "stacked": ("int64 c", "s = SplitToSequence(x, c) t = ConcatFromSequence<axis = 0, new_axis = 1>(s) y = Reshape(t, flat)", "how many parts"),
-    "unbound-and-concatenated": (
-        "int64 c", "s = SplitToSequence<keepdims = 0>(x) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)", "how many parts",
+    "unbound-and-concatenated-of-unknown-length": (
+        "int64[2] c", "r = Reshape(x, c) s = SplitToSequence<keepdims = 0>(r) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)",
+        "how many parts",
     ),
 }  # fmt: skip
 
@@ -239,3 +240,20 @@ def test_the_caller_decides_between_two_meanings() -> None:
         assert sequence_operators(result) == set()
         assert [list(answer.reshape(-1)) for answer in helpers.run(result, given)] == [shape, [3]]
         assert [list(answer.reshape(-1)) for answer in helpers.run(source, given, runtime)] == [shape, [3]]
+
+
+def test_rows_that_may_be_empty_stay() -> None:
+    text = "g (float[N, M] x) => (float[a] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    result = simplify(helpers.model(text, 13))
+    reasons = [remark.message for remark in result.report.remarks]
+    assert "the elements are rows of 'x', and not known to have a shape without 0" in reasons
+
+
+def test_rows_put_one_behind_the_other() -> None:
+    text = "g (float[N, 2] x) => (float[a] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert [node.op_type for node in result.graph.node] == ["Reshape"]
+    for rows in (1, 4):
+        given = {"x": np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)}
+        np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
