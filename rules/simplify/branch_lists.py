@@ -14,7 +14,6 @@ from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Shape
 from ...rewriter.graph.protos import DEFAULT_DOMAINS
 from ...rewriter.graph.scope import Scope
-from ...rewriter.opsets.inference import shape_of
 
 
 class _Element(NamedTuple):
@@ -71,14 +70,15 @@ def _elements(branch: Scope, index: int) -> list[str]:
 
 def _common(branches: list[Scope], names: tuple[str, ...]) -> _Element:
     """What the elements in one place of the lists have in common. Raises NotSimplified where a type is unknown."""
-    kinds = [branch.type(name) for branch, name in zip(branches, names, strict=True)]
-    types = {0 if kind is None else kind.tensor_type.elem_type for kind in kinds}
-    if len(types) != 1 or 0 in types:
+    places = list(zip(branches, names, strict=True))
+    types = {branch.elem_type(name) for branch, name in places}
+    elem_type = types.pop() if len(types) == 1 else None
+    if elem_type is None:
         raise NotSimplified(f"the types of {' and '.join(map(repr, names))} are not known to be the same")
-    shapes = [None if kind is None else shape_of(kind) for kind in kinds]
-    dims = list(zip(*(shape for shape in shapes if shape is not None), strict=False))
-    is_ranked = None not in shapes and len({len(shape) for shape in shapes if shape is not None}) == 1
-    return _Element(types.pop(), tuple(one if one == other else None for one, other in dims) if is_ranked else None)
+    one, other = (branch.shape(name) for branch, name in places)
+    if one is None or other is None or len(one) != len(other):
+        return _Element(elem_type, None)
+    return _Element(elem_type, tuple(dim if dim == second else None for dim, second in zip(one, other, strict=True)))
 
 
 def _put_out(node: Node, graph: GraphProto, index: int, names: list[str], elements: list[_Element]) -> None:

@@ -160,6 +160,15 @@ REFUSED: dict[str, Refusal] = {
         18, 13, "attribute num_outputs is a parameter of the function ('n')",
     ),
     # The older form, or the newer, has no such thing
+    "text-before-20": Refusal(
+        "g (string[N] x, string[N] y) => (string[N] z) {z = StringConcat(x, y)}",
+        20, 19, "StringConcat is new in opset 20 and older operators cannot express it exactly",
+    ),
+    "parts-of-two-meanings": Refusal(
+        "g (float[8] x) => (float[A] a, float[B] b) {a, b = Split<num_outputs = 4>(x)}",
+        18, 13, "it has two meanings: by the specification num_outputs=4 counts all parts, and onnxruntime makes the 2 that are outputs "
+        "of the node, or fails",
+    ),
     "sequences-before-11": Refusal(
         "g (float[N] x) => (seq(float[a]) s) {s = SplitToSequence(x)}",
         13, 10, "SplitToSequence is new in opset 11 and older operators cannot express it exactly; it stays because the axis dimension "
