@@ -192,6 +192,11 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
 @click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
+    "--semantics",
+    type=click.Choice(["specification", "onnxruntime"]),
+    help="What nodes mean on which the two disagree (docs/semantics.md). Without it such nodes stay, or the model is refused.",
+)
+@click.option(
     "--external-data",
     default="auto",
     show_default=True,
@@ -412,6 +417,7 @@ def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int 
         only=frozenset(given["only"]),
         skip=frozenset(given["skip"]),
         strict=given["strict"],
+        semantics=given["semantics"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
         runtime=given["runtime"],
         samples=_samples(source, given) if compares else None,

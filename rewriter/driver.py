@@ -25,7 +25,7 @@ from .engine.reach import find_reach
 from .engine.registry import registry
 from .engine.restrictions import UNRESTRICTED
 from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError, listed
-from .graph.model import Model
+from .graph.model import Model, Semantics
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
 from .graph.survey import Survey, all_graphs
 from .opsets import inference
@@ -57,6 +57,9 @@ _ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
 class Options:
     """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
 
+    `semantics` decides what nodes mean on which the specification and onnxruntime disagree (docs/semantics.md); None: such a
+    node stays as it is, or the model is refused.
+
     Raises: TypeError and ArgumentError for values that are not possible.
     """
 
@@ -72,6 +75,7 @@ class Options:
     external_data: str = "auto"
     for_runtimes: Sequence[str] = ()
     """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
+    semantics: Semantics | None = None
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -86,6 +90,8 @@ class Options:
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
         _demands(self)  # a wrong name is told before the model is read
+        if self.semantics is not None:
+            arguments.check_choice("semantics", self.semantics, get_args(Semantics))
 
     def _check_how_to_run(self) -> None:
         """The comparison is imported where something is said about it: it is a third of our own imports."""
@@ -342,7 +348,7 @@ class _Job:
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
-        return Model(skeleton, constants_as_initializers=may_add, like=like)
+        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=self._options.semantics)
 
     def try_at(self, opset: int | None) -> tuple[Skeleton, Outcome]:
         """A copy of the model taken to `opset`, and how that went."""

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onn
 from __future__ import annotations
 
 import numpy as np
-from onnx import GraphProto
+from onnx import GraphProto, TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade, simplify
 from ..rewriter.errors import Unconvertible
@@ -15,6 +15,8 @@ from ..rewriter.graph.node import Node, Shape
 from ..rewriter.graph.protos import captured, subgraphs
 from ..rewriter.graph.scope import Scope
 
+_LOOP_INPUTS = 2
+"""The trip count and the condition."""
 _SHAPES_MAY_DIFFER = 11
 """The first opset in which the branches of an If may give different shapes."""
 
@@ -104,10 +106,11 @@ def _are_known(one: Shape | None, other: Shape | None) -> bool:
 
 @downgrade("Loop", 11)
 def add_count_and_condition(node: Node) -> None:
-    """An absent trip count becomes the largest int64, and an absent condition true. Refused where the body may end the Loop."""
+    """An absent trip count becomes the largest int64, an absent condition true; a Loop that carries nothing carries a bool on."""
     if not node.has_input(0):
         node.set_input(0, node.add_constant(np.iinfo(np.int64).max, np.int64, "trip_count"))
     if node.has_input(1):
+        _carry_something(node)
         return
     if not _goes_on_for_ever(node):
         raise Unconvertible(
@@ -115,6 +118,20 @@ def add_count_and_condition(node: Node) -> None:
             "give the Loop a condition, or let its body return the one that it gets",
         )
     node.set_input(1, node.add_constant(True, bool, "condition"))
+    _carry_something(node)
+
+
+def _carry_something(node: Node) -> None:
+    """A Loop that carries nothing hands a bool on."""
+    if len(node.inputs) > _LOOP_INPUTS:
+        return
+    ((_, body),) = subgraphs(node.proto)
+    before, after = (helper.make_tensor_value_info(node.fresh_name(f"idle_{when}"), TensorProto.BOOL, []) for when in ("in", "out"))
+    body.input.append(before)
+    body.output.insert(1, after)
+    body.node.append(helper.make_node("Identity", [before.name], [after.name], name=after.name))
+    node.add_input(node.add_constant(True, bool, "idle"))
+    node.proto.output.insert(0, node.fresh_name("idle"))
 
 
 def _goes_on_for_ever(node: Node) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -34,14 +34,11 @@ def asymmetric_coordinates(node: Node) -> None:
     data, scales, mode = node.input(0), node.input(1), node.attr("mode", "nearest")
     known = node.constant(1)
     rounding = "floor" if mode == "nearest" else None
-    if rounding and known is None:
-        node.caution("a scale below 1, computed at run time, rounds up at opset 10 (as onnxruntime has it) and down from 11 on")
-    if rounding and known is not None and any(_rounding_matters(scale) for scale in known):
+    if rounding and (known is None or any(_rounding_matters(scale) for scale in known)):
         rounding = "ceil"
-        if (known > 1).any():
-            grown = node.add_constant(np.maximum(known, 1), np.float32, "up")
-            data = _asymmetric(node, data, grown, mode, "floor")
-            scales = node.add_constant(np.minimum(known, 1), np.float32, "down")
+        if known is None or (known > 1).any():
+            data = _asymmetric(node, data, _limited(node, known, "Max", "up"), mode, "floor")
+            scales = _limited(node, known, "Min", "down")
     node.become("Resize", [data, _no_roi(node), scales], **_asymmetric_attributes(mode, rounding))
 
 
@@ -128,6 +125,14 @@ def resize_to_upsample(node: Node) -> None:
         if rounding == "floor" and any(map(_rounding_matters, scales)):
             raise Unconvertible("mode nearest rounds one axis up and another down")
         _spell_out_with(node, _scaled(node, scales), Filter(node.attr("mode", "nearest"), "asymmetric", rounding, 0.0, False))
+
+
+def _limited(node: Node, known: np.ndarray | None, op_type: Literal["Max", "Min"], what: str) -> str:
+    """The scales of a Resize-10, `known` or computed at run time, but 1 at least (Max) or at most (Min)."""
+    if known is None:
+        return node.before(op_type, [node.input(1), node.add_constant(1, np.float32, "one")], what=what)
+    limited = np.maximum(known, 1) if op_type == "Max" else np.minimum(known, 1)
+    return node.add_constant(limited, np.float32, what)
 
 
 def _asymmetric(node: Node, data: str, scales: str, mode: str, rounding: str) -> str:

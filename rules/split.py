@@ -13,7 +13,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
 from .shared.counting import places_of_ones
-from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs
+from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count
 
 
 @upgrade("Split", 2)
@@ -64,10 +64,11 @@ def count_equal_parts(node: Node) -> None:
 
 @downgrade("Split", 18)
 def spell_out_parts(node: Node) -> None:
-    """num_outputs goes where the parts are equal; else it becomes sizes, constant where the dimension is known, else computed."""
-    parts = node.pop_attr("num_outputs")
-    if parts is None:
+    """num_outputs goes where the parts are equal, else becomes sizes: constant ones if the dimension is known, else computed."""
+    if not node.has_attr("num_outputs"):
         return
+    parts = part_count(node)
+    node.pop_attr("num_outputs")
     for index in range(len(node.outputs), parts):
         node.set_output(index, node.fresh_name(f"part{index}"))
     name_outputs(node)

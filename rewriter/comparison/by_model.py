@@ -24,9 +24,12 @@ from .samples import Choice, InputSpace, SampleError, Samples, input_types
 from .tolerance import EXACT, Tolerance
 
 if TYPE_CHECKING:
+    from ..graph.model import Semantics
     from .first_difference import Difference
 
 Runtime = Literal["auto", "onnxruntime", "reference", "both"]
+_OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime"}
+"""The semantics that a runtime does not follow."""
 _ENGINES: dict[str, tuple[str, ...]] = {
     "auto": ("onnxruntime", "onnx.reference"),
     "onnxruntime": ("onnxruntime",),
@@ -114,19 +117,23 @@ def compare(
     tolerance: Tolerance = EXACT,
     worker: Worker | None = None,
     thorough: bool = False,
+    semantics: Semantics | None = None,
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
-    Models with open dimensions are run at two choices of these; `thorough`, for small models, tries up to ten choices of
-    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape, and in every element within
-    `tolerance`; NaN equals NaN, and -0.0 equals 0.0. `runtime` "auto" takes onnxruntime where it is installed and can run both
-    models, else onnx.reference; a named runtime is used, or none; with "both", both have to find the models equal.
-    Raises ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
+    Models with open dimensions are run at two choices of them; `thorough`, for small models, runs up to ten choices of
+    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape,
+    and in every element within `tolerance`, NaN where NaN is, -0.0 equal to 0.0.
+    `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
+    is used or nothing is; with "both", both have to find the models equal. Where `semantics` gives nodes the meaning of the
+    specification or of onnxruntime, the other runtime is not asked about models that have such nodes.
+
+    Raises: ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = _installed(runtime)
     with nullcontext(worker) if worker else lent_worker() as chosen:
-        judge = _Judge(original, result, samples, tolerance, chosen, thorough)
+        judge = _Judge(original, result, samples, tolerance, chosen, thorough, semantics)
         found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
 
@@ -143,7 +150,14 @@ class _Judge:
     """Compares one pair of models."""
 
     def __init__(
-        self, original: Path, result: Path, samples: Samples, tolerance: Tolerance, worker: Worker, thorough: bool
+        self,
+        original: Path,
+        result: Path,
+        samples: Samples,
+        tolerance: Tolerance,
+        worker: Worker,
+        thorough: bool,
+        semantics: Semantics | None,
     ) -> None:
         self._original = original
         self._result = result
@@ -151,6 +165,7 @@ class _Judge:
         self._tolerance = tolerance
         self._worker = worker
         self._thorough = thorough
+        self._semantics = semantics
         self._evidence = Evidence(original, result, worker, tolerance)
         self._computed: Mapping[str, frozenset[str]] = {}
 
@@ -204,7 +219,7 @@ class _Judge:
 
     def _ask(self, engine: str, spaces: list[InputSpace], before: Description, after: Description) -> Comparison | _Inconclusive:
         for which, description in (("original", before), ("result", after)):
-            if defect := description.defects.get(engine):
+            if defect := self._defect(engine, description):
                 return _Inconclusive(f"{engine} {defect} of the {which}")
         with self._worker.open(self._original, engine) as session:
             runs = _run_samples(session, engine, spaces, self._thorough)
@@ -230,12 +245,18 @@ class _Judge:
             return _Inconclusive(reason, hint=_hint(spaces[0]))
         return found if len(allowed) == len(runs) else self._run_and_judge(engine, spaces, allowed)
 
+    def _defect(self, engine: str, description: Description) -> str:
+        """Why `engine` cannot be believed on this model; "" where it can."""
+        if self._semantics == _OTHER_MEANING[engine] and description.disputed:
+            return description.disputed if engine == "onnxruntime" else f"does not do as onnxruntime, which {description.disputed}"
+        return description.defects.get(engine, "")
+
     def _second_opinion(
         self, spaces: list[InputSpace], runs: list[Run], before: Description, after: Description
     ) -> Comparison | None:
         """The verdict of onnx.reference on the same inputs; None where it has none."""
         engine = "onnx.reference"
-        if engine in before.defects or engine in after.defects:
+        if self._defect(engine, before) or self._defect(engine, after):
             return None
         answers = self._evidence.run_again(engine, runs)
         again = [run._replace(outputs=answer) for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs)]

@@ -22,7 +22,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, 
 from .. import progress
 from ..errors import InvalidModelError
 from ..graph.declarations import DECLARED_SIZE
-from ..graph.model import Model
+from ..graph.model import Model, Semantics
 from ..graph.protos import only_moves, subgraphs
 from ..opsets.inference import Shape, shape_of, type_string
 from ..storage.payload import inline_copy, is_external, raw_length
@@ -69,6 +69,7 @@ class _Settings(NamedTuple):
     seed: int
     tolerance: Tolerance
     worker: Worker
+    semantics: Semantics | None
 
 
 def compare_nodes(
@@ -90,7 +91,8 @@ def compare_nodes(
     finder = RegionFinder(original, result.proto, aliases)
     groups = _group(finder)
     with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:
-        judge = _Judge(finder, _Models(original, result), Path(folder), _Settings(runtime, seed, tolerance, worker))
+        settings = _Settings(runtime, seed, tolerance, worker, original.semantics)
+        judge = _Judge(finder, _Models(original, result), Path(folder), settings)
         pieces, runtimes = _judge_all(groups, judge)
     return replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
 
@@ -369,9 +371,17 @@ class _Judge:
         return found
 
     def _compare(self, old: Path, new: Path, tolerance: Tolerance) -> Comparison:
-        samples = Samples(seed=self._settings.seed)
-        runtime, worker = self._settings.runtime, self._settings.worker
-        return compare(old, new, runtime=runtime, samples=samples, tolerance=tolerance, worker=worker, thorough=True)
+        settings = self._settings
+        return compare(
+            old,
+            new,
+            runtime=settings.runtime,
+            samples=Samples(seed=settings.seed),
+            tolerance=tolerance,
+            worker=settings.worker,
+            thorough=True,
+            semantics=settings.semantics,
+        )
 
 
 class _Models:

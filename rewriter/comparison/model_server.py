@@ -20,7 +20,7 @@ import onnx
 from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
 from .float64 import widen, widened
 from .readers import NO_READINGS, Readings, readings
-from .runtime_defects import Doubt, default_domain_nodes, doubt, known_defects, lax_operator, random_operator
+from .runtime_defects import Doubt, default_domain_nodes, disputed_node, doubt, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
@@ -68,9 +68,10 @@ class Outputs(NamedTuple):
 class Description(NamedTuple):
     """The interface of a model: serialized ValueInfoProtos of the required and the optional inputs, and the names of the outputs.
 
-    `random` names a node that draws random numbers, `defects` the runtimes that cannot be trusted on this model, `lax` what
-    onnxruntime accepts in it though the specification forbids it, `doubt` why onnxruntime may give other numbers for another graph
-    that computes the same, `readings` what is done with the values of the inputs.
+    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model, `disputed`
+    a node that onnxruntime gives another meaning than the specification, and which,
+    `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
+    numbers for another graph that computes the same, `readings` what is done with the values of the inputs.
     """
 
     required: tuple[bytes, ...]
@@ -78,6 +79,7 @@ class Description(NamedTuple):
     outputs: tuple[str, ...]
     random: str
     defects: dict[str, str]
+    disputed: str
     lax: str
     doubt: Doubt | None
     readings: Readings = NO_READINGS
@@ -145,6 +147,7 @@ def describe(path: str) -> Description:
         outputs=tuple(value.name for value in model.graph.output),
         random=random_operator(model),
         defects=known_defects(model),
+        disputed=disputed_node(model),
         lax=lax_operator(model),
         doubt=doubt(model),
         readings=readings(model),

@@ -19,8 +19,12 @@ _RANDOM = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "Rando
 """Operators that draw random numbers."""
 
 
-def _has_odd_outputs(node: onnx.NodeProto, _opset: int) -> bool:
-    return "" in node.output or _attribute(node, "num_outputs", len(node.output)) != len(node.output)
+def _has_unnamed_outputs(node: onnx.NodeProto, _opset: int) -> bool:
+    return "" in node.output
+
+
+def _counts_named_outputs(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "num_outputs", len(node.output)) != len(node.output)
 
 
 def _ignored_keepdims(node: onnx.NodeProto, _opset: int) -> bool:
@@ -119,13 +123,10 @@ def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
 
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 """A predicate on a node and its opset, and what the runtime does wrong where it holds."""
-_ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 _DEFECTS: dict[str, dict[str, _Defect]] = {
     "onnxruntime": {
-        "Split": (_has_odd_outputs, "crashes on or miscounts the outputs of a Split that are not all named"),
-        "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
-        "RoiAlign": _ROI_ALIGN,
+        "Split": (_has_unnamed_outputs, "crashes on a Split whose outputs are not all named"),
         "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
@@ -134,7 +135,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         **dict.fromkeys(_LEGACY_BROADCAST, (_broadcasts_from_axis, "ignores the axis of {op} below opset 7")),
         "PRelu": (_below(7), "broadcasts the slope of PRelu below opset 7 to the last axis"),
         "Selu": (_below(6), "uses the defaults of Selu 6 below opset 6"),
-        "RoiAlign": _ROI_ALIGN,
+        "RoiAlign": (_below(16), "samples RoiAlign below opset 16 at half pixels"),
         "BatchNormalization": (_below(14), "trains where BatchNormalization below opset 14 does not"),
         "Scan": (_below(9), "does not know the batches of Scan below opset 9"),
         "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
@@ -153,6 +154,13 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
     },
 }
 """What each runtime does wrong: runtime → operator → defect."""
+
+
+_DISPUTED: dict[str, _Defect] = {
+    "Split": (_counts_named_outputs, "makes as many parts of a Split as are named, or fails, where num_outputs says more"),
+    "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
+}
+"""What onnxruntime takes for another thing than the specification: `Model.semantics` says which of them to believe."""
 
 
 _STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
@@ -179,6 +187,15 @@ def lax_operator(model: onnx.ModelProto) -> str:
         applies, text = _LAX.get(node.op_type, (_never, ""))
         if applies(node, opset):
             return f"onnxruntime {text} ({_title(node)})"
+    return ""
+
+
+def disputed_node(model: onnx.ModelProto) -> str:
+    """What onnxruntime does at the first node to which it gives another meaning than the specification; "" where there is none."""
+    for node, opset in default_domain_nodes(model):
+        applies, text = _DISPUTED.get(node.op_type, (_never, ""))
+        if applies(node, opset):
+            return f"{text} ({_title(node)})"
     return ""
 
 

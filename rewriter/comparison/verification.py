@@ -125,6 +125,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
             samples=settings.samples,
             tolerance=settings.tolerance,
             thorough=_is_within(THOROUGH, original),
+            semantics=original.semantics,
         )
 
 

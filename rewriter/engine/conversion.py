@@ -379,7 +379,7 @@ class Engine:
                 made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
                 step = None
         except Unconvertible as refusal:
-            self._block(node, step, refusal, origin)
+            self._block(node, step, _with_reason_to_stay(node, step, refusal), origin)
         except UnicodeError:
             raise
         except (ArithmeticError, LookupError, ValueError) as error:  # onnx.checker does not see all numbers that make no sense
@@ -399,6 +399,7 @@ class Engine:
                         scope.register(node.proto, node.opset)
                     return True
             except (NotSimplified, Unconvertible) as reason:
+                node.kept = reason
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
         return False
 
@@ -612,6 +613,13 @@ def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     scope.graph.node.extend(nodes)
     scope.__dict__.pop("producers", None)
     scope.nodes_changed()
+
+
+def _with_reason_to_stay(node: Node, step: _Step | None, refusal: Unconvertible) -> Unconvertible:
+    """The refusal of an operator that the target does not have also says why no simplification dissolved it."""
+    if step is None or step.transition.older is not None or node.kept is None:
+        return refusal
+    return Unconvertible(f"{refusal.reason}; it stays because {node.kept}", refusal.hint or getattr(node.kept, "hint", ""))
 
 
 def _reason_of_made(op_type: str, reason: str) -> str:

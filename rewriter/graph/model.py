@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from typing import Literal
 
 import onnx
 from onnx import GraphProto
@@ -18,6 +19,8 @@ from .protos import GraphLike, default_opset, defined_names, may_hold_graphs
 from .scope import Scope
 from .survey import Survey, all_graphs
 
+Semantics = Literal["specification", "onnxruntime"]
+"""Whose meaning a node has where the specification and onnxruntime disagree: docs/semantics.md lists the cases."""
 MOST_SEARCHED_NAMES = 32
 """New names that are searched for in the serialized model, before all names are listed: that takes as long as 200 searches."""
 INFERRED_AS_A_WHOLE_UP_TO = 20_000
@@ -27,9 +30,18 @@ INFERRED_AS_A_WHOLE_UP_TO = 20_000
 class Model:
     """The model under conversion, and what is shared by all its scopes: names, aliases, constants, inferred types."""
 
-    def __init__(self, skeleton: Skeleton, *, constants_as_initializers: bool, like: Model | None = None) -> None:
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        *,
+        constants_as_initializers: bool,
+        like: Model | None = None,
+        semantics: Semantics | None = None,
+    ) -> None:
         """`like` is a model of the same, which nobody changes: what is known of it is known of this one."""
         self.skeleton = skeleton
+        self.semantics: Semantics | None = semantics
+        """None: the caller has not said it, and rules leave or refuse nodes of two meanings."""
         self.proto = skeleton.proto
         self.ir_version = self.proto.ir_version
         self.constants_as_initializers = constants_as_initializers

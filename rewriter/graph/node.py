@@ -6,7 +6,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
@@ -16,6 +16,9 @@ from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
 from .protos import reads, shown_name
 from .scope import Scope
+
+if TYPE_CHECKING:
+    from .model import Semantics
 
 
 class Node:
@@ -33,6 +36,7 @@ class Node:
         "body_opset",
         "cautions",
         "changed",
+        "kept",
         "opset",
         "proto",
         "removed",
@@ -63,6 +67,8 @@ class Node:
         self.removed = False
         self.why = ("", "")
         """What made a rule put this node where one node was, for the user to know if it cannot stay; and a hint."""
+        self.kept: NotSimplified | Unconvertible | None = None
+        """Why a simplification left it as it is: the reason to give where it cannot stay."""
         self.settled = False
         """Whether it has gone as far as its rules take it."""
 
@@ -488,11 +494,24 @@ class Node:
         """A simplification ends here, and the report says why."""
         raise NotSimplified(reason)
 
+    def meaning(self, specification: str, onnxruntime: str) -> Semantics:
+        """Whose meaning this node has; the arguments say what it is by the specification, and what onnxruntime computes instead.
+
+        Raises Unconvertible, which names both, where the caller has not decided that for the model.
+        """
+        semantics: Semantics | None = self._scope.model.semantics
+        if semantics is None:
+            raise Unconvertible(
+                f"it has two meanings: by the specification {specification}, and onnxruntime {onnxruntime}", _SEMANTICS_HINT
+            )
+        return semantics
+
     def caution(self, message: str) -> None:
         """A warning in the report, an error with --strict."""
         self.cautions.append(message)
 
 
+_SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
 _CONSTANT_HINT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
 
 

@@ -21,13 +21,15 @@ from .split_sizes import part_count
 class Parts(NamedTuple):
     """`data`, cut along `axis` into all the elements of a sequence. With `squeezed`, the elements do not have that axis any more.
 
-    `node` does the cutting: a Split, or a SplitToSequence whose number of parts is only known at run time.
+    `node` is what cuts it: a Split, or a SplitToSequence whose number of parts is only known at run time. `sizes` is its input
+    that says how: a size for all parts, or one for each; "" where it cuts equal parts or, as SplitToSequence, single rows.
     """
 
     node: Node
     data: str
     axis: int
     squeezed: bool
+    sizes: str
 
 
 def maker(node: Node, index: int = 0) -> Node | None:
@@ -79,8 +81,30 @@ def run_time_parts(node: Node, index: int = 0) -> Parts | None:
         return None
     names = [source.scope.resolve(name) for name in source.inputs]
     require_same_values(node, source.scope, [name for name in names if name])
-    squeezed = not source.has_input(1) and not source.attr("keepdims", 1)
-    return Parts(source, names[0], source.attr("axis", 0), squeezed)
+    squeezed = removes_axis(source)
+    sizes = names[1] if source.has_input(1) and not squeezed else ""
+    return Parts(source, names[0], source.attr("axis", 0), squeezed, sizes)
+
+
+def removes_axis(node: Node) -> bool:
+    """Whether a SplitToSequence cuts single rows and takes the axis from them.
+
+    Raises Unconvertible where the specification and onnxruntime disagree: keepdims=0 with a split that is, or may be, a scalar.
+    All parts that onnxruntime can make of it have one row: it fails on longer ones, and then only the specification has a meaning.
+    """
+    if node.attr("keepdims", 1) or not node.has_input(1):
+        return not node.attr("keepdims", 1)
+    rank, size, dimension = node.rank(1), node.constant(1), node.dimension(node.attr("axis", 0))
+    if rank not in (None, 0):
+        return False
+    if size is not None and size.ndim == 0 and size > 1 and isinstance(dimension, int) and dimension > 1:
+        return False
+    meaning = node.meaning(
+        "keepdims=0 is ignored, because split is given", "removes the axis of parts of length 1, and fails on longer ones"
+    )
+    if meaning == "onnxruntime" and rank is None:
+        raise NotSimplified(f"the rank of split '{node.input(1)}' is unknown, and onnxruntime removes the axis only if it is 0")
+    return meaning == "onnxruntime"
 
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
@@ -99,7 +123,8 @@ def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
         return None
     data = split.scope.resolve(split.input(0))
     require_same_values(node, split.scope, [data])
-    return Parts(split, data, axis, squeezed_axis is not None)
+    sizes = split.scope.resolve(split.input(1)) if split.has_input(1) else ""
+    return Parts(split, data, axis, squeezed_axis is not None, sizes)
 
 
 def _maker_of(scope: Scope, name: str) -> Node | None:
@@ -168,7 +193,3 @@ def undoes_split(node: Node, parts: Parts | None) -> bool:
     node.forward(0, parts.data)
     node.remove()
     return True
-
-
-KEEPDIMS_IGNORED = "keepdims=0 is ignored because split is given, as the specification says; onnxruntime removes the axis, or fails"
-"""The warning for keepdims=0 beside split; see https://onnx.ai/onnx/operators/onnx__SplitToSequence.html"""

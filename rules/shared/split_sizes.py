@@ -28,8 +28,15 @@ def explicit_sizes(node: Node) -> list[int] | None:
 
 
 def part_count(node: Node) -> int:
-    """How many parts a Split of any opset makes; it may name fewer of them."""
-    return node.attr("num_outputs", len(node.outputs))
+    """How many parts a Split of any opset makes; it may name fewer of them.
+
+    Raises Unconvertible where the specification and onnxruntime disagree: num_outputs is more than there are outputs.
+    """
+    named, count = len(node.outputs), node.attr("num_outputs")
+    if count is None or count <= named:
+        return named if count is None else count
+    meaning = node.meaning(f"num_outputs={count} counts all parts", f"makes the {named} that are outputs of the node, or fails")
+    return count if meaning == "specification" else named
 
 
 def known_sizes(node: Node) -> list[int] | None:

@@ -77,7 +77,7 @@ def literal_sizes(node: Node) -> None:
 def parts_of_constant(node: Node) -> None:
     """A Split of a constant becomes its parts, as constants."""
     tensor = _stored(node)
-    if tensor is None or tensor.data_type == TensorProto.STRING:
+    if tensor is None:
         return
     axis, sizes = node.attr("axis", 0), known_sizes(node)
     if not -len(tensor.dims) <= axis < len(tensor.dims) or sizes is None or not _fit(sizes, tensor.dims[axis]):
@@ -112,18 +112,20 @@ def _fit(sizes: list[int], dimension: int) -> bool:
 
 def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) -> bool:
     """Whether the file grows by no more than the bounds above say, with the parts beside the constant or in its place."""
-    size, name = node.scope.constants.byte_length(tensor), node.scope.resolve(node.input(0))
+    is_text = tensor.data_type == TensorProto.STRING
+    size = sum(map(len, tensor.string_data)) if is_text else node.scope.constants.byte_length(tensor)
+    name = node.scope.resolve(node.input(0))
     home = node.scope.find(name)
     stays = home is None or name in home.inputs or not node.scope.model.is_read_once(name)
     if stays:
         return size <= MAX_SHARED
-    return size <= MAX_COPIED or (is_contiguous and node.scope.constants.takes_initializers)
+    return size <= MAX_COPIED or (is_contiguous and not is_text and node.scope.constants.takes_initializers)
 
 
 def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> TensorProto:
     """`size` rows of `tensor` along `axis`, from `start` on."""
     skeleton, name = node.scope.model.skeleton, node.fresh_name("part")
-    if math.prod(tensor.dims[:axis]) != 1:
+    if math.prod(tensor.dims[:axis]) != 1 or tensor.data_type == TensorProto.STRING:
         rows = np.take(skeleton.array(tensor), range(start, start + size), axis)
         return numpy_helper.from_array(rows, name)
     row = math.prod(tensor.dims[axis + 1 :])

@@ -1,20 +1,21 @@
 """A SplitToSequence whose number of parts is only known at run time: the nodes that read it compute their part from the data.
 
-Element i of parts of size c is Slice(x, i*c, (i+1)*c). torch's exporter writes such models for `chunk` and `split` over a dynamic
-axis. Why that is exact wherever the original runs: docs/sequences.md.
-https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+Element i of parts of size c is Slice(x, i*c, (i+1)*c); where the sizes are a vector, the Slice begins at the sum of those before.
+`chunk` and `split` over a dynamic axis come out of torch's exporter so.
+Why that is exact wherever the original runs: docs/sequences.md.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
-from ...rewriter.graph.node import Node
+from ...rewriter.graph.node import Node, Shape
 from ..shared.indices import int64, length
+from ..shared.part_bounds import as_int64, slice_at
 from ..shared.sequence_origin import (
-    KEEPDIMS_IGNORED,
     Parts,
     constant_position,
     run_time_parts,
@@ -31,12 +32,13 @@ def slice_part(node: Node) -> None:
     parts = run_time_parts(node)
     if parts is None:
         return
-    if not parts.node.has_input(1):
+    if not parts.sizes:
         _gather_row(node, parts)
         return
+    if parts.node.rank(1) == 1:
+        slice_at(node, parts.data, parts.axis, as_int64(node, parts.sizes))
+        return
     _require_scalar(parts)
-    if not parts.node.attr("keepdims", 1):
-        node.caution(KEEPDIMS_IGNORED)
     position = constant_position(node, 1)
     size = parts.node.constant(1)
     if size is not None and position is not None and position >= 0:
@@ -80,10 +82,7 @@ def _part_size(node: Node, parts: Parts) -> str:
     constant = parts.node.constant(1)
     if constant is not None:
         return int64(node, int(constant), "size")
-    name = parts.node.input(1)
-    if parts.node.elem_type(1) == TensorProto.INT64:
-        return name
-    return node.before("Cast", [name], what="size", to=TensorProto.INT64)
+    return as_int64(node, parts.sizes)
 
 
 def _count(node: Node, parts: Parts, size: str) -> str:
@@ -107,12 +106,11 @@ def _vector(node: Node, name: str) -> str:
 
 
 def _require_scalar(parts: Parts) -> None:
-    """Raises NotSimplified where split may be a vector of sizes."""
+    """Raises NotSimplified where it is not known whether split is one size or a vector of sizes."""
     rank = parts.node.rank(1)
     if rank != 0:
-        name = parts.node.input(1)
-        what = "is a vector of unknown length" if rank == 1 else "is computed at run time, and its rank is unknown"
-        raise NotSimplified(f"split '{name}' of SplitToSequence '{parts.node.name}' {what}")
+        of = f"of SplitToSequence '{parts.node.name}'"
+        raise NotSimplified(f"split '{parts.sizes}' {of} is computed at run time, and its rank is unknown")
 
 
 @simplify("SequenceLength", opset=13)
@@ -121,11 +119,11 @@ def compute_length(node: Node) -> None:
     parts = run_time_parts(node)
     if parts is None:
         return
-    if not parts.node.has_input(1):
+    if not parts.sizes:
         shape = node.before("Shape", [parts.data], what="shape")
         node.become("Gather", [shape, int64(node, parts.axis, "axis")], axis=0)
     elif parts.node.rank(1) == 1:
-        node.become("Size", [parts.node.input(1)])
+        node.become("Size", [parts.sizes])
     else:
         _require_scalar(parts)
         size = _part_size(node, parts)
@@ -135,7 +133,32 @@ def compute_length(node: Node) -> None:
 
 @simplify("ConcatFromSequence", opset=13)
 def undo_split(node: Node) -> None:
-    """ConcatFromSequence of all parts along the axis on which they were cut becomes the data."""
+    """ConcatFromSequence of all parts along the axis that they were cut on is the data; of rows, a Transpose or Reshape of it."""
     parts = run_time_parts(node)
-    if parts is not None and not undoes_split(node, parts):
+    if parts is None or undoes_split(node, parts):
+        return
+    shape = node.scope.shape(parts.data)
+    if not parts.squeezed or shape is None:
         raise NotSimplified(f"how many parts SplitToSequence '{parts.node.name}' makes is only known at run time")
+    if node.attr("new_axis", 0):
+        node.become("Transpose", [parts.data], perm=_moved(len(shape), parts.axis, node.attr("axis")))
+    else:
+        _merge_rows(node, parts, shape)
+
+
+def _moved(rank: int, axis: int, to: int) -> list[int]:
+    """The perm of a Transpose that moves `axis` to the place `to`, in the result."""
+    others = [index for index in range(rank) if index != axis % rank]
+    place = to % rank
+    return [*others[:place], axis % rank, *others[place:]]
+
+
+def _merge_rows(node: Node, parts: Parts, shape: Shape) -> None:
+    """Rows put one behind the other along an axis of theirs: the axis that they were cut on goes before that one, and into it."""
+    own = [dim for index, dim in enumerate(shape) if index != parts.axis % len(shape)]
+    at = node.attr("axis") % len(own) if own else 0
+    if not own or not all(isinstance(dim, int) and dim > 0 for dim in own):
+        raise NotSimplified(f"the elements are rows of '{parts.data}', and not known to have a shape without 0")
+    perm = _moved(len(shape), parts.axis, at)
+    data = parts.data if perm == sorted(perm) else node.before("Transpose", [parts.data], what="aligned", perm=perm)
+    node.become("Reshape", [data, node.add_constant([*own[:at], -1, *own[at + 1 :]], np.int64, "merged")])

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node
+from ..shared.part_bounds import slice_at
 from ..shared.sequence_origin import (
     Parts,
     constant_position,
@@ -54,6 +55,9 @@ def _pick_at_run_time(node: Node, names: list[str]) -> None:
     sizes = None if parts is None else known_sizes(parts.node)
     if parts is not None and sizes is not None:
         _gather_part(node, parts, sizes)
+        return
+    if parts is not None and parts.sizes and not parts.squeezed:
+        slice_at(node, parts.data, parts.axis, parts.sizes)
         return
     shapes = {node.scope.shape(name) for name in names}
     shape = shapes.pop() if len(shapes) == 1 else None

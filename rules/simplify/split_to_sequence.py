@@ -1,7 +1,7 @@
 """SplitToSequence becomes a Split and a SequenceConstruct of its parts, wherever the number of parts is known.
 
-Written for opset 13, where Split takes its sizes as an input; Split's own rules take it on to the model's opset. keepdims counts
-only where split is not given.
+Written for opset 13, where Split takes its sizes as an input: Split's own rules take it to the form of the model.
+keepdims counts only where split is not given, says the specification, and onnxruntime does otherwise (docs/semantics.md).
 https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
 """
 
@@ -13,7 +13,7 @@ from onnx import TensorProto
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node
-from ..shared.sequence_origin import KEEPDIMS_IGNORED, why_unknown
+from ..shared.sequence_origin import removes_axis, why_unknown
 
 MAX_PARTS = 4096
 """Parts that a node may become where the model does not list their sizes: enough for a sequence that is unbound step by step, and a
@@ -26,17 +26,16 @@ def split_then_construct(node: Node) -> None:
     """SplitToSequence into a known number of parts becomes Split and SequenceConstruct."""
     _require_type(node)
     axis = node.attr("axis", 0)
-    sizes = _sizes(node, axis)
+    is_squeezed = removes_axis(node)
+    sizes = _chunks(node, axis, 1) if is_squeezed else _sizes(node, axis)
     count = _run_time_count(node) if sizes is None else len(sizes)
-    if not node.attr("keepdims", 1) and node.rank(1) == 0:
-        node.caution(KEEPDIMS_IGNORED)
     if count == 0:
         node.become("SequenceEmpty", [], dtype=node.need_elem_type())
         return
     operand = _int64_split(node) if sizes is None else node.add_constant(sizes, np.int64, "split")
     names = [node.fresh_name(f"part{index}") for index in range(count)]
     parts = node.before_many("Split", [node.input(0), operand], names, axis=axis)
-    if not node.has_input(1) and not node.attr("keepdims", 1):
+    if is_squeezed:
         axes = node.add_constant([axis], np.int64, "axes")
         parts = [node.before("Squeeze", [part, axes], what=f"element{index}") for index, part in enumerate(parts)]
     node.become("SequenceConstruct", parts)

@@ -89,6 +89,18 @@ def test_opset_10_is_asymmetric_and_rounds_up_where_it_shrinks(scales: str, mode
     assert_same(model(text, opset=10), target, {"x": X}, rtol=0 if mode == "nearest" else 1e-6)
 
 
+@pytest.mark.parametrize("target", [11, 13, 19])
+def test_nearest_of_opset_10_by_computed_scales_grows_and_then_shrinks(target: int) -> None:
+    source = model('g (float[A, B, C] x, float[3] s) => (float[D, E, F] y) {y = Resize<mode = "nearest">(x, s)}', 10)
+    result = convert_version(source, target)
+    assert not result.report.warnings and _ops(result.model) == ["Max", "Resize", "Min", "Resize"]
+    x = np.arange(5 * 7 * 9, dtype=np.float32).reshape(5, 7, 9)
+    for scales in ([1, 1, 1], [0.3, 0.7, 0.9], [1, 1.5, 2.3], [0.6, 1, 1.7], [2.5, 0.4, 1 / 3], [0.99, 3, 0.5]):
+        for data in (x, x[:3, :2, :8]):
+            given = {"x": data, "s": np.array(scales, np.float32)}
+            np.testing.assert_array_equal(*run(result.model, given), *run(source, given), strict=True)
+
+
 def test_empty_scales_beside_sizes_become_absent_and_back() -> None:
     text = (
         "g (float[1, 1, 6, 8] x) => (float[1, 1, 9, 4] y) <float[0] e = {}, int64[4] z = {1, 1, 9, 4}> { y = Resize (x, e, e, z) }"

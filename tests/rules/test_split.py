@@ -11,6 +11,7 @@ import pytest
 from helpers import assert_rewrites, convert_version
 from onnx import numpy_helper
 
+from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.opsets import inference
 
 VERSIONS = (1, 2, 11, 13, 18)
@@ -188,12 +189,17 @@ def test_empty_last_part(dimension: int, parts: int, sizes: list[int]) -> None:
     assert attribute(convert_version(helpers.model(text), 11).model, "split") == sizes
 
 
-def test_fewer_outputs_than_parts_get_the_rest() -> None:
+def test_fewer_outputs_than_parts_have_two_meanings() -> None:
     source = helpers.model("g (float[8] x) => (float[A0] a, float[B0] b) {a, b = Split<num_outputs = 4>(x)}")
-    result = convert_version(source, 13).model
-    assert len(result.graph.node[0].output) == 4
-    a, b = helpers.run(result, {"x": np.arange(8, dtype=np.float32)})
-    assert (a.tolist(), b.tolist()) == ([0, 1], [2, 3])
+    assert convert_version(source, 20).model.graph.node[0] == source.graph.node[0]
+    message = (
+        "by the specification num_outputs=4 counts all parts, and onnxruntime makes the 2 that are outputs of the node, or fails"
+    )
+    assert message in helpers.refusal(source, 13)
+    for semantics, parts in (("specification", ([0, 1], [2, 3])), ("onnxruntime", ([0, 1, 2, 3], [4, 5, 6, 7]))):
+        result = convert_version(source, 13, options=Options(semantics=semantics)).model
+        answers = helpers.run(result, {"x": np.arange(8, dtype=np.float32)})
+        assert [answer.tolist() for answer in answers[:2]] == [*parts]
 
 
 def test_empty_dimension_is_written_as_sizes() -> None:

@@ -266,6 +266,17 @@ def test_rules_can_be_left_out_by_name() -> None:
     assert simplify(source, options=Options(only=frozenset({"sequences"}))).model == source
 
 
+@pytest.mark.parametrize(("axis", "expected"), [(0, [["a", "b", "c"]]), (1, [["a"], ["d"]])])
+def test_text(axis: int, expected: list[list[str]]) -> None:
+    text = f"""g (float[1] x) => (string[A, B] p) <string[2, 3] k = {{"a", "b", "c", "d", "e", "f"}}, int64[2] z = {{1, {axis + 1}}}>
+    {{p, q = Split<axis = {axis}>(k, z)}}"""
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert [node.op_type for node in result.graph.node] == ["Identity"]
+    (part,) = helpers.run(result, {"x": np.zeros(1, np.float32)})
+    assert part.tolist() == expected
+
+
 def test_a_constant_that_is_empty_in_front() -> None:
     text = "g () => (float[0,2] a, float[0,3] b) <float[0,5] c = {}> {a, b = Split<axis = 1, split = [2, 3]>(c)}"
     assert_compares_equal(model(text, 11), 13)

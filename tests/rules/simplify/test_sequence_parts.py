@@ -8,6 +8,7 @@ import onnx
 import pytest
 from helpers import assert_rewrites, convert_version, simplify
 
+from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 POSITIONS = "int64 zero = {0}, int64 one = {1}, int64 last = {-1}, int64 before_last = {-2}, int64 two = {2}, int64 most = {9223372036854775807}"
@@ -18,17 +19,23 @@ def sequence_operators(proto: onnx.ModelProto) -> set[str]:
 
 
 LEFT = {
-    "vector-of-unknown-length": (
-        "int64[k] c", "s = SplitToSequence(x, c) y = SequenceAt(s, zero)", "split 'c' of SplitToSequence 's' is a vector of unknown length",
+    "keepdims-of-two-meanings": (
+        "int64 c", "s = SplitToSequence<keepdims = 0>(x, c) t = SequenceAt(s, one) y = Reshape(t, flat)",
+        "it has two meanings: by the specification keepdims=0 is ignored, because split is given, and onnxruntime removes the axis",
     ),
+    "keepdims-of-two-meanings-put-together": (
+        "int64 c", "s = SplitToSequence<keepdims = 0>(x, c) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)", "two meanings",
+    ),
+    "inserted-into-sizes": ("int64[k] c", "s = SplitToSequence(x, c) r = SequenceInsert(s, x) y = SequenceAt(r, zero)", "how many parts"),
     "inserted-into": ("int64 c", "s = SplitToSequence(x, c) r = SequenceInsert(s, x) y = SequenceAt(r, zero)", "how many parts"),
     "erased-from": ("int64 c", "s = SplitToSequence(x, c) r = SequenceErase(s) y = SequenceAt(r, zero)", "how many parts"),
     "concatenated-along-another-axis": (
         "int64 c", "s = SplitToSequence(x, c) y = ConcatFromSequence<axis = 1>(s)", "how many parts SplitToSequence 's' makes",
     ),
     "stacked": ("int64 c", "s = SplitToSequence(x, c) t = ConcatFromSequence<axis = 0, new_axis = 1>(s) y = Reshape(t, flat)", "how many parts"),
-    "unbound-and-concatenated": (
-        "int64 c", "s = SplitToSequence<keepdims = 0>(x) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)", "how many parts",
+    "unbound-and-concatenated-of-unknown-length": (
+        "int64[2] c", "r = Reshape(x, c) s = SplitToSequence<keepdims = 0>(r) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)",
+        "how many parts",
     ),
 }  # fmt: skip
 
@@ -138,7 +145,6 @@ PUT_TOGETHER = {
     "same-axis-from-the-end": "s = SplitToSequence<axis = 1>(x, c) y = ConcatFromSequence<axis = -1>(s)",
     "unbound": "s = SplitToSequence<axis = 1, keepdims = 0>(x) y = ConcatFromSequence<axis = -1, new_axis = 1>(s)",
     "through-identity": "r = SplitToSequence(x) s = Identity(r) y = ConcatFromSequence<axis = 0>(s)",
-    "split-ignores-keepdims": "s = SplitToSequence<keepdims = 0>(x, c) y = ConcatFromSequence<axis = 0>(s)",
 }
 
 
@@ -171,12 +177,86 @@ def test_more_parts_than_are_written_out_are_sliced() -> None:
     assert y == [4999] and n == 5000
 
 
-def test_a_caution_where_runtimes_disagree_on_keepdims() -> None:
-    text = (
-        f"g (float[N] x, int64 c) => (float[a] y) <{POSITIONS}> {{s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}}"
-    )
-    (remark,) = simplify(helpers.model(text, 13)).report.remarks
-    assert remark.kind == "warning" and "keepdims=0 is ignored because split is given" in remark.message
+SIZES = [np.array([3]), np.array([0, 2, 4]), np.array([4, 0, 0, 1, 2])]
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("target", [13, 11, 9])
+def test_parts_of_sizes_whose_number_only_the_data_tells(kind: str, target: int) -> None:
+    """At every position, constant and computed, and their number; parts may be empty."""
+    text = f"""g (float[2, N] x, {kind}[k] c, int32 at) => (float[2, a] y, float[2, b] f, float[2, d] l, int64 n) <{POSITIONS}> {{
+        s = SplitToSequence<axis = -1>(x, c) y = SequenceAt(s, at) f = SequenceAt(s, zero) l = SequenceAt(s, last)
+        n = SequenceLength(s)
+    }}"""
+    source = helpers.model(text, 13)
+    result = convert_version(source, target).model
+    assert sequence_operators(result) == set()
+    for sizes in SIZES:
+        x = np.arange(2 * sizes.sum(), dtype=np.float32).reshape(2, -1)
+        for position in range(-len(sizes), len(sizes)):
+            given = {"x": x, "c": sizes.astype(kind), "at": np.array(position, np.int32)}
+            answers = helpers.run(result, given)
+            for got, expected in zip(answers, helpers.run(source, given), strict=True):
+                np.testing.assert_array_equal(got, expected, strict=True)
+            np.testing.assert_array_equal(answers[0], np.split(x, np.cumsum(sizes)[:-1], 1)[position], strict=True)
+
+
+def test_a_position_that_is_no_part_of_sizes_fails_as_before() -> None:
+    text = "g (float[N] x, int64[k] c, int64 at) => (float[a] y) {s = SplitToSequence(x, c) y = SequenceAt(s, at)}"
+    result = simplify(helpers.model(text, 13)).model
+    for position in (2, -3):
+        with pytest.raises(AssertionError, match=r"out of (data )?bounds"):
+            helpers.run(result, {"x": np.zeros(3, np.float32), "c": np.array([1, 2]), "at": np.array(position)})
+
+
+def test_sizes_put_together_are_the_data() -> None:
+    text = "g (float[N] x, int64[k] c) => (float[a] y) {s = SplitToSequence(x, c) y = ConcatFromSequence<axis = 0>(s)}"
+    assert [node.op_type for node in simplify(helpers.model(text, 13)).model.graph.node] == ["Identity"]
+
+
+def test_a_position_among_a_known_number_of_sizes() -> None:
+    text = "g (float[N] x, int64[3] c, int64 at) => (float[a] y) {s = SplitToSequence(x, c) y = SequenceAt(s, at)}"
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert sequence_operators(result) == set()
+    for sizes in ([1, 0, 4], [2, 2, 2]):
+        for position in range(-3, 3):
+            given = {"x": np.arange(sum(sizes), dtype=np.float32), "c": np.array(sizes), "at": np.array(position)}
+            np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
+
+
+UNBOUND = f"""g (float[N, 2] x, int64 c) => (int64[A] y, int64 n) <{POSITIONS}> {{
+    s = SplitToSequence<keepdims = 0>(x, c) t = SequenceAt(s, last) y = Shape(t) n = SequenceLength(s)
+}}"""
+
+
+def test_the_caller_decides_between_two_meanings() -> None:
+    source = helpers.model(UNBOUND, 13)
+    message = "two meanings: by the specification keepdims=0 is ignored, because split is given, and onnxruntime removes the axis"
+    assert message in helpers.refusal(source, 10)
+    given = {"x": np.zeros((3, 2), np.float32), "c": np.array(1)}
+    for semantics, shape, runtime in (("specification", [1, 2], "onnx.reference"), ("onnxruntime", [2], "onnxruntime")):
+        result = convert_version(source, 10, options=Options(semantics=semantics)).model
+        assert sequence_operators(result) == set()
+        assert [list(answer.reshape(-1)) for answer in helpers.run(result, given)] == [shape, [3]]
+        assert [list(answer.reshape(-1)) for answer in helpers.run(source, given, runtime)] == [shape, [3]]
+
+
+def test_rows_that_may_be_empty_stay() -> None:
+    text = "g (float[N, M] x) => (float[a] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    result = simplify(helpers.model(text, 13))
+    reasons = [remark.message for remark in result.report.remarks]
+    assert "the elements are rows of 'x', and not known to have a shape without 0" in reasons
+
+
+def test_rows_put_one_behind_the_other() -> None:
+    text = "g (float[N, 2] x) => (float[a] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert [node.op_type for node in result.graph.node] == ["Reshape"]
+    for rows in (1, 4):
+        given = {"x": np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)}
+        np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
 
 
 REWRITES = [

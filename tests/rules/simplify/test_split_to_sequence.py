@@ -8,7 +8,8 @@ import onnx
 import pytest
 from helpers import assert_rewrites, convert_version, simplify
 
-from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite import rewriter
+from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 OPSETS = helpers.known(11, 13, 18, 24)
@@ -184,12 +185,25 @@ SCALAR_WITHOUT_KEEPDIMS = """g (float[4] x) => (float[a] y) <int64 c = {1}, int6
 {s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}"""
 
 
-def test_the_report_says_where_runtimes_disagree() -> None:
+def test_two_meanings_are_left_where_the_target_has_the_node() -> None:
     source = helpers.model(SCALAR_WITHOUT_KEEPDIMS, 13)
-    (remark,) = simplify(source).report.remarks
-    assert remark.kind == "warning" and "keepdims=0 is ignored because split is given" in remark.message
-    with pytest.raises(UnconvertibleError, match="keepdims=0 is ignored"):
-        simplify(source, options=Options(strict=True))
+    result = convert_version(source, 18)
+    assert sequence_operators(result.model) == {"SplitToSequence", "SequenceAt"}
+    assert {remark.kind for remark in result.report.remarks} == {"left"}
+    assert "by the specification keepdims=0 is ignored" in helpers.refusal(source, 10)
+    assert "--semantics specification or --semantics onnxruntime" in helpers.refusal(source, 10)
+
+
+def test_the_caller_decides_between_two_meanings() -> None:
+    text = """g (float[4] x) => (int64[a] n) <int64 c = {1}, int64 one = {1}>
+    {s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one) n = Shape(y)}"""
+    source = helpers.model(text, 13)
+    for semantics, rank, runtime in (("specification", 1, "onnx.reference"), ("onnxruntime", 0, "onnxruntime")):
+        options = Options(semantics=semantics)
+        result = rewriter.convert_version(source, 11, compare="required", options=options).model
+        assert sequence_operators(result) == set()
+        for proto, how in ((source, runtime), (result, "onnxruntime")):
+            assert helpers.run(proto, {"x": np.zeros(4, np.float32)}, how)[0].shape == (rank,)
 
 
 def test_types_of_removed_values_go_and_new_ones_have_none() -> None:

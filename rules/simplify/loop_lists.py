@@ -1,0 +1,140 @@
+"""Lists that a Loop carries: one that it only reads stays outside, one that it appends to becomes a scan output.
+
+TorchScript exports a list that a loop fills as SequenceEmpty, a Loop with a SequenceInsert in its body, then ConcatFromSequence,
+SequenceAt or SequenceLength. The elements become the rows of a scan output and the list a SplitToSequence of it, whose readers
+have rules of their own. Why that is exact: docs/sequences.md.
+https://onnx.ai/onnx/operators/onnx__Loop.html
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+
+from ...rewriter.engine.registry import simplify
+from ...rewriter.errors import NotSimplified
+from ...rewriter.graph.node import Node, Shape
+from ...rewriter.graph.protos import DEFAULT_DOMAINS, reads
+from ...rewriter.graph.scope import Scope
+from ..shared.sequence_origin import maker
+
+_FIRST = 2
+"""A Loop, and its body, take a count or number and a condition before what is carried."""
+
+
+def _carries_a_list(node: NodeProto, scope: Scope) -> bool:
+    kinds = (scope.type(name) for name in node.input[_FIRST:] if name)
+    return any(kind is not None and kind.WhichOneof("value") == "sequence_type" for kind in kinds)
+
+
+@simplify("Loop", opset=13, when=_carries_a_list)
+def lists_without_carrying(node: Node) -> None:
+    """A Loop carries no list that it only reads, nor one that starts empty and gets an element of one shape in each turn."""
+    body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
+    graph = body.graph
+    if not isinstance(graph, GraphProto) or len(graph.input) != len(node.inputs):
+        return
+    for carried in reversed(range(len(node.inputs) - _FIRST)):
+        kind = node.scope.type(node.input(_FIRST + carried))
+        if kind is None or kind.WhichOneof("value") != "sequence_type":
+            continue
+        if _is_handed_on(body, graph, carried):
+            _leave_outside(node, graph, carried)
+        else:
+            _stack(node, body, graph, carried)
+
+
+def _is_handed_on(body: Scope, graph: GraphProto, carried: int) -> bool:
+    """Whether each turn gives the list on as it got it."""
+    name = graph.output[1 + carried].name
+    while (made_by := body.producers.get(name)) is not None and made_by.op_type == "Identity" and not made_by.domain:
+        name = made_by.input[0]
+    return name == graph.input[_FIRST + carried].name
+
+
+def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:
+    """The body reads the list of the graph around it."""
+    model, inner = node.scope.model, graph.input[_FIRST + carried].name
+    outer = node.scope.resolve(node.input(_FIRST + carried))
+    if not model.is_unique(inner) or not model.is_unique(outer):
+        raise NotSimplified(f"the name '{inner}' or '{outer}' of the list that it reads is used twice")
+    node.forward(carried, outer)
+    model.lost_uses.add(graph.output[1 + carried].name)
+    _drop(node, graph, carried)
+    model.aliases[inner] = outer
+    model.new_uses.add(outer)
+
+
+def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
+    """What each turn appends becomes a row of a scan output, which is cut into rows again behind the Loop."""
+    appending, sequence = _appending(node, body, graph, carried), node.output(carried)
+    if sequence in ("", *node.scope.outputs):
+        raise NotSimplified("the list that it makes is not read, or is an output of the graph")
+    row = _row(node, body, appending.input[1])
+    kind, inner = row.type.tensor_type, graph.input[_FIRST + carried].name
+    rows = node.fresh_name("rows")
+    _drop(node, graph, carried)
+    _copy_row(appending, row.name)
+    graph.output.append(row)
+    node.proto.output.extend([""] * (len(graph.output) - 2 - len(node.proto.output)))
+    node.proto.output.append(rows)
+    node.scope.types.note(rows, helper.make_tensor_type_proto(kind.elem_type, [None, *_dims(kind)]))
+    node.after("SplitToSequence", [rows], outputs=[sequence], axis=0, keepdims=0)
+    node.scope.model.retired.add(inner)
+
+
+def _drop(node: Node, graph: GraphProto, carried: int) -> None:
+    """Carry this value no longer."""
+    node.scope.model.lost_uses.add(node.input(_FIRST + carried))
+    del node.proto.input[_FIRST + carried], graph.input[_FIRST + carried], graph.output[1 + carried]
+    if carried < len(node.proto.output):
+        del node.proto.output[carried]
+    node.changed = True
+
+
+def _copy_row(appending: NodeProto, row: str) -> None:
+    """The SequenceInsert gives the element itself; it stays in its place, by which nodes of the original are known."""
+    element = appending.input[1]
+    appending.op_type = "Identity"
+    del appending.input[:], appending.output[:], appending.attribute[:]
+    appending.input.append(element)
+    appending.output.append(row)
+
+
+def _appending(node: Node, body: Scope, graph: GraphProto, carried: int) -> NodeProto:
+    """The SequenceInsert that appends to the list in each turn. Raises NotSimplified where more or less is done to the list."""
+    made_by = maker(node, _FIRST + carried)
+    if made_by is None or made_by.op_type != "SequenceEmpty":
+        raise NotSimplified(f"the list '{node.input(_FIRST + carried)}' that it carries is not known to start empty")
+    before, after = graph.input[_FIRST + carried].name, graph.output[1 + carried].name
+    uses = Counter(name for inner in graph.node for name in reads(inner))
+    uses.update(value.name for value in graph.output)
+    appending = body.producers.get(after)
+    is_insert = appending is not None and appending.op_type == "SequenceInsert" and appending.domain in DEFAULT_DOMAINS
+    if appending is None or not is_insert or appending.input[0] != before or any(appending.input[2:]):
+        raise NotSimplified(f"its body does not just append an element to the list '{before}'")
+    if uses[before] != 1 or uses[after] != 1:
+        raise NotSimplified(f"its body also reads the list '{before}' that it appends to")
+    return appending
+
+
+def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
+    """The element as an output of the body. Raises NotSimplified unless it has the same type and shape in every turn."""
+    elem_type, shape = body.elem_type(element), body.shape(element)
+    if elem_type is None or elem_type == TensorProto.STRING:
+        raise NotSimplified(f"'{element}', which it appends to a list, is text or of unknown type")
+    if shape is None or not all(isinstance(dim, int) or dim in _symbols(node) for dim in shape):
+        raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all turns")
+    return helper.make_tensor_value_info(node.fresh_name("row"), elem_type, shape)
+
+
+def _symbols(node: Node) -> set[str]:
+    """The names of dimensions of the model's inputs, which are the same throughout a run."""
+    values = getattr(node.scope.model.main.graph, "input", ())
+    dims = (dim for value in values for dim in value.type.tensor_type.shape.dim)
+    return {dim.dim_param for dim in dims if dim.dim_param}
+
+
+def _dims(kind: TypeProto.Tensor) -> Shape:
+    return tuple(dim.dim_param or dim.dim_value for dim in kind.shape.dim)

@@ -1,0 +1,48 @@
+"""Lists that the branches of an If put together: what is left and why, then the elements as outputs; against onnxruntime."""
+
+from __future__ import annotations
+
+import helpers
+import numpy as np
+import pytest
+from helpers import convert_version, simplify
+
+from split_rewrite.rewriter.graph.survey import all_graphs
+
+
+def choice(other: str, outputs: str = "float[A, B] y, float[C, D] z, int64 n", read: bool = True) -> str:
+    """A list of two tensors if c holds, else `other`, which may use p = -x and q = |x|."""
+    after = "y = ConcatFromSequence<axis = 1>(s) z = SequenceAt(s, zero) n = SequenceLength(s)" if read else ""
+    return f"""g (float[N, 4] x, bool c) => ({outputs}) <int64 zero = {{0}}> {{
+        o, s = If(c)<then_branch = t () => (float[N, 4] o1, seq(float[N, 4]) s1)
+                {{o1 = Neg(x) a = Abs(x) s1 = SequenceConstruct(x, a)}},
+            else_branch = e () => (float[N, 4] p, seq(float[N, 4]) s2) {{p = Neg(x) q = Abs(x) {other}}}>
+        {after}
+    }}"""
+
+
+LEFT = {
+    "other-length": (choice("s2 = SequenceConstruct(p)"), "its branches give lists of 2 and 1 elements"),
+    "not-known": (choice("s2 = SplitToSequence(p)"), "the elements of 's2', which a branch gives, are not known"),
+    "an-output": (choice("s2 = SequenceConstruct(p, q)", "seq(float[N, 4]) s", read=False), "'s' is an output of the main graph"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), LEFT.values(), ids=LEFT)
+def test_left_with_its_reason(text: str, reason: str) -> None:
+    result = simplify(helpers.model(text, 14))
+    assert any(remark.op_type == "If" and reason in remark.message for remark in result.report.remarks)
+
+
+@pytest.mark.parametrize("other", ["s2 = SequenceConstruct(p, q)", "s2 = SequenceConstruct(p, p)", "s2 = SequenceConstruct(q, x)"])
+@pytest.mark.parametrize("target", helpers.known(14, 18, 11, 9))
+def test_an_if_gives_the_elements(other: str, target: int) -> None:
+    source = helpers.model(choice(other), 14)
+    result = convert_version(source, target).model
+    assert not any("Sequence" in node.op_type for graph in all_graphs(result) for node in graph.node)
+    for condition in (True, False):
+        for rows in (1, 3):
+            x = np.linspace(-1, 1, 4 * rows, dtype=np.float32).reshape(rows, 4)
+            given = {"x": x, "c": np.array(condition)}
+            for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+                np.testing.assert_array_equal(got, expected, strict=True)

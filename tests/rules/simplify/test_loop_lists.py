@@ -1,0 +1,133 @@
+"""Lists that loops carry: what is left and why, then what a list becomes that is appended to, or only read; against onnxruntime."""
+
+from __future__ import annotations
+
+import helpers
+import numpy as np
+import onnx
+import pytest
+from helpers import convert_version, simplify
+
+from split_rewrite.rewriter.graph.survey import all_graphs
+
+
+def operators(proto: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in proto.graph.node]
+
+
+def sequence_operators(proto: onnx.ModelProto) -> set[str]:
+    return {node.op_type for graph in all_graphs(proto) for node in graph.node if "Sequence" in node.op_type}
+
+
+def filled(
+    outputs: str, after: str, *, body: str = "q = Mul(r, r) d = SequenceInsert(c, q)", start: str = "SequenceEmpty<dtype = 1>()"
+) -> str:
+    """Rows of x, squared, in a list; `after` reads the list s."""
+    return f"""g (float[K, 4] x, int64 n) => ({outputs}) <int64 zero = {{0}}, int64 last = {{-1}}, bool t = {{1}}> {{
+        e = {start}
+        s = Loop(n, t, e)<body = b (int64 i, bool k, seq(float) c) => (bool k2, seq(float) d)
+            {{k2 = Identity(k) r = Gather<axis = 0>(x, i) {body}}}>
+        {after}
+    }}"""
+
+
+CAT = "y = ConcatFromSequence<axis = 0>(s)"
+LEFT = {
+    "starts-with-an-element": (
+        filled("float[A, B] y", "y = ConcatFromSequence<axis = 0, new_axis = 1>(s)", start="SequenceConstruct(f)").replace("bool t", "float[4] f = {1, 2, 3, 4}, bool t"),
+        "is not known to start empty",
+    ),
+    "inserts-at-the-front": (filled("float[A] y", CAT, body="d = SequenceInsert(c, r, zero)"), "does not just append"),
+    "inserts-twice": (filled("float[A] y", CAT, body="b = SequenceInsert(c, r) d = SequenceInsert(b, r)"), "does not just append"),
+    "reads-it-too": (
+        filled("float[A] y", CAT, body="m = SequenceLength(c) w = Cast<to = 1>(m) q = Mul(r, w) d = SequenceInsert(c, q)"), "also reads the list",
+    ),
+    "appends-other-lengths": (
+        filled("float[A] y", CAT, body="o = Constant<value_ints = [1]>() j = Add(i, o) h = Constant<value_ints = [0]>() q = Slice(r, h, j) d = SequenceInsert(c, q)"),
+        "'q', which it appends to a list, is not known to have one shape in all turns",
+    ),
+    "an-output": (
+        filled("seq(float) s", ""), "the list that it makes is not read, or is an output of the graph",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), LEFT.values(), ids=LEFT)
+def test_left_with_its_reason(text: str, reason: str) -> None:
+    result = simplify(helpers.model(text, 13))
+    assert any(remark.op_type == "Loop" and reason in remark.message for remark in result.report.remarks)
+    assert "SequenceInsert" in sequence_operators(result.model)
+
+
+READ = {
+    "stacked": ("float[A, B] y", "y = ConcatFromSequence<axis = 0, new_axis = 1>(s)", ["Loop"]),
+    "stacked-behind": ("float[A, B] y", "y = ConcatFromSequence<axis = 1, new_axis = 1>(s)", ["Loop", "Transpose"]),
+    "stacked-at-the-end": ("float[A, B] y", "y = ConcatFromSequence<axis = -1, new_axis = 1>(s)", ["Loop", "Transpose"]),
+    "put-together": ("float[A] y", CAT, ["Loop", "Reshape"]),
+    "the-last": ("float[A] y", "y = SequenceAt(s, last)", ["Loop", "Gather"]),
+    "one-of-them": ("float[A] y", "m = Neg(n) y = SequenceAt(s, m)", ["Loop", "Neg", "Gather"]),
+    "counted": ("int64 y", "y = SequenceLength(s)", ["Loop", "Shape", "Gather"]),
+}
+
+
+@pytest.mark.parametrize(("outputs", "after", "expected"), READ.values(), ids=READ)
+@pytest.mark.parametrize("target", helpers.known(13, 18, 11, 9))
+def test_appended_to(outputs: str, after: str, expected: list[str], target: int) -> None:
+    source = helpers.model(filled(outputs, after), 13)
+    assert operators(simplify(source).model) == expected
+    result = convert_version(source, target).model
+    assert sequence_operators(result) == set()
+    x = np.arange(24, dtype=np.float32).reshape(6, 4)
+    for count in (1, 2, 5):
+        given = {"x": x[: count + 1], "n": np.array(count)}
+        np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
+
+
+def test_matrices_put_together_along_each_of_their_axes() -> None:
+    text = """g (float[K, 2, 3] x, int64 n) => (float[A, B] y, float[C, D] z) <bool t = {1}> {
+        e = SequenceEmpty<dtype = 1>()
+        s = Loop(n, t, e)<body = b (int64 i, bool k, seq(float) c) => (bool k2, seq(float) d)
+            {k2 = Identity(k) r = Gather<axis = 0>(x, i) d = SequenceInsert(c, r)}>
+        y = ConcatFromSequence<axis = 1>(s) z = ConcatFromSequence<axis = -2>(s)
+    }"""
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert operators(result) == ["Loop", "Transpose", "Reshape", "Reshape"]
+    for count in (1, 4):
+        given = {"x": np.arange(24, dtype=np.float32).reshape(4, 2, 3), "n": np.array(count)}
+        for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+            np.testing.assert_array_equal(got, expected, strict=True)
+
+
+def test_a_body_that_ends_the_loop_itself() -> None:
+    text = """g (float[K, 4] x, float limit) => (float[A, B] y, float[4] z) <int64 most = {9}, bool t = {1}, float[4] start = {0, 0, 0, 0}> {
+        e = SequenceEmpty<dtype = 1>()
+        s, z = Loop(most, t, e, start)<body = b (int64 i, bool k, seq(float) c, float[4] v) => (bool k2, seq(float) d, float[4] w)
+            {r = Gather<axis = 0>(x, i) w = Add(v, r) m = ReduceSum<keepdims = 0>(w) k2 = Less(m, limit) d = SequenceInsert(c, r)}>
+        y = ConcatFromSequence<axis = 0, new_axis = 1>(s)
+    }"""
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert operators(result) == ["Loop"]
+    for limit in (-1, 10, 60):
+        given = {"x": np.arange(40, dtype=np.float32).reshape(10, 4), "limit": np.array(limit, np.float32)}
+        for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+            np.testing.assert_array_equal(got, expected, strict=True)
+
+
+@pytest.mark.parametrize("handed_on", ["d = Identity(c)", "f = Identity(c) d = Identity(f)"])
+def test_a_list_that_is_only_read_stays_outside(handed_on: str) -> None:
+    text = f"""g (float[6, 4] x, int64 n) => (float[4] y, float[2, 4] w) <bool t = {{1}}, int64 one = {{1}}, int64 two = {{2}}, int64 zero = {{0}}, float[4] start = {{0, 0, 0, 0}}> {{
+        e = SplitToSequence(x, two)
+        y0, s = Loop(n, t, start, e)<body = b (int64 i, bool k, float[4] v, seq(float[2, 4]) c) => (bool k2, float[4] u, seq(float[2, 4]) d)
+            {{k2 = Identity(k) r = SequenceAt(c, i) m = Gather<axis = 0>(r, zero) u = Add(v, m) {handed_on}}}>
+        y = Neg(y0) w = SequenceAt(s, one)
+    }}"""
+    source = helpers.model(text, 14)
+    result = simplify(source).model
+    assert sequence_operators(result) == set()
+    assert operators(result) == ["Split", "Loop", "Neg"]
+    for count in (1, 3):
+        given = {"x": np.arange(24, dtype=np.float32).reshape(6, 4), "n": np.array(count)}
+        for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+            np.testing.assert_array_equal(got, expected, strict=True)
