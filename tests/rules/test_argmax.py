@@ -31,7 +31,7 @@ REWRITES = [
         13,
         11,
         "g (float[2,3] x) => (int64[2,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }",
-        "<int64[1] v1 = {-1}, int64[1] v2 = {-9223372036854775808}, int64[1] v3 = {1}, int64 v5 = {3}, int64 v6 = {1}> { v4 = Slice (x, v1, v2, v3, v1) v7 = Sub (v5, v6) v8 = ArgMax <axis = 1> (v4) y = Sub (v7, v8) }",
+        "<int64[1] v1 = {-1}, int64[1] v2 = {-9223372036854775808}, int64[1] v3 = {1}, int64 v6 = {2}> { v4 = Slice (x, v1, v2, v3, v1) v5 = ArgMax <axis = 1> (v4) y = Sub (v6, v5) }",
     ),
 ]
 

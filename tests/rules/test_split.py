@@ -365,7 +365,7 @@ REWRITES = [
         13,
         12,
         "g (float[4] x, int64[2] s) => (float[A] a, float[B] b) { a, b = Split (x, s) }",
-        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] v5 = {2}> { v3 = Slice (s, v1, v2, v1) v4 = Add (v1, v3) a = Slice (x, v1, v4, v1) v6 = Slice (s, v2, v5, v1) v7 = Add (v4, v6) b = Slice (x, v4, v7, v1) }",
+        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] v4 = {2}> { v3 = Slice (s, v1, v2, v1) v5 = Slice (s, v2, v4, v1) a = Slice (x, v1, v3, v1) v6 = Add (v5, v3) b = Slice (x, v3, v6, v1) }",
     ),
     (
         "split.sizes_to_input",
@@ -400,7 +400,7 @@ REWRITES = [
         18,
         17,
         "g (float[N] x) => (float[A] a, float[B] b) { a, b = Split <num_outputs = 2> (x) }",
-        "<int64[1] v2 = {0}, int64[1] v4 = {1}, int64[1] v6 = {2}> { v1 = Shape (x) v3 = Gather <axis = 0> (v1, v2) v5 = Add (v3, v4) v7 = Div (v5, v6) v8 = Mul (v7, v4) v9 = Sub (v3, v8) v10 = Concat <axis = 0> (v7, v9) a, b = Split (x, v10) }",
+        "<int64[1] v2 = {0}, int64[1] v4 = {1}, int64[1] v6 = {2}> { v1 = Shape (x) v3 = Gather <axis = 0> (v1, v2) v5 = Add (v3, v4) v7 = Div (v5, v6) v8 = Sub (v3, v7) v9 = Concat <axis = 0> (v7, v8) a, b = Split (x, v9) }",
     ),
 ]
 

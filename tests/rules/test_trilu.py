@@ -36,7 +36,7 @@ REWRITES = [
         14,
         13,
         "g (float[2,2] x) => (float[2,2] y) { y = Trilu (x) }",
-        "<int64[2] v1 = {0, 1}, int64[1] v2 = {1}, int64 v5 = {0}, float v7 = {0}> { v3 = Unsqueeze (v1, v2) v4 = Sub (v1, v3) v6 = Less (v4, v5) y = Where (v6, v7, x) }",
+        "<bool[2,2] v1 = {0, 0, 1, 0}, float v2 = {0}> { y = Where (v1, v2, x) }",
     ),
 ]
 

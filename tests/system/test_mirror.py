@@ -15,6 +15,21 @@ pytestmark = pytest.mark.quick
 
 PLACES = ("rewriter", "rules")
 TESTED_BY = {
+    "rewriter/batch/apart.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/command.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/conversion.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/digests.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/documents.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/memory.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/overview.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/paths.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/record.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/remote.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/task.py": "rewriter/batch/test_many.py",
+    "rewriter/batch/totals.py": "rewriter/batch/test_many.py",
+    "rewriter/cli_many.py": "rewriter/test_cli.py",
+    "rewriter/cli_parameters.py": "rewriter/test_cli.py",
+    "rewriter/report/text_form.py": "rewriter/report/test_json_document.py",
     "rewriter/engine/restrictions.py": "rewriter/runtimes/test_for_runtimes.py",
     "rewriter/runtimes/adapters.py": "rewriter/runtimes/test_probing.py",
     "rewriter/runtimes/demands.py": "rewriter/runtimes/test_for_runtimes.py",
