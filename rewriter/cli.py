@@ -220,7 +220,8 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     type=_Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
-    help="Fix the shape of an input in the model; NAME may be left out if there is one input. Repeatable.",
+    help="Fix the shape of an input in the model, and of all that it decides, outputs too; NAME may be left out if there is "
+    "one input. Repeatable.",
 )
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")

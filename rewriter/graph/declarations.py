@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from ..opsets import inference
 from ..opsets.inference import Shape
-from .protos import subgraphs
+from .protos import GraphLike, subgraphs
 from .survey import all_graphs
 
 DECLARED_SIZE = "declared size "
@@ -65,6 +65,13 @@ def weigh(serialized: bytes) -> Evidence | None:
     opened = {claim.place: [_opened(dim) if claim in unproven else dim for dim in claim.shape] for claim in claims}
     proven = _with_claims(model, opened) if unproven else believed
     return Evidence(believed or derived, proven or derived, [*contradictions, *belied.values()])
+
+
+def derive(serialized: bytes) -> ModelProto | None:
+    """The types that follow from the inputs of a model, whatever it declares; None where inference crashes or refuses it."""
+    model = ModelProto.FromString(serialized)
+    _take_declarations(model)
+    return inference.infer_model(model.SerializeToString())
 
 
 def _opened(dim: inference.Dimension) -> inference.Dimension:
@@ -201,6 +208,14 @@ def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[infere
 
 def _tensor(kind: TypeProto, dims: list[inference.Dimension]) -> TypeProto:
     return onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
+
+
+def shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
+    """The shapes that `graph` states, of its inputs, outputs and inner values; none of a function."""
+    if not isinstance(graph, GraphProto):
+        return {}
+    values = (*graph.value_info, *graph.output, *graph.input)
+    return {value.name: shape for value in values if (shape := inference.shape_of(value.type)) is not None}
 
 
 def show(shape: Shape) -> str:

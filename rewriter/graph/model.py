@@ -137,6 +137,10 @@ class Model:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
         return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
 
+    def derived(self) -> onnx.ModelProto | None:
+        """The original model with the types that follow from its inputs, whatever it declares; None where inference fails."""
+        return declarations.derive(self._without_defaults())
+
     @property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with the types that its values are believed to have."""
