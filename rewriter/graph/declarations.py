@@ -52,9 +52,9 @@ def weigh(serialized: bytes) -> Evidence | None:
     """The evidence on the values of a model; None where inference crashes or refuses the model."""
     model = ModelProto.FromString(serialized)
     declared = _take_declarations(model)
-    derived = inference.infer_model(model.SerializeToString())
+    derived = inference.infer_model(model)
     if derived is None:
-        whole = inference.infer_model(serialized)
+        whole = inference.infer_model(ModelProto.FromString(serialized))
         return None if whole is None else Evidence(whole, whole, [])
     claims, contradictions = _compare(declared, derived)
     if not claims:
@@ -71,7 +71,7 @@ def derive(serialized: bytes) -> ModelProto | None:
     """The types that follow from the inputs of a model, whatever it declares; None where inference crashes or refuses it."""
     model = ModelProto.FromString(serialized)
     _take_declarations(model)
-    return inference.infer_model(model.SerializeToString())
+    return inference.infer_model(model)
 
 
 def _opened(dim: inference.Dimension) -> inference.Dimension:
@@ -171,7 +171,7 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
     sized = [_with_sizes(model, first) for first in (_LARGE, _SMALL)] if with_numbers else []
     if not any(changed for _, changed in sized):
         return unproven, belied
-    tried = [_Types(found) for proto, _ in sized if (found := inference.infer_model(proto.SerializeToString())) is not None]
+    tried = [_Types(found) for proto, _ in sized if (found := inference.infer_model(proto)) is not None]
     for claim in with_numbers:
         for types in tried:
             known = types.shape(claim.place)
@@ -203,7 +203,7 @@ def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[infere
         dims = shapes.get((position, value.name))
         if dims is not None:
             value.type.CopyFrom(_tensor(value.type, dims))
-    return inference.infer_model(copy.SerializeToString())
+    return inference.infer_model(copy)
 
 
 def _tensor(kind: TypeProto, dims: list[inference.Dimension]) -> TypeProto:

@@ -93,10 +93,11 @@ class ValueTypes:
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
-        kind = self._declared_or_stated(self._scope.resolve(name))
-        if kind is None or kind.WhichOneof("value") != "tensor_type":
-            return None
-        return kind.tensor_type.elem_type or None
+        name = self._scope.resolve(name)
+        kind = self._declared_or_stated(name)
+        if kind is None or inference.type_string(kind) is None:
+            return inference.tensor_type(self._tied.type_string(name) or "") or None
+        return kind.tensor_type.elem_type or None  # an empty one where it is no tensor
 
     def type_string(self, name: str) -> str | None:
         """ "tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
