@@ -112,6 +112,18 @@ class _Shape(click.ParamType):
         return name or None, tuple(sizes)
 
 
+class _Declaration(click.ParamType):
+    """NAME:float[N,64], split at the last colon."""
+
+    name = "declaration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, _, text = value.rpartition(":")
+        if not name or not text:
+            self.fail(f"expected NAME:float[N,64], not '{value}'", param, ctx)
+        return name, text
+
+
 class _Loaded(NamedTuple):
     """The arrays in a file."""
 
@@ -222,6 +234,13 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     metavar="NAME:1,3,224,224",
     help="Fix the shape of an input in the model, and of all that it decides, outputs too; NAME may be left out if there is "
     "one input. Repeatable.",
+)
+@click.option(
+    "--declare",
+    type=_Declaration(),
+    multiple=True,
+    metavar="NAME:float[N,64]",
+    help="State the type of a value that shape inference cannot know, as behind a node of another domain. Repeatable.",
 )
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
@@ -387,6 +406,7 @@ def _options(source: _Path, given: dict[str, Any]) -> tuple[Options, int | None]
         skip=frozenset(given["skip"]),
         strict=given["strict"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
+        declare=_declarations(given["declare"]),
         runtime=given["runtime"],
         samples=_samples(source, given) if compares else None,
         tolerance=_tolerance(given),
@@ -564,6 +584,15 @@ def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, 
             raise click.UsageError(f"{option}: input '{name}' is given twice.")
         named[name] = dims
     return named
+
+
+def _declarations(given: Iterable[tuple[str, str]]) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for name, text in given:
+        if name in types:
+            raise click.UsageError(f"--declare: value '{name}' is given twice.")
+        types[name] = text
+    return types
 
 
 def _only_input(source: _Path, option: str) -> str:

@@ -59,6 +59,8 @@ class Options:
     skip: frozenset[str] = frozenset()
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    declare: Mapping[str, str] = field(default_factory=dict)
+    """Types of values that inference cannot know, as behind nodes of other domains: {"a": "float[N,64]"}."""
     runtime: Runtime = "auto"
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
@@ -71,6 +73,7 @@ class Options:
             object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
+        object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
         arguments.check_kind("strict", self.strict, bool, "True or False")
         self._check_how_to_run()
         arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
@@ -302,6 +305,8 @@ class _Job:
             validity.check_source(self.source)
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
+        if options.declare:
+            given_types.declare_types(self._proto, options.declare, self.model_of(skeleton, self.target).derived())
         if options.overwrite_input_shapes:
             self._fix_inputs(skeleton, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target)

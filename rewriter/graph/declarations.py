@@ -144,7 +144,7 @@ def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> 
     contradictions: list[Contradiction] = []
     for place, shape in declared.items():
         known = types.shape(place)
-        if known is not None and _contradict(shape, known):
+        if known is not None and contradict(shape, known):
             contradictions.append(Contradiction(place[1], shape, show(known)))
         elif (
             known is None or types.is_carried(place) or any(a is not None and b is None for a, b in zip(shape, known, strict=True))
@@ -153,7 +153,7 @@ def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> 
     return claims, contradictions
 
 
-def _contradict(declared: Shape, derived: Shape) -> bool:
+def contradict(declared: Shape, derived: Shape) -> bool:
     """Whether the ranks differ, or a declared number is another number or a symbol of an input."""
     if len(declared) != len(derived):
         return True
@@ -175,7 +175,7 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
     for claim in with_numbers:
         for types in tried:
             known = types.shape(claim.place)
-            if known is not None and _contradict(claim.shape, known) and claim not in belied:
+            if known is not None and contradict(claim.shape, known) and claim not in belied:
                 belied[claim] = Contradiction(claim.place[1], claim.shape, "another size for other sizes of the inputs")
             elif inference.is_known(claim.shape) and (not inference.is_known(known) or types.is_carried(claim.place)):
                 unproven.add(claim)

@@ -1,15 +1,88 @@
-"""What the user says of types: the shapes of inputs, which are fixed in the model before anything else is done."""
+"""What the user says of types: shapes of inputs, and types of values that inference cannot know.
+
+Both are written into the model before anything else is done, so that all that follows finds them where types are declared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, parser
+from onnx.helper import make_tensor_type_proto
 
-from ..errors import ArgumentError, listed
+from ..errors import ArgumentError, listed, shortened
+from ..opsets import inference
 from ..opsets.inference import Shape
-from .declarations import shapes_of
+from .declarations import contradict, shapes_of, show
+from .protos import GraphLike, defined_names
 from .survey import all_graphs
+
+
+def declare_types(proto: ModelProto, texts: Mapping[str, str], derived: ModelProto | None) -> None:
+    """State the types of values, name to text as in "float[N,64]", in the graphs of `proto` that define them.
+
+    `derived`: what inference finds by the inputs alone; None where it finds nothing. It may not be contradicted; what the model
+    itself declares beyond that is replaced.
+    Raises ArgumentError where a text is no type, a name is no value of a graph, or its type is known to be another.
+    """
+    inferred = None if derived is None else all_graphs(derived)
+    for name, text in texts.items():
+        kind = _parsed(name, text)
+        homes = [index for index, graph in enumerate(all_graphs(proto)) if name in _values_of(graph)]
+        if not homes:
+            raise ArgumentError(f"--declare: there is no value '{name}' in the graphs of the model")
+        for index in homes:
+            known = None if inferred is None else _stated_in(inferred[index]).get(name)
+            if known is not None and _contradicts(kind, known):
+                raise ArgumentError(f"--declare: '{name}' is {shown_type(known)}, not {shown_type(kind)}")
+            _declare(all_graphs(proto)[index], name, kind)
+
+
+def _parsed(name: str, text: str) -> TypeProto:
+    """The type that `text` says, in the notation of onnx.parser."""
+    try:
+        graph = parser.parse_graph(f"g ({text} v) => () {{}}")
+    except (parser.ParseError, RuntimeError):
+        graph = GraphProto()
+    if [value.name for value in graph.input] != ["v"] or graph.initializer:
+        raise ArgumentError(f"--declare: '{shortened(text)}' of '{name}' is not a type as in float[N,64]")
+    return graph.input[0].type
+
+
+def _values_of(graph: GraphLike) -> set[str]:
+    return set(filter(None, defined_names(graph))) if isinstance(graph, GraphProto) else set()
+
+
+def _stated_in(graph: GraphLike) -> dict[str, TypeProto]:
+    if not isinstance(graph, GraphProto):
+        return {}
+    types = {tensor.name: make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
+    types.update((value.name, value.type) for value in (*graph.value_info, *graph.output, *graph.input))
+    return types
+
+
+def _contradicts(kind: TypeProto, known: TypeProto) -> bool:
+    text = inference.type_string(known)
+    if text is not None and text != inference.type_string(kind):
+        return True
+    declared, derived = inference.shape_of(kind), inference.shape_of(known)
+    return declared is not None and derived is not None and contradict(declared, derived)
+
+
+def _declare(graph: GraphLike, name: str, kind: TypeProto) -> None:
+    assert isinstance(graph, GraphProto)
+    stated = [value for value in (*graph.value_info, *graph.output) if value.name == name]
+    for value in stated or [graph.value_info.add(name=name)]:
+        value.type.CopyFrom(kind)
+
+
+def shown_type(kind: TypeProto) -> str:
+    """ "float[N,64]", "float[]" where the rank is unknown, or what schemas write for all that is no tensor."""
+    if kind.WhichOneof("value") != "tensor_type":
+        return inference.type_string(kind) or "of unknown type"
+    shape = inference.shape_of(kind)
+    dims = "[]" if shape is None else show(shape) if shape else ""
+    return f"{inference.elem_type_name(kind.tensor_type.elem_type)}{dims}"
 
 
 def overwrite_input_shapes(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:

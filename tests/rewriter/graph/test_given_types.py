@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
-from helpers import model, run
+import pytest
+from helpers import model, refusal, run
 from onnx import GraphProto
 
-from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import ArgumentError, convert_version
 from split_rewrite.rewriter.driver import Options
 
 
@@ -103,3 +105,35 @@ def test_a_symbol_that_names_another_size_by_chance_gets_what_follows_from_the_i
 def test_what_a_default_of_an_input_would_decide_stays_open() -> None:
     source = model("""g (float[N,4] x, int64[2] shape) => (float[A,B] y) <int64[2] shape = {-1, 2}> { y = Reshape (x, shape) }""")
     assert shown(fixed(source, {"x": [3, 4]}))["y"] == "float[A,B]"
+
+
+MYSTERY = """<ir_version: 8, opset_import: ["" : 17, "com.example" : 1]> g (float[N,64] x) => (float[N,64] y) {
+    a = com.example.Mystery (x)
+    y = LayerNormalization <axis = -1> (a, w)
+}"""
+
+
+def mystery() -> onnx.ModelProto:
+    source = model(MYSTERY)
+    source.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(64, np.float32), "w"))
+    return source
+
+
+def test_a_declared_type_stands_for_what_inference_cannot_know() -> None:
+    assert "the rank of 'a' is unknown" in refusal(mystery(), 16)
+    result = convert_version(mystery(), 16, options=Options(declare={"a": "float[N,64]"})).model
+    assert shown(result)["a"] == "float[N,64]"
+    assert "LayerNormalization" not in {node.op_type for node in result.graph.node}
+
+
+def test_a_declared_symbol_of_a_fixed_input_is_fixed_with_it() -> None:
+    options = Options(declare={"a": "float[N,64]"}, overwrite_input_shapes={"x": (2, 64)})
+    assert shown(convert_version(mystery(), 16, options=options).model)["a"] == "float[2,64]"
+
+
+def test_what_follows_from_the_inputs_cannot_be_declared_otherwise() -> None:
+    source = model("g (float[N,4] x) => (float[N,4] y) { r = Relu (x)\n y = Neg (r) }")
+    for text, known in [("float[4,N]", "float[N,4]"), ("float[N]", "float[N,4]"), ("double[N,4]", "float[N,4]")]:
+        with pytest.raises(ArgumentError, match=re.escape(f"--declare: 'r' is {known}, not {text}")):
+            convert_version(source, 13, options=Options(declare={"r": text}))
+    assert shown(convert_version(source, 13, options=Options(declare={"r": "float[N,4]"})).model)["r"] == "float[N,4]"
