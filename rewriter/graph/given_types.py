@@ -5,6 +5,7 @@ Both are written into the model before anything else is done, so that all that f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, parser
@@ -41,12 +42,16 @@ def declare_types(proto: ModelProto, texts: Mapping[str, str], derived: ModelPro
 def _parsed(name: str, text: str) -> TypeProto:
     """The type that `text` says, in the notation of onnx.parser."""
     try:
-        graph = parser.parse_graph(f"g ({text} v) => () {{}}")
-    except (parser.ParseError, RuntimeError):
+        graph = parser.parse_graph(f"g ({text} v) => () {{}}" if _TYPE.fullmatch(text) else "")
+    except (parser.ParseError, RuntimeError, IndexError):  # the last for a number that is too large
         graph = GraphProto()
-    if [value.name for value in graph.input] != ["v"] or graph.initializer:
+    if [value.name for value in graph.input] != ["v"] or not inference.type_string(graph.input[0].type):
         raise ArgumentError(f"--declare: '{shortened(text)}' of '{name}' is not a type as in float[N,64]")
     return graph.input[0].type
+
+
+_TYPE = re.compile(r"[\w\s\[\](),?]+")
+"""The characters of types; others would be taken for more of a graph."""
 
 
 def _values_of(graph: GraphLike) -> set[str]:

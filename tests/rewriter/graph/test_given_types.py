@@ -137,3 +137,11 @@ def test_what_follows_from_the_inputs_cannot_be_declared_otherwise() -> None:
         with pytest.raises(ArgumentError, match=re.escape(f"--declare: 'r' is {known}, not {text}")):
             convert_version(source, 13, options=Options(declare={"r": text}))
     assert shown(convert_version(source, 13, options=Options(declare={"r": "float[N,4]"})).model)["r"] == "float[N,4]"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "float[N", "flaot[N]", "float[99999999999999999999]", "float[-1]", "float x, float", "float v) => () {} #", "[2]"]
+)
+def test_what_is_no_type_cannot_be_declared(text: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(f"--declare: '{text}' of 'a' is not a type as in float[N,64]")):
+        convert_version(mystery(), 16, options=Options(declare={"a": text}))
