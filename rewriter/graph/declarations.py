@@ -74,6 +74,12 @@ def derive(serialized: bytes) -> ModelProto | None:
     return inference.infer_model(model)
 
 
+def infer_sized(serialized: bytes) -> ModelProto | None:
+    """The types that a model would have if all open dimensions of its inputs were numbers; None where inference fails."""
+    sized, _ = _with_sizes(ModelProto.FromString(serialized), _LARGE)
+    return inference.infer_model(sized)
+
+
 def _opened(dim: inference.Dimension) -> inference.Dimension:
     return f"{DECLARED_SIZE}{dim}" if isinstance(dim, int) else dim
 

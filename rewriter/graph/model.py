@@ -141,6 +141,11 @@ class Model:
         """The original model with the types that follow from its inputs, whatever it declares; None where inference fails."""
         return declarations.derive(self._without_defaults())
 
+    @cached_property
+    def sized(self) -> onnx.ModelProto | None:
+        """The original model as inference would have it if its inputs had fixed shapes; None where inference fails."""
+        return declarations.infer_sized(self._without_defaults())
+
     @property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with the types that its values are believed to have."""
