@@ -112,6 +112,15 @@ def _names(name: str, value: object, of: str) -> tuple[str, ...]:
     return names
 
 
+def texts(name: str, value: object) -> dict[str, str]:
+    """`value`, text → text. Raises TypeError."""
+    check_kind(name, value, Mapping, "a mapping of names of values to types")
+    assert isinstance(value, Mapping)
+    for key, text in value.items():
+        check_kind(f"{name}[{_shown(key)}]", text, str, "a type as in 'float[N,64]'")
+    return dict(value)
+
+
 def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:
     """`value`, a mapping of input names to dimensions, with plain ints. Raises TypeError where it is anything else."""
     check_kind(name, value, Mapping, "a mapping of input names to dimensions")

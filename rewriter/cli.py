@@ -24,7 +24,7 @@ import click
 from click.shell_completion import shell_complete
 
 from .cli_many import inputs_of_many
-from .cli_parameters import STREAM, Arrays, Bound, File, Loaded, Opset, RecordFile, ReportFile, Shape, Size
+from .cli_parameters import STREAM, Arrays, Bound, Declaration, File, Loaded, Opset, RecordFile, ReportFile, Shape, Size
 from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, SplitRewriteError, UnconvertibleError, status_and_line
 
 if TYPE_CHECKING:
@@ -161,7 +161,15 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
-    help="Fix the shape of an input in the model; NAME may be left out if there is one input. Repeatable.",
+    help="Fix the shape of an input in the model, and of all that it decides, outputs too; NAME may be left out if there is "
+    "one input. Repeatable.",
+)
+@click.option(
+    "--declare",
+    type=Declaration(),
+    multiple=True,
+    metavar="NAME:float[N,64]",
+    help="State the type of a value that shape inference cannot know, as behind a node of another domain. Repeatable.",
 )
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
@@ -419,6 +427,7 @@ def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int 
         strict=given["strict"],
         semantics=given["semantics"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
+        declare=_declarations(given["declare"]),
         runtime=given["runtime"],
         samples=_samples(source, given) if compares else None,
         tolerance=_tolerance(given),
@@ -587,6 +596,15 @@ def _by_output(bounds: Iterable[tuple[str | None, float]], option: str) -> dict[
 
 def _named(bounds: dict[str | None, float]) -> dict[str, float]:
     return {name: bound for name, bound in bounds.items() if name is not None}
+
+
+def _declarations(given: Iterable[tuple[str, str]]) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for name, text in given:
+        if name in types:
+            raise click.UsageError(f"--declare: value '{name}' is given twice.")
+        types[name] = text
+    return types
 
 
 def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: _Path | None) -> dict[str, tuple[int, ...]]:

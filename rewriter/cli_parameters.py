@@ -156,3 +156,15 @@ class Size(click.ParamType[int]):
             return parse_size(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class Declaration(click.ParamType):
+    """NAME:float[N,64], split at the last colon."""
+
+    name = "declaration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, _, text = value.rpartition(":")
+        if not name or not text:
+            self.fail(f"expected NAME:float[N,64], not '{value}'", param, ctx)
+        return name, text

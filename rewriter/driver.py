@@ -24,7 +24,8 @@ from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import registry
 from .engine.restrictions import UNRESTRICTED
-from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError, listed
+from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError
+from .graph import given_types
 from .graph.model import Model, Semantics
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
 from .graph.survey import Survey, all_graphs
@@ -69,6 +70,8 @@ class Options:
     skip: frozenset[str] = frozenset()
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    declare: Mapping[str, str] = field(default_factory=dict)
+    """Types of values that inference cannot know, as behind nodes of other domains: {"a": "float[N,64]"}."""
     runtime: Runtime = "auto"
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
@@ -84,6 +87,7 @@ class Options:
             object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
+        object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
         arguments.check_kind("strict", self.strict, bool, "True or False")
         self._check_how_to_run()
         arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
@@ -343,8 +347,15 @@ class _Job:
             validity.check_source(self.source)
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
-        overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
+        if options.declare:
+            given_types.declare_types(self._proto, options.declare, self.model_of(skeleton, self.target).derived())
+        if options.overwrite_input_shapes:
+            self._fix_inputs(skeleton, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target)
+
+    def _fix_inputs(self, skeleton: Skeleton, shapes: Mapping[str, Sequence[int]]) -> None:
+        sizes = given_types.overwrite_input_shapes(self._proto, shapes)
+        given_types.write_sizes(self._proto, sizes, self.model_of(skeleton, self.target).derived())
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
@@ -492,45 +503,6 @@ def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, tar
         for graph in graphs:
             if isinstance(graph, onnx.GraphProto):
                 inference.state_cast_types(graph)
-
-
-def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Fix the shapes of graph inputs, name to dimensions; only unknown dimensions may change.
-
-    Raises ArgumentError where a name is no input, its rank or a known dimension differs, or one symbol gets two sizes.
-    """
-    inputs = {value.name: value for value in proto.graph.input}
-    symbols: dict[str, int] = {}
-    for name, dims in shapes.items():
-        if name not in inputs:
-            raise ArgumentError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {listed(list(inputs))}")
-        _overwrite(inputs[name], dims, symbols)
-
-
-def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int], symbols: dict[str, int]) -> None:
-    """`symbols`, to which those of `value` are added: what each symbol stands for."""
-    if value.type.WhichOneof("value") != "tensor_type":
-        raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' is not a tensor")
-    shape = value.type.tensor_type.shape
-    declared = list(shape.dim) if value.type.tensor_type.HasField("shape") else None
-    if declared is not None and len(declared) != len(dims):
-        raise ArgumentError(
-            f"--overwrite-input-shape: input '{value.name}' has rank {len(declared)}, and {len(dims)} dimensions were given"
-        )
-    for index, size in enumerate(dims):
-        if size < 0:
-            raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' cannot have a dimension of {size}")
-        if declared is not None and declared[index].HasField("dim_value") and declared[index].dim_value != size:
-            raise ArgumentError(
-                f"--overwrite-input-shape: dimension {index} of input '{value.name}' is {declared[index].dim_value}, not {size}"
-            )
-        symbol = declared[index].dim_param if declared is not None else ""
-        if symbol and symbols.setdefault(symbol, size) != size:
-            raise ArgumentError(
-                f"--overwrite-input-shape: '{symbol}' is {symbols[symbol]} and {size} at once, dimension {index} of '{value.name}'"
-            )
-    del shape.dim[:]
-    shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in dims)
 
 
 def _compare(

@@ -20,7 +20,7 @@ def tile_dimensions_of_one(node: Node) -> None:
     shape = node.scope.shape(node.input(1))
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
     if not isinstance(wanted, int):
-        raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint())
+        raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint(1))
     data, sizes = node.input(0), node.input(1)
     if wanted > rank:
         data = node.before("Unsqueeze", [data], what="ranked", axes=list(range(wanted - rank)))

@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from ..opsets import inference
 from ..opsets.inference import Shape
-from .protos import subgraphs
+from .protos import GraphLike, subgraphs
 from .survey import all_graphs
 
 DECLARED_SIZE = "declared size "
@@ -52,9 +52,9 @@ def weigh(serialized: bytes) -> Evidence | None:
     """The evidence on the values of a model; None where inference crashes or refuses the model."""
     model = ModelProto.FromString(serialized)
     declared = _take_declarations(model)
-    derived = inference.infer_model(model.SerializeToString())
+    derived = inference.infer_model(model)
     if derived is None:
-        whole = inference.infer_model(serialized)
+        whole = inference.infer_model(ModelProto.FromString(serialized))
         return None if whole is None else Evidence(whole, whole, [])
     claims, contradictions = _compare(declared, derived)
     if not claims:
@@ -65,6 +65,19 @@ def weigh(serialized: bytes) -> Evidence | None:
     opened = {claim.place: [_opened(dim) if claim in unproven else dim for dim in claim.shape] for claim in claims}
     proven = _with_claims(model, opened) if unproven else believed
     return Evidence(believed or derived, proven or derived, [*contradictions, *belied.values()])
+
+
+def derive(serialized: bytes) -> ModelProto | None:
+    """The types that follow from the inputs of a model, whatever it declares; None where inference crashes or refuses it."""
+    model = ModelProto.FromString(serialized)
+    _take_declarations(model)
+    return inference.infer_model(model)
+
+
+def infer_sized(serialized: bytes) -> ModelProto | None:
+    """The types that a model would have if all open dimensions of its inputs were numbers; None where inference fails."""
+    sized, _ = _with_sizes(ModelProto.FromString(serialized), _LARGE)
+    return inference.infer_model(sized)
 
 
 def _opened(dim: inference.Dimension) -> inference.Dimension:
@@ -137,7 +150,7 @@ def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> 
     contradictions: list[Contradiction] = []
     for place, shape in declared.items():
         known = types.shape(place)
-        if known is not None and _contradict(shape, known):
+        if known is not None and contradict(shape, known):
             contradictions.append(Contradiction(place[1], shape, show(known)))
         elif (
             known is None or types.is_carried(place) or any(a is not None and b is None for a, b in zip(shape, known, strict=True))
@@ -146,7 +159,7 @@ def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> 
     return claims, contradictions
 
 
-def _contradict(declared: Shape, derived: Shape) -> bool:
+def contradict(declared: Shape, derived: Shape) -> bool:
     """Whether the ranks differ, or a declared number is another number or a symbol of an input."""
     if len(declared) != len(derived):
         return True
@@ -164,11 +177,11 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
     sized = [_with_sizes(model, first) for first in (_LARGE, _SMALL)] if with_numbers else []
     if not any(changed for _, changed in sized):
         return unproven, belied
-    tried = [_Types(found) for proto, _ in sized if (found := inference.infer_model(proto.SerializeToString())) is not None]
+    tried = [_Types(found) for proto, _ in sized if (found := inference.infer_model(proto)) is not None]
     for claim in with_numbers:
         for types in tried:
             known = types.shape(claim.place)
-            if known is not None and _contradict(claim.shape, known) and claim not in belied:
+            if known is not None and contradict(claim.shape, known) and claim not in belied:
                 belied[claim] = Contradiction(claim.place[1], claim.shape, "another size for other sizes of the inputs")
             elif inference.is_known(claim.shape) and (not inference.is_known(known) or types.is_carried(claim.place)):
                 unproven.add(claim)
@@ -196,11 +209,19 @@ def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[infere
         dims = shapes.get((position, value.name))
         if dims is not None:
             value.type.CopyFrom(_tensor(value.type, dims))
-    return inference.infer_model(copy.SerializeToString())
+    return inference.infer_model(copy)
 
 
 def _tensor(kind: TypeProto, dims: list[inference.Dimension]) -> TypeProto:
     return onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
+
+
+def shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
+    """The shapes that `graph` states, of its inputs, outputs and inner values; none of a function."""
+    if not isinstance(graph, GraphProto):
+        return {}
+    values = (*graph.value_info, *graph.output, *graph.input)
+    return {value.name: shape for value in values if (shape := inference.shape_of(value.type)) is not None}
 
 
 def show(shape: Shape) -> str:

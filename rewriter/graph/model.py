@@ -154,6 +154,20 @@ class Model:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
         return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
 
+    def derived(self) -> onnx.ModelProto | None:
+        """The original model with the types that follow from its inputs, whatever it declares; None where inference fails."""
+        return declarations.derive(self._without_defaults())
+
+    @cached_property
+    def sized(self) -> onnx.ModelProto | None:
+        """The original model as inference would have it if its inputs had fixed shapes; None where inference fails."""
+        return declarations.infer_sized(self._without_defaults())
+
+    @cached_property
+    def sized_shapes(self) -> dict[str, Shape]:
+        """The shapes of the values of the main graph in `sized`; none where shape inference fails."""
+        return {} if self.sized is None else declarations.shapes_of(self.sized.graph)
+
     @property
     def inferred(self) -> onnx.ModelProto | None:
         """The original model with the types that its values are believed to have."""

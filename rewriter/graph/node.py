@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
-from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
+from . import hints
 from .protos import reads, shown_name
 from .scope import Scope
 
@@ -268,7 +268,7 @@ class Node:
         """The element type of input `index`. Raises Unconvertible where it is unknown."""
         number = self.elem_type(index)
         if number is None:
-            raise Unconvertible(f"the type of '{self.input(index)}' is unknown", "declare it in value_info")
+            raise Unconvertible(f"the type of '{self.input(index)}' is unknown", hints.type_hint(self._scope, self.input(index)))
         return number
 
     def shape(self, index: int = 0) -> Shape | None:
@@ -289,7 +289,7 @@ class Node:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
         rank = self.rank(index)
         if rank is None:
-            raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
+            raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint(index))
         return rank
 
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
@@ -299,7 +299,7 @@ class Node:
             self.need_rank(index)
         known = tuple(dim for dim in shape or () if isinstance(dim, int))
         if shape is None or len(known) != len(shape):
-            raise Unconvertible(f"the shape {_show(shape)} of '{self.input(index)}' is not fully known", self.shape_hint())
+            raise Unconvertible(f"the shape {_show(shape)} of '{self.input(index)}' is not fully known", self.shape_hint(index))
         return known
 
     def dimension(self, axis: int, index: int = 0) -> Dimension:
@@ -312,22 +312,12 @@ class Node:
         dim = self.dimension(axis, index)
         if not isinstance(dim, int):
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
-            raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint())
+            raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint(index))
         return dim
 
-    def shape_hint(self) -> str:
-        """How to make shapes known."""
-        scope = self._scope
-        while scope.parent is not None:
-            scope = scope.parent
-        if not isinstance(scope.graph, GraphProto):
-            return "inline the function, or give every call the same shapes"
-        for value in scope.graph.input:
-            if value.name not in scope.initializers and value.type.WhichOneof("value") == "tensor_type":
-                dims = inference.shape_of(value.type)
-                shown = "…" if dims is None else ",".join(str(d) if isinstance(d, int) else "N" for d in dims)
-                return f"fix it with --overwrite-input-shape {value.name}:{shown}"
-        return "declare the shape in value_info"
+    def shape_hint(self, index: int = 0) -> str:
+        """How to make the shape of input `index` known."""
+        return hints.shape_hint(self._scope, self.input(index))
 
     # -- making things
 

@@ -126,6 +126,8 @@ class _Propagation:
             raise _Unknown
 
     def _infer(self, node: NodeProto) -> list[int]:
+        if inference.keeps_its_input(node.op_type, self._opset) and len(node.output) == 1:
+            return [self._values[node.input[0]]]
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
         types = {name: kind.type.SerializeToString() for name, kind in read.items()}
         data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}

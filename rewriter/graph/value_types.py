@@ -13,6 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 
 from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
+from .declarations import shapes_of
 from .propagation import Propagated
 from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
 from .tied_types import TiedTypes
@@ -92,10 +93,11 @@ class ValueTypes:
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
-        kind = self._declared_or_stated(self._scope.resolve(name))
-        if kind is None or kind.WhichOneof("value") != "tensor_type":
-            return None
-        return kind.tensor_type.elem_type or None
+        name = self._scope.resolve(name)
+        kind = self._declared_or_stated(name)
+        if kind is None or inference.type_string(kind) is None:
+            return inference.tensor_type(self._tied.type_string(name) or "") or None
+        return kind.tensor_type.elem_type or None  # an empty one where it is no tensor
 
     def type_string(self, name: str) -> str | None:
         """ "tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
@@ -354,19 +356,12 @@ def _types_by_body(scope: Scope, node: NodeProto, opset: int) -> dict[str, TypeP
     return found
 
 
-def _shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
-    if not isinstance(graph, GraphProto):
-        return {}
-    values = (*graph.value_info, *graph.output, *graph.input)
-    return {value.name: shape for value in values if (shape := inference.shape_of(value.type)) is not None}
-
-
 def _unproven_axes(believed: GraphLike | None, proven: GraphLike | None) -> dict[str, frozenset[int]]:
     """The dimensions of each value that are numbers in the graph `believed` and none in `proven`."""
-    shapes = _shapes_of(proven)
+    shapes = shapes_of(proven)
     return {
         name: frozenset(axis for axis, dim in enumerate(shape) if isinstance(dim, int) and not _is_number(shapes.get(name), axis))
-        for name, shape in _shapes_of(believed).items()
+        for name, shape in shapes_of(believed).items()
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import TypeGuard
 
 import onnx
@@ -14,14 +15,87 @@ from .. import child_call
 
 Dimension = int | str | None
 Shape = tuple[Dimension, ...]
+_DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
-def infer_model(serialized: bytes) -> onnx.ModelProto | None:
-    """`serialized` with the value_info of all graphs filled in; None where inference crashes or refuses the model."""
+def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    """A copy of `model` with the value_info of all graphs filled in; None where inference crashes or refuses the model."""
+    serialized = model.SerializeToString()
+    replaced: dict[int, onnx.NodeProto] = {}
+    if _may_need_stand_ins(model, serialized):
+        copy = onnx.ModelProto.FromString(serialized)
+        replaced = _put_stand_ins(copy)
+        serialized = copy.SerializeToString()
     try:
-        return onnx.ModelProto.FromString(child_call.infer_model(serialized))
+        inferred = onnx.ModelProto.FromString(child_call.infer_model(serialized))
     except (child_call.Crashed, child_call.Refused):
         return None
+    for index, (node, _) in enumerate(_nodes_with_opset(inferred) if replaced else ()):
+        if index in replaced:
+            node.CopyFrom(replaced[index])
+    return inferred
+
+
+_ELEMENT_BY_ELEMENT = (
+    *("Abs", "Ceil", "Clip", "Elu", "Exp", "Floor", "HardSigmoid", "LeakyRelu", "Log", "Neg", "PRelu", "Reciprocal", "Relu"),
+    *("Selu", "Sigmoid", "Sqrt", "Tanh"),
+)
+_KEEPS_ITS_INPUT = {
+    **dict.fromkeys(_ELEMENT_BY_ELEMENT, "it computes element by element"),
+    **dict.fromkeys(("Add", "Div", "Mul", "Sub"), "opset 1 broadcasts the second operand to the first"),
+    **dict.fromkeys(("Max", "Mean", "Min", "Sum"), "opset 1 takes operands of one shape only"),
+    **dict.fromkeys(("BatchNormalization", "GroupNormalization", "InstanceNormalization"), "it scales and shifts each element"),
+    "Dropout": "it drops elements in their places",
+}
+"""Why the first output has the type and shape of the first input, where onnx does not infer it: GroupNormalization, and opset 1."""
+
+
+@cache
+def keeps_its_input(op_type: str, opset: int) -> bool:
+    """Whether the first output has the type and shape of the first input, and onnx has no inference that says so."""
+    if op_type not in _KEEPS_ITS_INPUT or not onnx.defs.has(op_type, max_inclusive_version=opset):
+        return False
+    return not onnx.defs.get_schema(op_type, opset, "").has_type_and_shape_inference_function
+
+
+def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
+    """Whether the names of operators that need one are in `model`; to look at all nodes would take longer."""
+    imports = (model.opset_import, *(function.opset_import for function in model.functions))
+    opsets = {_default_opset(entries) for entries in imports}
+    return any(
+        op_type.encode() in serialized for opset in opsets for op_type in _KEEPS_ITS_INPUT if keeps_its_input(op_type, opset)
+    )
+
+
+def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
+    """Let the nodes that onnx has no inference for be Identities; returns what they were, by their position."""
+    replaced: dict[int, onnx.NodeProto] = {}
+    for index, (node, opset) in enumerate(_nodes_with_opset(model)):
+        if node.domain in _DEFAULT_DOMAINS and node.input and node.output and keeps_its_input(node.op_type, opset):
+            replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+            node.op_type = "Identity"
+            del node.input[1:], node.output[1:], node.attribute[:]
+    return replaced
+
+
+def _nodes_with_opset(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
+    """All nodes of all graphs and functions, each with the opset of its form."""
+    for body in (model.graph, *model.functions):
+        opset = _default_opset(model.opset_import if isinstance(body, onnx.GraphProto) else body.opset_import)
+        for node in _with_inner(body.node):
+            yield node, opset
+
+
+def _with_inner(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs) if attribute.type in _GRAPHS else ():
+                yield from _with_inner(graph.node)
+
+
+def _default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
+    return next((entry.version for entry in imports if entry.domain in _DEFAULT_DOMAINS), 0)
 
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
@@ -38,8 +112,10 @@ def infer_node(
 
     Those of a node with a subgraph cannot: its body may read outer values, of which onnx knows none here, and dies of it.
     """
-    if node.domain not in ("", "ai.onnx") or any(a.type in _GRAPHS for a in node.attribute):
+    if node.domain not in _DEFAULT_DOMAINS or any(a.type in _GRAPHS for a in node.attribute):
         return {}
+    if keeps_its_input(node.op_type, opset):
+        return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
         return shape_inference.infer_node_outputs(
@@ -57,13 +133,15 @@ def infer_node(
 
 def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
     """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
+    if node.domain not in _DEFAULT_DOMAINS:
+        return {}
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
     except onnx.defs.SchemaError:
         return {}
     found: dict[str, TypeProto] = {}
     for name, parameter in zip(node.output, schema.outputs, strict=False):
-        if name and len(parameter.types) == 1 and (number := _tensor_of(next(iter(parameter.types)))):
+        if name and len(parameter.types) == 1 and (number := tensor_type(next(iter(parameter.types)))):
             found[name] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))
     return found
 
@@ -75,15 +153,15 @@ def state_cast_types(graph: onnx.GraphProto) -> None:
     """
     stated = {value.name for values in (graph.value_info, graph.output) for value in values}
     for node in graph.node:
-        if node.op_type != "Cast" or node.domain not in ("", "ai.onnx"):
+        if node.op_type != "Cast" or node.domain not in _DEFAULT_DOMAINS:
             continue
         text = next((attribute.s for attribute in node.attribute if attribute.name == "to"), b"")
-        number = _tensor_of(f"tensor({text.decode(errors='replace').lower()})")
+        number = tensor_type(f"tensor({text.decode(errors='replace').lower()})")
         if number and node.output[0] not in stated:
             graph.value_info.add(name=node.output[0], type=onnx.helper.make_tensor_type_proto(number, None))
 
 
-def _tensor_of(text: str) -> int:
+def tensor_type(text: str) -> int:
     """The TensorProto.DataType of "tensor(int64)"; 0 for what is no tensor."""
     name = text[7:-1].upper() if text.startswith("tensor(") else ""
     return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
@@ -216,7 +294,7 @@ def _infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[Ty
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in body.output)
     whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
     whole.opset_import.extend(body.opset_import)
-    inferred = infer_model(whole.SerializeToString())
+    inferred = infer_model(whole)
     return graph if inferred is None else inferred.graph
 
 
@@ -224,7 +302,7 @@ def infer_subgraph(model: onnx.ModelProto, graph: onnx.GraphProto, outer: Mappin
     """`graph`, a subgraph of `model` in the form of `opset`, with inferred value_info; `outer`: types of what it captures."""
     whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
     whole.graph.input.extend(onnx.ValueInfoProto(name=name, type=kind) for name, kind in outer.items())
-    whole.opset_import.extend(entry for entry in model.opset_import if entry.domain not in ("", "ai.onnx"))
+    whole.opset_import.extend(entry for entry in model.opset_import if entry.domain not in _DEFAULT_DOMAINS)
     whole.opset_import.append(onnx.helper.make_opsetid("", opset))
-    inferred = infer_model(whole.SerializeToString())
+    inferred = infer_model(whole)
     return graph if inferred is None else inferred.graph

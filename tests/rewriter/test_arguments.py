@@ -129,6 +129,8 @@ OPTIONS = {
     ),
     "dimension": ({"overwrite_input_shapes": {"x": ["N"]}}, TypeError, "has to be an integer or None, not 'N'"),
     "shapes": ({"overwrite_input_shapes": [1, 3]}, TypeError, "has to be a mapping of input names to dimensions, not list"),
+    "declare": ({"declare": {"a": 1}}, TypeError, "declare['a'] has to be a type as in 'float[N,64]', not 1"),
+    "declarations": ({"declare": "a:float"}, TypeError, "declare has to be a mapping of names of values to types, not 'a:float'"),
     "samples": ({"samples": {"x": 1}}, TypeError, "samples has to be Samples or None, not dict"),
     "tolerance": ({"tolerance": 1e-3}, TypeError, "tolerance has to be a Tolerance, not 0.001"),
     "external data": ({"external_data": None}, TypeError, "external_data has to be a str, not None"),

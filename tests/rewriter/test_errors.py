@@ -511,6 +511,17 @@ USAGE: dict[str, Row] = {
     "fixed-shape-two-sizes": Row(
         "square.onnx o.onnx --overwrite-input-shape x:2,3", "--overwrite-input-shape: 'N' is 2 and 3 at once, dimension 1 of 'x'"
     ),
+    "declared-not-split": Row("m.onnx o.onnx --declare float[2,7]", "expected NAME:float[N,64], not 'float[2,7]'"),
+    "declared-twice": Row("m.onnx o.onnx --declare y:float --declare y:float", "--declare: value 'y' is given twice."),
+    "declared-no-such-value": Row(
+        "m.onnx o.onnx --declare q:float[2]", "--declare: there is no value 'q' in the graphs of the model"
+    ),
+    "declared-no-type": Row("m.onnx o.onnx --declare x:flaot[2]", "--declare: 'flaot[2]' of 'x' is not a type as in float[N,64]"),
+    "declared-two-types": Row(
+        "m.onnx o.onnx --declare x:float[2]q,int64", "--declare: 'float[2]q,int64' of 'x' is not a type as in float[N,64]"
+    ),
+    "declared-otherwise": Row("m.onnx o.onnx --declare x:int64[N,7]", "--declare: 'x' is float[N,7], not int64[N,7]"),
+    "declared-number-for-a-symbol": Row("m.onnx o.onnx --declare x:float[2,7]", "--declare: 'x' is float[N,7], not float[2,7]"),
     "fixed-shape-of-which-input": Row(
         "two.onnx o.onnx --overwrite-input-shape 2,7", "--overwrite-input-shape: put NAME: before the shape; the inputs are x, z."
     ),

@@ -128,7 +128,7 @@ REFUSED: dict[str, Refusal] = {
         8, 9, "before opset 9 Scan takes a batch, and it is not known to be of one",
     ),
     "unknown-type": Refusal(
-        '<ir_version: 8, opset_import: ["" : 9, "com.example" : 1]> g (float[N] x) => (float[N] y) {m = com.example.Mystery(x) y = Erf(m)}',
+        '<ir_version: 8, opset_import: ["" : 9, "com.example" : 1]> g (float[N] x) => (float[N] y) {m = com.example.Mystery(x) n = Erf(m) y = com.example.Mystery(n)}',
         9, 8, "the type of 'm' is unknown",
     ),
     "unknown-type-where-one-was-lost": Refusal(

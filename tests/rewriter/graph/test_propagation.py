@@ -25,7 +25,7 @@ def propagated(source: onnx.ModelProto) -> Propagated | None:
 
 
 def types_of_the_whole(source: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
-    whole = infer_model(source.SerializeToString())
+    whole = infer_model(source)
     assert whole is not None
     return {value.name: value.type for values in (whole.graph.value_info, whole.graph.output) for value in values}
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from helpers import convert_version, model, run_isolated
 from onnx import TensorProto, helper
 
 from split_rewrite.rewriter import child_call
 from split_rewrite.rewriter.errors import InvalidModelError
+from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.opsets import inference
 from split_rewrite.rewriter.opsets.inference import infer_node
+from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 LOOP = "l = Loop(n, , x) <body = b (int64 i, bool k, float[N] v) => (bool c, float[N] w) {c = Identity(k)\n w = Add(v, x)}>"
 
@@ -29,3 +33,82 @@ def test_an_equation_that_onnx_never_finishes_reading(monkeypatch: pytest.Monkey
         assert convert_version(source, 12).model.graph.node[0] == source.graph.node[0]
     except InvalidModelError as refusal:
         assert "time limit of 2 s" in str(refusal) or "insum" in str(refusal)
+
+
+TWO_NORMALIZATIONS = """g (float[1,8,4,4] x, float[{parts}] s, float[{parts}] t, float[8,8,3,3] w) => (float[1,8,4,4] y) {{
+    a = GroupNormalization <num_groups = 4> (x, s, t)
+    b = Conv <pads = [1, 1, 1, 1]> (a, w)
+    c = GroupNormalization <num_groups = 4> (b, s, t)
+    y = Relu (c)
+}}"""
+
+
+def inferred_shapes(source: onnx.ModelProto) -> dict[str, inference.Shape | None]:
+    inferred = inference.infer_model(source)
+    assert inferred is not None
+    assert [node.op_type for node in inferred.graph.node] == [node.op_type for node in source.graph.node]
+    return {value.name: inference.shape_of(value.type) for value in inferred.graph.value_info}
+
+
+def test_a_node_of_another_domain_is_not_taken_for_the_operator_of_its_name() -> None:
+    source = model(
+        """<ir_version: 8, opset_import: ["" : 21, "local" : 1]> g (float[1,4] x, float[4] s) => (float[1,4] y, bool[4] z) {
+            a = local.GroupNormalization (x, s, s)
+            y = Relu (a)
+            b = local.Less (x, s)
+            z = Identity (b)
+        }"""
+    )
+    scope = Model(Skeleton.of(source), constants_as_initializers=True).main
+    assert (scope.type("a"), scope.shape("b")) == (None, None)
+    assert scope.types.elem_type("a") == onnx.TensorProto.FLOAT, "Relu gives what it takes"
+    assert scope.types.elem_type("b") == onnx.TensorProto.BOOL, "Identity gives what it takes"
+
+
+@pytest.mark.parametrize(("opset", "parts"), [(18, 4), (21, 8)])
+def test_group_normalization_keeps_type_and_shape(opset: int, parts: int) -> None:
+    source = model(TWO_NORMALIZATIONS.format(parts=parts), opset)
+    assert inferred_shapes(source) == dict.fromkeys("abc", (1, 8, 4, 4))
+
+
+@pytest.mark.parametrize(("opset", "parts"), [(18, 4), (21, 8)])
+def test_two_group_normalizations_with_a_convolution_between_are_written_in_older_operators(opset: int, parts: int) -> None:
+    report = convert_version(model(TWO_NORMALIZATIONS.format(parts=parts), opset), 17).report
+    assert report.comparison is not None and report.comparison.status == "equal"
+
+
+def test_group_normalization_in_a_subgraph_and_in_a_function_keeps_type_and_shape() -> None:
+    source = model("""<ir_version: 10, opset_import: ["" : 21, "local" : 1]>
+    g (float[1,4,2] x, float[4] s, bool c) => (float[1,4,2] y, float[1,4,2] z) {
+        p = If (c) <
+            then_branch = t () => (float[1,4,2] q) { n = GroupNormalization <num_groups = 2> (x, s, s)
+                q = Relu (n) },
+            else_branch = e () => (float[1,4,2] r) { r = Relu (x) }
+        >
+        y = Neg (p)
+        h = local.f (x, s)
+        i = Neg (h)
+        z = Relu (i)
+    }
+    <domain: "local", opset_import: ["" : 21]> f (v, s) => (w) { w = GroupNormalization <num_groups = 2> (v, s, s) }""")
+    inferred = inference.infer_model(source)
+    assert inferred is not None
+    branch = inferred.graph.node[0].attribute[0].g
+    assert [inference.shape_of(value.type) for value in branch.value_info] == [(1, 4, 2)]
+    assert branch.node[0] == source.graph.node[0].attribute[0].g.node[0]
+    assert inferred.functions == source.functions
+    assert inferred_shapes(source) == dict.fromkeys("phi", (1, 4, 2))
+
+
+def test_operators_of_opset_1_that_keep_the_shape_of_their_input_are_known_to() -> None:
+    source = model(
+        """g (float[2,3] x, float[3] b) => (float[2,3] y) {
+            p = Add <axis = 1, broadcast = 1> (x, b)
+            q = Max (p, x)
+            r = Dropout <is_test = 1> (q)
+            y = Relu (r)
+        }""",
+        1,
+        3,
+    )
+    assert inferred_shapes(source) == dict.fromkeys("pqr", (2, 3))

@@ -1,0 +1,135 @@
+"""What a user can do about a value of which too little is known, checked against this model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx import GraphProto, ValueInfoProto
+
+from ..opsets import inference
+from .protos import DEFAULT_DOMAINS
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+_INLINE = "inline the function, or give every call the same shapes"
+
+
+class _Place(NamedTuple):
+    """A value, and the graph that defines it."""
+
+    scope: Scope
+    name: str
+
+
+def type_hint(scope: Scope, name: str) -> str:
+    """How to make the type of `name` known."""
+    if _is_in_function(scope):
+        return "declare it in value_info"
+    opaque = (place for place in _behind(scope, name, _has_type) if _is_opaque(place))
+    return _declare(next(opaque, _Place(scope, name)))
+
+
+def shape_hint(scope: Scope, name: str) -> str:
+    """How to make the shape of `name` known: what it depends on is named, and only what is open."""
+    if _is_in_function(scope):
+        return _INLINE
+    inputs: dict[str, ValueInfoProto] = {}
+    for place in _behind(scope, name, _decides_no_shape):
+        if _is_opaque(place):
+            return _declare(place)
+        if place.scope.parent is None and place.name in place.scope.inputs:
+            inputs.update((value.name, value) for value in _open_inputs(place.scope.graph) if value.name == place.name)
+    if not inputs or not _are_enough(scope, name):
+        return _declare(_Place(scope.find(name) or scope, name))
+    return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs.values())
+
+
+def _is_in_function(scope: Scope) -> bool:
+    while scope.parent is not None:
+        scope = scope.parent
+    return not isinstance(scope.graph, GraphProto)
+
+
+def _behind(scope: Scope, name: str, is_settled: Callable[[_Place], bool]) -> Iterator[_Place]:
+    """`name` and the values that it depends on, the nearest first; none that are settled, nor what only those depend on."""
+    pending = [(scope, name)]
+    seen: set[tuple[int, str]] = set()
+    for inner, read in pending:
+        value = inner.resolve(read)
+        home = inner.find(value)
+        if home is None or (id(home), value) in seen:
+            continue
+        seen.add((id(home), value))
+        place = _Place(home, value)
+        if not is_settled(place):
+            yield place
+            if not _is_opaque(place):
+                pending.extend(_read_by(place))
+
+
+def _read_by(place: _Place) -> list[tuple[Scope, str]]:
+    """What the node that makes the value reads; what the node around it reads, where it is an input of its body."""
+    home, name = place
+    node = home.producers.get(name)
+    if node is not None:
+        return [(home, value) for value in node.input if value]
+    if home.parent is None or home.origin is None or not home.parent.is_original:
+        return []
+    around = home.parent.original_graph.node[home.origin[0]]
+    return [(home.parent, value) for value in around.input if value]
+
+
+def _is_opaque(place: _Place) -> bool:
+    """Whether a node makes it that inference does not look into."""
+    node = place.scope.producers.get(place.name)
+    return node is not None and node.domain not in DEFAULT_DOMAINS
+
+
+def _has_type(place: _Place) -> bool:
+    return place.scope.type_string(place.name) is not None
+
+
+def _decides_no_shape(place: _Place) -> bool:
+    """Whether its shape is known, and it holds no sizes either that are only known at run time."""
+    home, name = place
+    if home.constant(name) is not None:
+        return True
+    shape = home.shape(name)
+    is_small = shape is not None and len(shape) < 2 and home.type_string(name) == "tensor(int64)"
+    return inference.is_known(shape) and not is_small
+
+
+def _open_inputs(graph: object) -> list[ValueInfoProto]:
+    """The inputs that have a dimension that is no number."""
+    assert isinstance(graph, GraphProto)
+    tensors = (value for value in graph.input if value.type.WhichOneof("value") == "tensor_type")
+    return [value for value in tensors if not inference.is_known(inference.shape_of(value.type))]
+
+
+def _are_enough(scope: Scope, name: str) -> bool:
+    """Whether fixed inputs would make the shape of `name` known; where that cannot be tried, they are taken to."""
+    main = scope.model.main
+    home = scope.find(name)
+    if home is not main or name in scope.made:
+        return True
+    sized = scope.model.sized
+    if sized is None or any(inference.shape_of(value.type) is None for value in _open_inputs(sized.graph)):
+        return True
+    return name in main.inputs or inference.is_known(scope.model.sized_shapes.get(name))
+
+
+def _with_sizes(value: ValueInfoProto) -> str:
+    """ "x:1,3,N,N", with an N for each size to be chosen."""
+    dims = inference.shape_of(value.type)
+    return f"{value.name}:" + ("…" if dims is None else ",".join(str(dim) if isinstance(dim, int) else "N" for dim in dims))
+
+
+def _declare(place: _Place) -> str:
+    """The option that states the type of the value; what is unknown of it is an example."""
+    text = place.scope.type_string(place.name) or "tensor(float)"
+    shape = place.scope.shape(place.name)
+    dims = "[N,64]" if shape is None else f"[{','.join(str(dim) if isinstance(dim, int) else 'N' for dim in shape)}]"
+    example = f"{text[7:-1]}{dims}" if text.startswith("tensor(") else text
+    return f"say what it is, as in --declare {place.name}:{example}"
