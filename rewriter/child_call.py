@@ -252,6 +252,11 @@ _fork_lock = threading.RLock()
 """Held while a pipe is open that only a child should have. A fork would keep it open, and its end would never be seen."""
 
 
+def import_path() -> list[str]:
+    """`sys.path` for a child, which works in another folder. What is no folder or file is a name that an import hook knows."""
+    return [os.path.abspath(entry) if not entry or os.path.exists(entry) else entry for entry in sys.path]
+
+
 def close_children() -> None:
     """End all children. A later call starts new ones."""
     _idle.clear()

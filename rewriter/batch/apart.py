@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO, NoReturn
 
+from ..child_call import import_path
 from ..errors import INTERNAL_ERROR, UNUSABLE
 from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
@@ -102,7 +103,7 @@ class _Child:
         self._is_busy = False
         self._is_expired = False
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(path=list(map(os.path.abspath, sys.path)))],
+            [sys.executable, "-c", _PROGRAM.format(path=import_path())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

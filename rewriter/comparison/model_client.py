@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from ..child_call import Child, Crashed, NotReady
+from ..child_call import Child, Crashed, NotReady, import_path
 from .model_server import DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
@@ -22,11 +22,6 @@ MEMORY_SHARE = 0.8
 
 # The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.model_server import serve; serve({memory})"
-
-
-def _import_path() -> list[str]:
-    """`sys.path` for a child, which works in another folder. What is no folder or file is a name that an import hook knows."""
-    return [os.path.abspath(entry) if not entry or os.path.exists(entry) else entry for entry in sys.path]
 
 
 class Worker:
@@ -97,7 +92,7 @@ class Worker:
         """The child, started if there is none."""
         if self._child is None or not self._child.is_alive():
             self._stop()
-            program = _PROGRAM.format(path=_import_path(), memory=_memory_bytes())
+            program = _PROGRAM.format(path=import_path(), memory=_memory_bytes())
             self._child = Child(program, "-W", "ignore")
         return self._child
 

@@ -15,7 +15,7 @@ import pytest
 from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.model_client import Worker, _import_path
+from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Description, Failure, Outputs
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
@@ -106,4 +106,4 @@ def test_names_that_import_hooks_know_stay(monkeypatch: pytest.MonkeyPatch, tmp_
     (tmp_path / "lib").mkdir()
     hook = "__editable__.something-1.0.finder.__path_hook__"
     monkeypatch.setattr(sys, "path", ["", "lib", hook, "/nowhere/at/all"])
-    assert _import_path() == [str(tmp_path), str(tmp_path / "lib"), hook, "/nowhere/at/all"]
+    assert import_path() == [str(tmp_path), str(tmp_path / "lib"), hook, "/nowhere/at/all"]
