@@ -14,6 +14,7 @@ import onnx.parser
 import pytest
 from hostile_models import deadly_model
 
+from split_rewrite.rewriter.child_call import import_path
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Description, Failure, Outputs
