@@ -1,9 +1,9 @@
 """Convert ONNX models between opsets, dissolve sequences, and fold constant Splits.
 
-    from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter import convert_version
 
-    result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
-    onnx.save(result.model, "model13.onnx")
+result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
+onnx.save(result.model, "model13.onnx")
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
+    from .convert_pass import ConvertOpset
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report.summary import Report
@@ -32,6 +33,7 @@ _MODULES = {
     "report.summary": ("Report",),
     "comparison.samples": ("Samples",),
     "comparison.tolerance": ("Tolerance",),
+    "convert_pass": ("ConvertOpset",),
 }
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "CheckError",
     "CompareError",
     "ConversionResult",
+    "ConvertOpset",
     "InvalidModelError",
     "Options",
     "Report",

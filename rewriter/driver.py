@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import child_call
+from .bridge.opening import AnyModel, open_model
 from .checks import validity
 from .comparison.tolerance import EXACT, Tolerance
 from .engine import stamp
@@ -58,39 +59,45 @@ class Options:
 
 
 class ConversionResult(NamedTuple):
-    """`model`, the converted model in memory, and `report`, what was done."""
+    """`model`, the converted model in memory, of the kind that was given (a ModelProto for a path), and `report`, what was done."""
 
-    model: onnx.ModelProto
+    model: Any
     report: Report
 
 
 def convert_version(
-    model: onnx.ModelProto | str | os.PathLike[str],
+    model: AnyModel,
     target_opset: int | None,
     *,
     compare: Comparing = "off",
     options: Options | None = None,
 ) -> ConversionResult:
-    """Convert `model` (a ModelProto, which is not changed, or a file) to `target_opset` of the default domain.
+    """Convert `model` to `target_opset` of the default domain.
 
+    `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram; it stays as it is, and the result is of the same kind.
     Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset.
     `options` holds everything else; `target_opset` and `compare` win over it.
 
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError.
     """
+    opened = open_model(model)
+    report = convert_skeleton(opened.skeleton, target_opset, compare=compare, options=options)
+    return ConversionResult(opened.close(), report)
+
+
+def convert_skeleton(
+    skeleton: Skeleton, target_opset: int | None, *, compare: Comparing = "off", options: Options | None = None
+) -> Report:
+    """As `convert_version`, in place, for what has a skeleton already."""
     options = _with(options, target_opset=target_opset, compare=compare)
     with _checks_in_one_child():
-        skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
         conversion = _convert(skeleton, options)
-    result = skeleton.materialize()
     if options.compare != "off":
         conversion.report.comparison = _compare(conversion, options)
-    return ConversionResult(result, conversion.report)
+    return conversion.report
 
 
-def simplify(
-    model: onnx.ModelProto | str | os.PathLike[str], *, compare: Comparing = "off", options: Options | None = None
-) -> ConversionResult:
+def simplify(model: AnyModel, *, compare: Comparing = "off", options: Options | None = None) -> ConversionResult:
     """As `convert_version` at the model's own opset: dissolve sequences and fold constant Splits, nothing else."""
     return convert_version(model, None, compare=compare, options=options)
 
@@ -119,9 +126,7 @@ def convert_file(
     return conversion.report
 
 
-def round_trip(
-    model: onnx.ModelProto | str | os.PathLike[str], target_opset: int, *, options: Options | None = None
-) -> ConversionResult:
+def round_trip(model: AnyModel, target_opset: int, *, options: Options | None = None) -> ConversionResult:
     """Convert `model` to `target_opset` and back to the opset that it has.
 
     The way back must mean the same as the model; it need not be the same graph. Raises: as `convert_version`, either way.
@@ -140,9 +145,7 @@ def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def check_convertible(
-    model: onnx.ModelProto | str | os.PathLike[str], target_opset: int | None, *, options: Options | None = None
-) -> Report:
+def check_convertible(model: AnyModel, target_opset: int | None, *, options: Options | None = None) -> Report:
     """A dry run: what `convert_version` would do and refuse, without checking, comparing or writing a result.
 
     The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
@@ -157,8 +160,8 @@ def _checks_in_one_child() -> AbstractContextManager[None]:
     return child_call.session()
 
 
-def _dry_run(model: onnx.ModelProto | str | os.PathLike[str], options: Options) -> Report:
-    skeleton = Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
+def _dry_run(model: AnyModel, options: Options) -> Report:
+    skeleton = open_model(model).skeleton
     job = _Job(skeleton, options)
     job.check_input()
 

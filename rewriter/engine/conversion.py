@@ -5,6 +5,7 @@ An operator that did not change between source and target is looked up once for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,7 @@ from ..errors import Blocker, NotSimplified, Unconvertible
 from ..graph import bodies
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS
+from ..graph.protos import GRAPH_HOLDERS, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.transitions import Transition
@@ -239,6 +240,7 @@ class Engine:
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
+                _hand_metadata_on(proto, nodes)
                 rebuilt[index] = nodes
         if rebuilt:
             _rebuild(scope, rebuilt)
@@ -460,6 +462,17 @@ class Engine:
         """Whether a node that has to go altogether can go at once, in the form that it has."""
         rule = self._registry.decomposition(op_type)
         return bodies.has_body(op_type, opset) if rule is None else rule.any_version
+
+
+def _hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
+    """Let `nodes`, which stand in the place of `proto`, say where they come from, those in their subgraphs too."""
+    if not proto.metadata_props:
+        return
+    for node in nodes:
+        if node is not proto and not node.metadata_props:
+            node.metadata_props.extend(proto.metadata_props)
+            for _, graph in subgraphs(node):
+                _hand_metadata_on(proto, graph.node)
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:

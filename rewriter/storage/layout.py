@@ -8,7 +8,7 @@ from onnx import TensorProto
 
 from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
-from .payload import Payload, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
+from .payload import Payload, SourceFile, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
 from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
@@ -89,6 +89,7 @@ class _Planner:
             return restored(tensor, payload)
         if self._mode == "copy":
             return self._placed(tensor, payload)
+        assert isinstance(payload.file, SourceFile)
         self._layout.kept.add(payload.file.identity)
         return None
 

@@ -15,7 +15,7 @@ from .. import progress
 from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
 from .layout import PAGE, DataName, Layout, lay_out
-from .payload import Payload, model_file
+from .payload import ForeignTensors, Payload, model_file
 from .reading import read
 from .skeleton import Skeleton
 
@@ -287,6 +287,13 @@ def _write_piece(out: IO[bytes], source: wire.Source, piece: bytes | wire.Piece)
         for start in range(piece.start, piece.stop, _BUFFER):
             out.write(source.read(start, min(start + _BUFFER, piece.stop)))
     elif isinstance(piece, Payload):
+        _write_payload(out, piece)
+
+
+def _write_payload(out: IO[bytes], piece: Payload) -> None:
+    if isinstance(piece.file, ForeignTensors):
+        out.writelines(piece.file.pieces(piece.offset, piece.length))
+    else:
         out.flush()
         with piece.file.opened() as descriptor:
             _copy_range(descriptor, piece.offset, piece.length, out.fileno())

@@ -20,6 +20,7 @@ LAYERS = (
     {"report"},
     {"runtimes", "bridge"},
     {"driver"},
+    {"convert_pass"},
     {"batch"},
     {"progress_bar"},
     {"cli"},

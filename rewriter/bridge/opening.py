@@ -1,0 +1,69 @@
+"""Any model in, the same kind out: a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram.
+
+Who has an object of a library has imported that library, so that none is imported here to recognise one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import onnx
+
+from ..errors import SplitRewriteError
+from ..storage import read
+from ..storage.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    import onnx_ir
+
+AnyModel: TypeAlias = "onnx.ModelProto | str | os.PathLike[str] | onnx_ir.Model | Any"
+"""A ModelProto, a path, an onnx_ir.Model, or a torch.onnx.ONNXProgram, which type checkers know only where torch is installed."""
+
+
+class Opened(NamedTuple):
+    """A model to convert: its `skeleton`, and what makes a model of the kind that was given of the skeleton afterwards."""
+
+    skeleton: Skeleton
+    close: Callable[[], Any]
+
+
+def open_model(model: AnyModel) -> Opened:
+    """`model`, which stays as it is, ready for conversion. A path gives a ModelProto.
+
+    Raises: InvalidModelError where it cannot be read, SplitRewriteError where it is no model.
+    """
+    if isinstance(model, onnx.ModelProto):
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
+        skeleton = Skeleton.of(copy)
+        return Opened(skeleton, skeleton.materialize)
+    if isinstance(model, (str, os.PathLike)):
+        skeleton = read(model)
+        return Opened(skeleton, skeleton.materialize)
+    if _is_instance(model, "onnx_ir", "Model"):
+        return _open_ir(model)
+    if _is_instance(model, "torch.onnx", "ONNXProgram"):
+        return _open_program(model)
+    kinds = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
+    raise SplitRewriteError(f"the model has to be {kinds}, and is of the type {type(model).__qualname__}")
+
+
+def _open_ir(model: onnx_ir.Model) -> Opened:
+    from .ir_model import HeldModel  # imports onnx_ir
+
+    held = HeldModel(model)
+    return Opened(held.skeleton, held.converted)
+
+
+def _open_program(program: Any) -> Opened:
+    skeleton, close = _open_ir(program.model)
+    return Opened(skeleton, lambda: type(program)(close(), program.exported_program))
+
+
+def _is_instance(model: object, module: str, name: str) -> bool:
+    """Whether `model` is an instance of `module.name`, which nobody has to import for that."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(model, kind)
