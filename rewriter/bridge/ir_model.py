@@ -6,7 +6,7 @@ Python objects on nodes and values (`meta`) go over by name, and those of a node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -34,13 +34,14 @@ class HeldModel:
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model
+        self._bodies = list(_bodies(model))
         self._tensors = ForeignTensors()
         try:
-            with _stand_ins(model, self._tensors):
+            with _stand_ins([body for _, body in self._bodies], self._tensors):
                 proto = ir.to_proto(model)
         except Exception as error:  # onnx_ir wraps whatever goes wrong in errors of its own
             raise InvalidModelError(f"onnx_ir cannot serialize the model: {_first_line(error)}") from error
-        self._origins = [node for _, body in _bodies(model) for node in body if node.meta]
+        self._origins = [node for _, body in self._bodies for node in body if node.meta]
         _mark_origins(model, proto, {id(node): str(number) for number, node in enumerate(self._origins)})
         self._before = proto.SerializeToString(deterministic=True)
         self.skeleton = Skeleton(proto, self._tensors)
@@ -53,7 +54,7 @@ class HeldModel:
     def converted(self) -> ir.Model:
         """What the skeleton is by now, as a model of its own that shares the tensors and the Python objects of the old one."""
         model = ir.from_proto(self.skeleton.proto)
-        old = dict(_bodies(self._model))
+        old = dict(self._bodies)
         model.meta.update(self._model.meta)
         for key, body in _bodies(model):
             self._take_tensors_back(body, old.get(key))
@@ -119,9 +120,9 @@ def _bodies(model: ir.Model) -> Iterator[tuple[_Key, _Body]]:
         key, body = pending.pop()
         yield key, body
         for node in body:
-            first = next((value.name for value in node.outputs if value.name), None)
-            for attribute in node.attributes.values():
+            for attribute in node.attributes.values() if node.attributes else ():
                 for number, graph in enumerate(_graphs_of(attribute)):
+                    first = next((value.name for value in node.outputs if value.name), None)
                     pending.append(((*key, first, attribute.name, number), graph))
 
 
@@ -133,20 +134,22 @@ def _graphs_of(attribute: ir.Attr) -> Iterator[ir.Graph]:
 
 
 def _with_tensors(node: ir.Node) -> list[ir.Attr]:
+    if not node.attributes:
+        return []
     kinds = (ir.AttributeType.TENSOR, ir.AttributeType.TENSORS)
     return [attribute for attribute in node.attributes.values() if attribute.type in kinds and not attribute.is_ref()]
 
 
 @contextmanager
-def _stand_ins(model: ir.Model, tensors: ForeignTensors) -> Iterator[None]:
-    """For the time of a `with`, `model` has references to `tensors`, to which its own are added, in their places."""
+def _stand_ins(bodies: Iterable[_Body], tensors: ForeignTensors) -> Iterator[None]:
+    """For the time of a `with`, `bodies` have references to `tensors`, to which their own are added, in their places."""
     undo: list[Callable[[], None]] = []
 
     def stand_in(tensor: Any) -> Any:
         return tensor if _is_plain(tensor) else _reference(tensor, tensors.add(tensor))
 
     try:
-        for _, body in list(_bodies(model)):
+        for body in bodies:
             for value in body.initializers.values() if isinstance(body, ir.Graph) else ():
                 if value.const_value is not None:
                     undo.append(lambda value=value, tensor=value.const_value: setattr(value, "const_value", tensor))
