@@ -23,6 +23,7 @@ from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import registry
 from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+from .graph import specialization
 from .graph.model import Model
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
 from .graph.survey import Survey, all_graphs
@@ -139,10 +140,10 @@ def _with(options: Options | None, **changes: object) -> Options:
     return Options(**{**(options or Options()).__dict__, **changes})  # type: ignore[arg-type]
 
 
-def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
+def _duplicate(skeleton: Skeleton) -> Skeleton:
     copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    return copy
+    copy.CopyFrom(skeleton.proto)
+    return Skeleton(copy, skeleton.file, skeleton.base_dir)
 
 
 def check_convertible(model: AnyModel, target_opset: int | None, *, options: Options | None = None) -> Report:
@@ -167,7 +168,7 @@ def _dry_run(model: AnyModel, options: Options) -> Report:
 
     def dry_run(opset: int | None) -> Outcome:
         if opset not in outcomes:
-            copy = Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir)
+            copy = _duplicate(skeleton)
             outcome = outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
             if outcome.cautions and not outcome.blockers:
                 if job.source is not None and opset is not None:
@@ -198,7 +199,7 @@ def _convert(skeleton: Skeleton, options: Options) -> _Conversion:
     job = _Job(skeleton, options)
     original = None
     if options.compare != "off":
-        original = job.model_of(Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir), job.source)
+        original = job.model_of(_duplicate(skeleton), job.source)
     job.check_input()
     outcome = job.run(job.model, job.target)
     blockers = _blockers(outcome, options.strict)
@@ -232,6 +233,7 @@ class _Job:
         _require_known_parts(self._proto)
         overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target)
+        self._operators = self.model.survey.operators
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
@@ -241,6 +243,29 @@ class _Job:
         validity.check_input(self.model, self.target)
 
     def run(self, model: Model, target: int | None) -> Outcome:
+        """Convert `model` to `target`; where its functions are in the way, with as many of them made definite as that takes."""
+        before = _duplicate(model.skeleton) if model.proto.functions else None
+        outcome = self._run_once(model, target)
+        if before is None or not outcome.blockers:
+            return outcome
+        blocked = {
+            specialization.key_of(scope.graph)
+            for scope in model.functions
+            if isinstance(scope.graph, onnx.FunctionProto) and any(blocker.is_within(scope.where) for blocker in outcome.blockers)
+        }
+        for by_types in (False, True):
+            attempt = _duplicate(before)
+            if not blocked or not specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
+                continue
+            definite = self.model_of(attempt, target)
+            found = self._run_once(definite, target)
+            if not found.blockers:
+                model.skeleton.proto.CopyFrom(attempt.proto)
+                self.model = definite if model is self.model else self.model
+                return found
+        return outcome
+
+    def _run_once(self, model: Model, target: int | None) -> Outcome:
         with validity.names_explained(model.survey.graphs):
             return Engine(
                 model, target, registry, Selection(current_names(self._options.only), current_names(self._options.skip))
@@ -282,7 +307,7 @@ class _Job:
             target_opset=self.target,
             source_ir_version=self._source_ir,
             ir_version=self._source_ir,
-            operators_before=self.model.survey.operators,
+            operators_before=self._operators,
             changes=outcome.changes,
             rewrites=outcome.rewrites,
             inexact=outcome.inexact,

@@ -173,7 +173,7 @@ def infer_functions(model: onnx.ModelProto) -> dict[tuple[str, str, str], onnx.G
         _collect_calls(pending.pop(), bodies, signatures)
         for key, types in signatures.items():
             if types is not None and key not in done and _calls_all_seen(key, bodies, done):
-                done[key] = _infer_body(model, bodies[key], types)
+                done[key] = infer_body(model, bodies[key], types)
                 pending.append(done[key])
     return {key: graph for key, graph in done.items() if signatures[key] is not None}
 
@@ -213,7 +213,7 @@ def _calls_all_seen(
     )
 
 
-def _infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
+def infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
     """`body` as a graph whose inputs have `types`, with inferred value_info."""
     graph = onnx.GraphProto(name=body.name, node=body.node)
     for name, kind in zip(body.input, types, strict=False):
