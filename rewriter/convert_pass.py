@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from . import driver
-from .bridge.ir_model import HeldModel
+from .bridge.opening import open_held
 from .driver import Comparing, Options
 from .report.summary import Report
 
@@ -31,8 +31,9 @@ class ConvertOpset(ir.passes.InPlacePass):
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """The same object, converted; `modified` is false where nothing at all had to change."""
-        held = HeldModel(model)
-        self.report = driver.convert_skeleton(held.skeleton, self._target_opset, compare=self._compare, options=self._options)
+        held, self.report = driver.convert_opened(
+            lambda: open_held(model), self._target_opset, compare=self._compare, options=self._options
+        )
         is_changed = held.is_changed
         if is_changed:
             held.replace_contents()

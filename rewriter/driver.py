@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,11 +15,12 @@ import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import child_call
-from .bridge.opening import AnyModel, open_model
+from .bridge.opening import AnyModel, Opened, open_model
 from .checks import validity
+from .checks.repair import repair, tidy
 from .comparison.tolerance import EXACT, Tolerance
 from .engine import stamp
-from .engine.conversion import MECHANISMS, Engine, Outcome, Selection
+from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import registry
@@ -30,7 +32,7 @@ from .graph.survey import Survey, all_graphs
 from .opsets import inference
 from .opsets.transitions import newest_opset
 from .report.summary import Report
-from .storage import check_destination, read, stage
+from .storage import check_destination, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -81,21 +83,19 @@ def convert_version(
 
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError.
     """
-    opened = open_model(model)
-    report = convert_skeleton(opened.skeleton, target_opset, compare=compare, options=options)
-    return ConversionResult(opened.close(), report)
+    return convert_opened(lambda: open_model(model), target_opset, compare=compare, options=options)
 
 
-def convert_skeleton(
-    skeleton: Skeleton, target_opset: int | None, *, compare: Comparing = "off", options: Options | None = None
-) -> Report:
-    """As `convert_version`, in place, for what has a skeleton already."""
+def convert_opened(
+    opening: Callable[[], Opened], target_opset: int | None, *, compare: Comparing = "off", options: Options | None = None
+) -> ConversionResult:
+    """As `convert_version`; `opening` gives the model anew each time that it is called."""
     options = _with(options, target_opset=target_opset, compare=compare)
     with _checks_in_one_child():
-        conversion = _convert(skeleton, options)
+        opened, conversion = _convert_repaired(opening, options)
     if options.compare != "off":
         conversion.report.comparison = _compare(conversion, options)
-    return conversion.report
+    return ConversionResult(opened.close(), conversion.report)
 
 
 def simplify(model: AnyModel, *, compare: Comparing = "off", options: Options | None = None) -> ConversionResult:
@@ -118,9 +118,8 @@ def convert_file(
     options = _with(options, target_opset=target_opset, compare=compare)
     check_destination(destination)
     with _checks_in_one_child():
-        skeleton = read(source)
-        conversion = _convert(skeleton, options)
-    with stage(skeleton, Path(destination), external_data=options.external_data) as staged:
+        opened, conversion = _convert_repaired(lambda: open_model(source), options)
+    with stage(opened.skeleton, Path(destination), external_data=options.external_data) as staged:
         if options.compare != "off":
             conversion.report.comparison = _compare(conversion, options, staged.path)
         staged.commit()
@@ -152,8 +151,16 @@ def check_convertible(model: AnyModel, target_opset: int | None, *, options: Opt
     The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
     Raises: InvalidModelError where the input is not valid.
     """
+    options = _with(options, target_opset=target_opset)
     with _checks_in_one_child():
-        return _dry_run(model, _with(options, target_opset=target_opset))
+        try:
+            return _dry_run(open_model(model).skeleton, options)
+        except InvalidModelError:
+            skeleton = open_model(model).skeleton
+            repairs = repair(skeleton)
+            if not repairs:
+                raise
+            return _dry_run(skeleton, options, repairs)
 
 
 def _checks_in_one_child() -> AbstractContextManager[None]:
@@ -161,9 +168,8 @@ def _checks_in_one_child() -> AbstractContextManager[None]:
     return child_call.session()
 
 
-def _dry_run(model: AnyModel, options: Options) -> Report:
-    skeleton = open_model(model).skeleton
-    job = _Job(skeleton, options)
+def _dry_run(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = ()) -> Report:
+    job = _Job(skeleton, options, repairs)
     job.check_input()
 
     def dry_run(opset: int | None) -> Outcome:
@@ -179,7 +185,7 @@ def _dry_run(model: AnyModel, options: Options) -> Report:
     outcomes: dict[int | None, Outcome] = {}
     outcome = dry_run(job.target)
     report = job.report(outcome)
-    report.blockers = _blockers(outcome, options.strict)
+    report.blockers = _blockers(outcome, options.strict, job.repairs)
     if job.source is not None:
         report.reach = find_reach(job.source, newest_opset(), dry_run)
     return report
@@ -192,17 +198,33 @@ class _Conversion(NamedTuple):
     result: Skeleton
     original: Model | None
     aliases: Mapping[str, str]
+    as_given: Skeleton | None
+    """The original before it was repaired, if it was and is in no file."""
 
 
-def _convert(skeleton: Skeleton, options: Options) -> _Conversion:
-    """Convert the skeleton in place. Raises when anything is in the way."""
-    job = _Job(skeleton, options)
+def _convert_repaired(opening: Callable[[], Opened], options: Options) -> tuple[Opened, _Conversion]:
+    """Convert what `opening` gives; where it is not valid, what can be repaired of it, if that is all that is wrong."""
+    opened = opening()
+    try:
+        return opened, _convert(opened.skeleton, options)
+    except InvalidModelError:
+        opened = opening()
+        as_given = _duplicate(opened.skeleton)
+        repairs = repair(opened.skeleton)
+        if not repairs:
+            raise
+        return opened, _convert(opened.skeleton, options, repairs)._replace(as_given=None if as_given.path else as_given)
+
+
+def _convert(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = ()) -> _Conversion:
+    """Convert the skeleton, which needed `repairs`, in place. Raises when anything is in the way."""
+    job = _Job(skeleton, options, repairs)
     original = None
     if options.compare != "off":
         original = job.model_of(_duplicate(skeleton), job.source)
     job.check_input()
     outcome = job.run(job.model, job.target)
-    blockers = _blockers(outcome, options.strict)
+    blockers = _blockers(outcome, options.strict, job.repairs)
     if blockers:
         raise UnconvertibleError(blockers)
     report = job.report(outcome)
@@ -213,16 +235,18 @@ def _convert(skeleton: Skeleton, options: Options) -> _Conversion:
     if blockers:
         raise UnconvertibleError(blockers)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.aliases)
+    return _Conversion(report, skeleton, original, job.model.aliases, None)
 
 
 class _Job:
     """One model and what is asked for it, validated."""
 
-    def __init__(self, skeleton: Skeleton, options: Options) -> None:
+    def __init__(self, skeleton: Skeleton, options: Options, repairs: Sequence[Remark]) -> None:
         _require_rules((*options.only, *options.skip))
         self._options = options
         self._proto = skeleton.proto
+        self.repairs = [*repairs, *tidy(self._proto)]
+        """What was wrong with the model, and is not any more."""
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
@@ -311,7 +335,7 @@ class _Job:
             changes=outcome.changes,
             rewrites=outcome.rewrites,
             inexact=outcome.inexact,
-            remarks=outcome.remarks,
+            remarks=[*self.repairs, *outcome.remarks],
         )
 
 
@@ -350,9 +374,9 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
     return proto.ir_version >= 4 and stamp.ir_version_of(target) >= 4
 
 
-def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
-    """What is in the way: with `strict`, cautions are."""
-    cautions = outcome.cautions if strict else []
+def _blockers(outcome: Outcome, strict: bool, repairs: Sequence[Remark]) -> list[Blocker]:
+    """What is in the way: with `strict`, cautions and repairs are."""
+    cautions = [*repairs, *outcome.cautions] if strict else []
     return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in cautions]
 
 
@@ -418,8 +442,12 @@ def _compare(conversion: _Conversion, options: Options, written: Path | None = N
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
     settings = verification.Settings(options.compare, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
-    files = verification.Files(as_read, written)
-    comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
+    with ExitStack() as stack:
+        if conversion.as_given is not None and options.assume_opset is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            as_read = stack.enter_context(stage(conversion.as_given, Path(folder, "given.onnx"))).path
+        files = verification.Files(as_read, written)
+        comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
         raise CompareError(f"the result computes something else ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and options.compare == "required":

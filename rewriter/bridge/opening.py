@@ -44,23 +44,25 @@ def open_model(model: AnyModel) -> Opened:
         skeleton = read(model)
         return Opened(skeleton, skeleton.materialize)
     if _is_instance(model, "onnx_ir", "Model"):
-        return _open_ir(model)
+        skeleton, close = open_held(model)
+        return Opened(skeleton, lambda: close().converted())
     if _is_instance(model, "torch.onnx", "ONNXProgram"):
         return _open_program(model)
     kinds = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
     raise SplitRewriteError(f"the model has to be {kinds}, and is of the type {type(model).__qualname__}")
 
 
-def _open_ir(model: onnx_ir.Model) -> Opened:
+def open_held(model: onnx_ir.Model) -> Opened:
+    """As `open_model`; closing gives the HeldModel."""
     from .ir_model import HeldModel  # imports onnx_ir
 
     held = HeldModel(model)
-    return Opened(held.skeleton, held.converted)
+    return Opened(held.skeleton, lambda: held)
 
 
 def _open_program(program: Any) -> Opened:
-    skeleton, close = _open_ir(program.model)
-    return Opened(skeleton, lambda: type(program)(close(), program.exported_program))
+    skeleton, close = open_held(program.model)
+    return Opened(skeleton, lambda: type(program)(close().converted(), program.exported_program))
 
 
 def _is_instance(model: object, module: str, name: str) -> bool:
