@@ -16,8 +16,22 @@ Dimension = int | str | None
 Shape = tuple[Dimension, ...]
 
 
+_ML = "ai.onnx.ml"
+
+
 def infer_model(serialized: bytes) -> onnx.ModelProto | None:
     """`serialized` with the value_info of all graphs filled in; None where inference crashes or refuses the model."""
+    if _ML.encode() not in serialized:
+        return _infer_isolated(serialized)
+    model = onnx.ModelProto.FromString(serialized)
+    _state_ml_types(model, model.graph)
+    inferred = _infer_isolated(model.SerializeToString())
+    while inferred is not None and _state_ml_types(inferred, inferred.graph):  # what follows has a type then, and says more
+        inferred = _infer_isolated(inferred.SerializeToString())
+    return inferred
+
+
+def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
     try:
         return onnx.ModelProto.FromString(run_isolated(_infer, serialized))
     except (Crashed, RuntimeError, ValueError, InferenceError):
@@ -27,6 +41,48 @@ def infer_model(serialized: bytes) -> onnx.ModelProto | None:
 def _infer(serialized: bytes) -> bytes:
     # The C++ entry takes bytes as they are; `infer_shapes` of a ModelProto would serialize again.
     return shape_inference.C.infer_shapes(serialized, False, False, True)  # type: ignore[attr-defined]
+
+
+def _state_ml_types(model: onnx.ModelProto, graph: onnx.GraphProto) -> bool:
+    """Declare the outputs of operators of ai.onnx.ml in `graph`, of which onnx infers few; returns whether any was not."""
+    version = next((entry.version for entry in model.opset_import if entry.domain == _ML), 0)
+    types = {value.name: value.type for values in (graph.input, graph.output, graph.value_info) for value in values}
+    types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
+    stated = False
+    for node in graph.node if version else ():
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                stated |= _state_ml_types(model, attribute.g)
+        if node.domain != _ML:
+            continue
+        for name, kind in _ml_types(node, version, types).items():
+            if name not in types or type_string(types[name]) is None:
+                types[name] = kind
+                graph.value_info.add(name=name, type=kind)
+                stated = True
+    return stated
+
+
+def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]) -> dict[str, TypeProto]:
+    """What the outputs of `node`, of ai.onnx.ml, are by its schema, its attributes and the `types` of its inputs."""
+    found = fixed_types(node, version, _ML)
+    for values in tied_values(node, version, _ML):
+        known = next((types[name] for name in values if name in types and type_string(types[name]) is not None), None)
+        if known is not None and known.WhichOneof("value") == "tensor_type":
+            kind = TypeProto(tensor_type=TypeProto.Tensor(elem_type=known.tensor_type.elem_type))
+            found.update((name, kind) for name in values if name in node.output)
+    for attribute in node.attribute if node.op_type.endswith("Classifier") else ():
+        if attribute.name in _CLASS_LABELS and (attribute.ints or attribute.strings):
+            found[node.output[0]] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=_CLASS_LABELS[attribute.name]))
+    return found
+
+
+_CLASS_LABELS = {
+    "classlabels_ints": onnx.TensorProto.INT64,
+    "classlabels_int64s": onnx.TensorProto.INT64,
+    "classlabels_strings": onnx.TensorProto.STRING,
+}
+"""Attributes of classifiers that say what the first output is."""
 
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
@@ -60,10 +116,10 @@ def infer_node(
         return {}
 
 
-def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
+def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:
     """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
     try:
-        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        schema = onnx.defs.get_schema(node.op_type, opset, domain)
     except onnx.defs.SchemaError:
         return {}
     found: dict[str, TypeProto] = {}
@@ -94,10 +150,10 @@ def _tensor_of(text: str) -> int:
     return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
 
 
-def tied_values(node: onnx.NodeProto, opset: int) -> list[list[str]]:
+def tied_values(node: onnx.NodeProto, opset: int, domain: str = "") -> list[list[str]]:
     """The inputs and outputs of `node` that have one type by its schema, whatever it is, two or more at a time."""
     try:
-        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        schema = onnx.defs.get_schema(node.op_type, opset, domain)
     except onnx.defs.SchemaError:
         return []
     tied: dict[str, dict[str, None]] = {}
