@@ -23,7 +23,7 @@ from .engine import stamp
 from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.reach import find_reach
-from .engine.registry import registry
+from .engine.registry import RuleFunction, registry, replacements
 from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
 from .graph import specialization
 from .graph.model import Model
@@ -52,6 +52,8 @@ class Options:
     ir_version: int | None = None
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
+    rules: Sequence[str | RuleFunction] = ()
+    """Rules for operators of other domains: functions that `replace` decorates, or names by which packages offer some."""
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     compare: Comparing = "off"
@@ -244,6 +246,7 @@ class _Job:
     def __init__(self, skeleton: Skeleton, options: Options, repairs: Sequence[Remark]) -> None:
         _require_rules((*options.only, *options.skip))
         self._options = options
+        self._replacements = replacements(options.rules)
         self._proto = skeleton.proto
         self.repairs = [*repairs, *tidy(self._proto)]
         """What was wrong with the model, and is not any more."""
@@ -292,7 +295,11 @@ class _Job:
     def _run_once(self, model: Model, target: int | None) -> Outcome:
         with validity.names_explained(model.survey.graphs):
             return Engine(
-                model, target, registry, Selection(current_names(self._options.only), current_names(self._options.skip))
+                model,
+                target,
+                registry,
+                Selection(current_names(self._options.only), current_names(self._options.skip)),
+                self._replacements,
             ).run()
 
     def stamp(self) -> Counter[str]:

@@ -5,7 +5,7 @@ An operator that did not change between source and target is looked up once for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from ..errors import Blocker, NotSimplified, Unconvertible
 from ..graph import bodies
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS, subgraphs
+from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.transitions import Transition
@@ -183,9 +183,20 @@ _FOREIGN = _Route((), ())
 
 
 class Engine:
-    """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`."""
+    """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`.
 
-    def __init__(self, model: Model, target: int | None, registry: Registry, selection: Selection) -> None:
+    `replacements` are rules for operators of other domains, by label.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        target: int | None,
+        registry: Registry,
+        selection: Selection,
+        replacements: Mapping[str, Rule] | None = None,
+    ) -> None:
+        self._replacements = replacements or {}
         self._model = model
         self._target = target
         self._registry = registry
@@ -230,12 +241,13 @@ class Engine:
             if route is _STAYS:
                 continue
             proto = protos[index]
-            if route is _FOREIGN:
+            if route is _FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if route.turns_down(proto, scope):
+            if route is not _FOREIGN and route.turns_down(proto, scope):
                 continue
-            node = Node(proto, scope, transitions.form_opset(label, scope.opset), index if original else None)
+            opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
+            node = Node(proto, scope, opset, index if original else None)
             nodes = self._work_or_repeat(node, route, target, twins)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
@@ -254,7 +266,7 @@ class Engine:
     def _work_or_repeat(self, node: Node, route: _Route, target: int, twins: Twins) -> list[NodeProto]:
         """As `_work`, but what became of a twin is not worked out again."""
         proto = node.proto
-        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
+        if proto.domain or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
             return self._work(node, target)
         form = node.within.form(node.source_index, proto)
         edit = twins.find(form, node)
@@ -275,6 +287,9 @@ class Engine:
         pending = [first]
         while pending:
             node = pending.pop()
+            if node.proto.domain and not node.settled:
+                pending.extend(reversed(self._replace(node, origin)))
+                continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
                     self._descend(node, target)
@@ -287,6 +302,20 @@ class Engine:
             if len(finished) + len(pending) > MAX_EXPANSIONS:
                 raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
         return finished
+
+    def _replace(self, node: Node, origin: tuple[str, str]) -> list[Node]:
+        """What a node of another domain becomes, if there is a rule for it: nodes that walk on from the opset of the rule."""
+        rule = self._replacements.get(label_of(node.proto))
+        try:
+            if rule is not None:
+                self._require(rule.name)
+                self._apply(rule, node)
+        except Unconvertible as refusal:
+            self._block(node, None, refusal, origin)
+        made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
+        node.added_before, node.added_after = [], []
+        node.settled = node.proto.domain != ""
+        return made
 
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
         """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""

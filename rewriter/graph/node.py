@@ -450,6 +450,7 @@ class Node:
             self._lose(name)
         self.within.model.new_uses.update(inputs)
         self.proto.op_type = op_type
+        self.proto.ClearField("domain")
         del self.proto.input[:]
         self.proto.input.extend(inputs)
         del self.proto.attribute[:]
