@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TypeGuard
 
 import onnx
@@ -219,28 +220,28 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
 def infer_functions(model: onnx.ModelProto) -> dict[tuple[str, str, str], onnx.GraphProto]:
     """The bodies of the local functions of `model`, a model with inferred types, as graphs with inferred types.
 
-    A function's values have types only if all its calls pass the same ones; where they do not, it is not in the answer.
+    What a function's calls pass alike is known in it: of two that pass other lengths, the element type and the rank.
     """
     bodies = {(f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions}
-    signatures: dict[tuple[str, str, str], list[TypeProto] | None] = {}
+    signatures: dict[tuple[str, str, str], list[TypeProto]] = {}
     done: dict[tuple[str, str, str], onnx.GraphProto] = {}
     pending = [model.graph]
     while pending:
         _collect_calls(pending.pop(), bodies, signatures)
         for key, types in signatures.items():
-            if types is not None and key not in done and _calls_all_seen(key, bodies, done):
+            if key not in done and not pending and _calls_all_seen(key, bodies, done):
                 done[key] = infer_body(model, bodies[key], types)
                 pending.append(done[key])
-    return {key: graph for key, graph in done.items() if signatures[key] is not None}
+    return done
 
 
 def _collect_calls(
     graph: onnx.GraphProto,
     bodies: Mapping[tuple[str, str, str], onnx.FunctionProto],
-    signatures: dict[tuple[str, str, str], list[TypeProto] | None],
+    signatures: dict[tuple[str, str, str], list[TypeProto]],
     outer: Mapping[str, TypeProto] | None = None,
 ) -> None:
-    """Note with which types `graph` and its subgraphs call each function; None where two calls differ."""
+    """Note the types that `graph` and its subgraphs pass to each function; of several calls, what they have in common."""
     types = dict(outer or {})
     for values in (graph.value_info, graph.input, graph.output):
         types.update((value.name, value.type) for value in values)
@@ -250,10 +251,27 @@ def _collect_calls(
         key = (node.domain, node.op_type, getattr(node, "overload", ""))
         if key in bodies:
             called = [types.get(name, TypeProto()) for name in node.input]
-            signatures[key] = called if signatures.get(key, called) == called else None
+            before = signatures.get(key, called)
+            signatures[key] = [_in_common(a, b) for a, b in zip_longest(before, called, fillvalue=TypeProto())]
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 _collect_calls(attribute.g, bodies, signatures, types)
+
+
+def _in_common(a: TypeProto, b: TypeProto) -> TypeProto:
+    """What is true of both types: all if they are equal, of tensors of one element type the rank and each equal dimension."""
+    if a == b:
+        return a
+    kinds = {a.WhichOneof("value"), b.WhichOneof("value")}
+    if kinds != {"tensor_type"} or a.tensor_type.elem_type != b.tensor_type.elem_type:
+        return TypeProto()
+    found = TypeProto(tensor_type=TypeProto.Tensor(elem_type=a.tensor_type.elem_type))
+    dims = (a.tensor_type.shape.dim, b.tensor_type.shape.dim)
+    if all(kind.tensor_type.HasField("shape") for kind in (a, b)) and len(dims[0]) == len(dims[1]):
+        unknown = onnx.TensorShapeProto.Dimension()
+        equal = [one if one == other else unknown for one, other in zip(*dims, strict=True)]
+        found.tensor_type.shape.CopyFrom(onnx.TensorShapeProto(dim=equal))
+    return found
 
 
 def _calls_all_seen(

@@ -118,3 +118,11 @@ def test_callers_that_pass_other_shapes(target):
         + last
     )
     assert_same(proto, target, {"x": X, "z": np.ones((5, 6), np.float32)}, rtol=1e-6)
+
+
+def test_callers_that_pass_other_lengths_share_a_function():
+    proto = model("""<ir_version: 10, opset_import: ["" : 21, "f" : 1]>
+        agraph (float[2,3,4] x, float[5,6,7] z) => (float[2,3,4] y, float[5,6,7] u) { y = f.g(x) u = f.g(z) }
+        <opset_import: ["" : 21], domain: "f"> g (v) => (w) { s = Softmax <axis = 1> (v) i = Cast <to = 7> (s) c = Cast <to = 1> (i) w = Add(s, c) }""")
+    result = assert_same(proto, 12, {"x": X, "z": np.ones((5, 6, 7), np.float32)}, rtol=1e-6)
+    assert names(result) == ["g"]
