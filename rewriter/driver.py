@@ -157,9 +157,9 @@ def check_convertible(model: AnyModel, target_opset: int | None, *, options: Opt
     with _checks_in_one_child():
         try:
             return _dry_run(open_model(model).skeleton, options)
-        except InvalidModelError:
+        except InvalidModelError as error:
             skeleton = open_model(model).skeleton
-            repairs = repair(skeleton)
+            repairs = repair(skeleton, str(error))
             if not repairs:
                 raise
             return _dry_run(skeleton, options, repairs)
@@ -209,10 +209,10 @@ def _convert_repaired(opening: Callable[[], Opened], options: Options) -> tuple[
     opened = opening()
     try:
         return opened, _convert(opened.skeleton, options)
-    except InvalidModelError:
+    except InvalidModelError as error:
         opened = opening()
         as_given = _duplicate(opened.skeleton)
-        repairs = repair(opened.skeleton)
+        repairs = repair(opened.skeleton, str(error))
         if not repairs:
             raise
         return opened, _convert(opened.skeleton, options, repairs)._replace(as_given=None if as_given.path else as_given)

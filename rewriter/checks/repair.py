@@ -16,6 +16,7 @@ from ..graph.protos import GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
 from ..opsets import inference
 from ..storage.skeleton import Skeleton
+from .function_calls import check_calls
 
 
 def tidy(proto: onnx.ModelProto) -> Iterator[Remark]:
@@ -26,13 +27,18 @@ def tidy(proto: onnx.ModelProto) -> Iterator[Remark]:
         yield from _declare_once(graph, _where(proto, graph))
 
 
-def repair(skeleton: Skeleton) -> list[Remark]:
-    """Repair in place what onnx.checker refuses and runtimes run; a caution for everything that was wrong."""
+def repair(skeleton: Skeleton, refusal: str) -> list[Remark]:
+    """Repair in place what onnx.checker refuses and runtimes run; a caution for everything that was wrong.
+
+    `refusal` is why the model was refused: inference, which may take all memory on a model that is wrong, runs only where it helps.
+    Raises: InvalidModelError where functions call each other without an end, which nothing else here survives.
+    """
     proto = skeleton.proto
+    check_calls(proto)
     found = list(_let_initializers_be_no_inputs(proto))
     for graph in reversed(all_graphs(proto)):  # what is inside first: the nodes around it are copied
         found += _sort(graph, _where(proto, graph))
-    return [*found, *_forget_stale_shapes(skeleton)]
+    return [*found, *_forget_stale_shapes(skeleton)] if found or _STALE in refusal else []
 
 
 def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:
@@ -141,6 +147,10 @@ def _sorted(graph: GraphLike) -> list[NodeProto]:
             else:
                 pending.append(missing)
     return [nodes[index] for index in done]
+
+
+_STALE = "existing shape differ"
+"""What onnx says of a declared shape that inference contradicts."""
 
 
 def _forget_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:

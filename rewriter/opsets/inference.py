@@ -35,7 +35,7 @@ def infer_model(serialized: bytes) -> onnx.ModelProto | None:
 def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
     try:
         return onnx.ModelProto.FromString(run_isolated(_infer, serialized))
-    except (Crashed, RuntimeError, ValueError, InferenceError):
+    except (Crashed, RuntimeError, ValueError, InferenceError, ValidationError):
         return None
 
 
