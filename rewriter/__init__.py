@@ -2,7 +2,7 @@
 
 from split_rewrite.rewriter import convert_version
 
-result = convert_version(model, 13)        # a ModelProto or a path; raises, or is right
+result = convert_version(model, 13)        # a ModelProto or a path; raises where the numbers differ
 onnx.save(result.model, "model13.onnx")
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .comparison.tolerance import Tolerance
     from .convert_pass import ConvertOpset
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
-    from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+    from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report.summary import Report
 
 _MODULES = {
@@ -29,7 +29,15 @@ _MODULES = {
         "round_trip",
         "simplify",
     ),
-    "errors": ("Blocker", "CheckError", "CompareError", "InvalidModelError", "SplitRewriteError", "UnconvertibleError"),
+    "errors": (
+        "ArgumentError",
+        "Blocker",
+        "CheckError",
+        "CompareError",
+        "InvalidModelError",
+        "SplitRewriteError",
+        "UnconvertibleError",
+    ),
     "report.summary": ("Report",),
     "comparison.samples": ("Samples",),
     "comparison.tolerance": ("Tolerance",),
@@ -37,6 +45,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "ArgumentError",
     "Blocker",
     "CheckError",
     "CompareError",

@@ -1,275 +1,321 @@
-"""Run a function where it cannot hurt: in a forked child, whose crash becomes an ordinary Python error.
+"""Child processes for what may crash or never end. A child's death becomes an ordinary Python error.
 
-onnx's C++ (checker, shape inference) can abort, overflow the stack or loop on odd models. A child inherits the imported modules;
-where the platform cannot fork, a fresh interpreter does the same. Within a `session`, one child does all that is asked: forking
-and forgetting a process of a hundred megabytes costs 3 ms and more each time, and the memory of the next one is cold again.
+A child is a fresh interpreter that talks through two pipes, which nobody else inherits; it is never a fork of this process, whose
+other threads may hold any lock at that moment. It ends when the pipes close, so with this process, however that ends.
+
+The children that check models are kept for the next call, and each serves one thread at a time, so threads do not wait for
+each other. What only they import is little, so that one is ready before this process has imported onnx.
 """
 
 from __future__ import annotations
 
-import ctypes
+import atexit
 import os
-import pickle
 import signal
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from io import FileIO
-from typing import Any, NamedTuple
+from typing import Any
 
-_M_MXFAST = 1
-"""The option of mallopt for the largest block that is merged late."""
-
+from .errors import SplitRewriteError
+from .serving import READY, receive, send
 
 _CPU_SECONDS = 30
-"""For any task; what loops in onnx never ends. Checking 100,000 nodes, 10 MiB, takes a second."""
+"""For any request; what loops in onnx never ends. Checking 100,000 nodes, 10 MiB, takes a second."""
 _CPU_SECONDS_PER_MIB = 10
+_MOST_IDLE = 4
+"""Children that are kept for the next call."""
+_KEPT_AFTER = 8 << 20
+"""Bytes of a request. A child that had a larger one keeps a few hundred megabytes of freed memory, and is not kept."""
 
 
 class Crashed(Exception):
     """The child died without an answer; `str()` says of what ("signal SIGSEGV", "time limit of 60 s")."""
 
-
-class _Task(NamedTuple):
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    cpu_seconds: int
+    def __init__(self, reason: str, is_timeout: bool = False) -> None:
+        super().__init__(reason)
+        self.is_timeout = is_timeout
 
 
-def run_isolated(function: Callable[..., Any], *args: Any, cpu_seconds: int | None = None) -> Any:
-    """`function(*args)`, computed in a child process.
+class NotReady(Exception):
+    """The child was started, and ended before it could be asked anything."""
 
-    The result must be picklable; what cannot be pickled of the rest gets a child of its own, also in a session.
-    `cpu_seconds` bounds the child's processor time; by default, it grows with the bytes among `args`.
-    Raises: whatever `function` raises; `Crashed` when the child dies or runs out of time.
+
+class Refused(Exception):
+    """What onnx says against a model, on one line."""
+
+
+def check_model(model: bytes, full: bool) -> None:
+    """onnx.checker on a serialized model. Raises: Refused; Crashed; SplitRewriteError where no child can be started."""
+    _call("check_model", model, full)
+
+
+def check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
+    """onnx.checker on serialized nodes of the default domain. Raises: as `check_model`."""
+    _call("check_nodes", nodes, opset, ir_version)
+
+
+def infer_model(model: bytes) -> bytes:
+    """The serialized model with the value_info of all graphs filled in. Raises: as `check_model`."""
+    return _call("infer_model", model)
+
+
+def infer_node(
+    op_type: str, opset: int, node: bytes, types: dict[str, bytes], data: dict[str, bytes], ir_version: int
+) -> dict[str, bytes]:
+    """The types of the outputs of one node, of the default domain, given those of its inputs; all are serialized.
+
+    `data`: TensorProtos of inputs that are constants. Raises: as `check_model`.
     """
-    if cpu_seconds is None:
-        size = sum(len(argument) for argument in args if isinstance(argument, bytes))
-        cpu_seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
-    task = _Task(function, args, cpu_seconds)
-    if not hasattr(os, "fork"):
-        return _run_in_new_interpreter(task)
-    open_session = _current.get()
-    request = None if open_session is None else _pickled(task)
-    if open_session is not None and request is not None:
-        return open_session.ask(request, task)
-    child = _Child(task)
+    return _call("infer_node", op_type, opset, node, types, data, ir_version)
+
+
+def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
+    """The serialized model with the local functions `names`, domain and name, in the places of their calls.
+
+    Raises: as `check_model`.
+    """
+    return _call("inline_functions", model, names)
+
+
+def _call(operation: str, *arguments: Any) -> Any:
+    size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
+    seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
+    request = (operation, arguments, seconds)
+    is_kept = size <= _KEPT_AFTER
+    child = _take()
+    was_used = child.has_answered
     try:
-        return child.answer(task)
-    finally:
+        succeeded, value = _ask(child, request, seconds, is_kept)
+    except (Crashed, NotReady) as death:
+        is_to_blame = isinstance(death, Crashed) and (death.is_timeout or not was_used)
+        if is_to_blame:
+            raise
+        # What it was asked before may have broken it; and what ends a child before it is asked is not the model.
+        try:
+            succeeded, value = _ask(_start(), request, seconds, is_kept)
+        except NotReady as end:
+            raise _cannot_start(str(end)) from None
+    if not succeeded:
+        raise Refused(value)
+    return value
+
+
+def _ask(child: Child, request: object, seconds: float, is_kept: bool) -> Any:
+    try:
+        answer = child.ask(request, seconds)
+    except BaseException:  # also Ctrl-C: half a message is on its way
+        child.close()
+        raise
+    if is_kept and len(_idle) < _MOST_IDLE:
+        _idle.append(child)
+    else:
+        child.close()
+    return answer
+
+
+_idle: list[Child] = []
+"""Children that check models and have nothing to do. One call of a list's method is one step for all threads: no lock."""
+
+
+def prepare() -> None:
+    """Start a child that checks models, unless there is an idle one, so that it gets ready while this process works on."""
+    if not _idle:
+        with suppress(SplitRewriteError):  # whoever needs it says so
+            _idle.append(_start())
+
+
+def _take() -> Child:
+    while _idle:
+        with suppress(IndexError):  # another thread was faster
+            child = _idle.pop()
+            if child.is_alive():
+                return child
+            child.close()
+    return _start()
+
+
+_PACKAGE = __package__ or ""
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def _start() -> Child:
+    """A child that checks models. Packages are bare in it, none of their __init__ runs: that of onnx takes 0.2 s."""
+    onnx = find_spec("onnx")
+    assert onnx is not None and onnx.submodule_search_locations is not None
+    packages = {_PACKAGE: [_FOLDER], "onnx": list(map(os.path.abspath, onnx.submodule_search_locations))}
+    return Child(_PROGRAM.format(packages=packages, package=_PACKAGE), "-I", "-S")
+
+
+_PROGRAM = """\
+import sys
+for name, folders in {packages!r}.items():
+    sys.modules[name] = package = type(sys)(name)
+    package.__path__ = folders
+from {package}.onnx_child import serve
+serve()
+"""
+
+
+class Child:
+    """A Python process that runs `program`, which answers requests as `serving` does. One thread at a time may ask.
+
+    Raises: SplitRewriteError where no process can be started.
+    """
+
+    def __init__(self, program: str, *options: str) -> None:
+        command = [_executable(), *options, "-c", program]
+        self.has_answered = False
+        self._is_ready = False
+        with _fork_lock:
+            try:
+                self._process, self._requests, self._answers = _open(command)
+            except Exception as error:  # an audit hook may raise anything
+                raise _cannot_start(str(error) or type(error).__name__) from error
+            _children.add(self)
+
+    def ask(self, request: object, seconds: float) -> Any:
+        """The answer to `request`, for which the child takes at most `seconds`: it sees to that itself.
+
+        Raises: Crashed; NotReady. The child is to be closed then.
+        """
+        self._await_ready()
+        start = time.monotonic()
+        try:
+            send(self._requests, request)
+            answer = receive(self._answers)
+        except (EOFError, OSError):
+            raise _crash(self._process.wait(), seconds, time.monotonic() - start) from None
+        self.has_answered = True
+        return answer
+
+    def is_alive(self) -> bool:
+        return not self._requests.closed and self._process.poll() is None
+
+    def close(self) -> None:
+        """End the child, whatever it does."""
+        _children.discard(self)
+        if self._requests.closed:
+            return
+        self._close_pipes()
+        with suppress(OSError):  # this process gave up the right to; the child ends because its pipes are closed
+            self._process.kill()
+        self._process.wait()
+
+    def abandon(self) -> None:
+        """Forget the child: it belongs to the process that this one is a fork of."""
+        self._close_pipes()
+        self._process.returncode = 0
+
+    def _close_pipes(self) -> None:
+        self._requests.close()
+        self._answers.close()
+
+    def _await_ready(self) -> None:
+        said = b""
+        while not self._is_ready:
+            part = self._answers.read(4096)
+            if not part:
+                last_line = said.decode(errors="replace").strip().rpartition("\n")[2]
+                raise NotReady(last_line or f"it ended with status {self._process.wait()}")
+            said += part
+            self._is_ready = said.endswith(READY)
+
+
+def _open(command: list[str]) -> tuple[subprocess.Popen[bytes], FileIO, FileIO]:
+    """The process, the pipe to ask it and the one that it answers through."""
+    requests, to_child = _pipe()
+    from_child, answers = _pipe()
+    with requests, answers:
+        process = subprocess.Popen(
+            command,
+            stdin=requests,
+            stdout=answers,
+            stderr=subprocess.STDOUT,  # what it says before it is ready says why it did not get there
+            cwd=os.path.dirname(command[0]) or None,  # Windows does not remove a folder that a process is in
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    return process, to_child, from_child
+
+
+_children: set[Child] = set()
+"""All that are running."""
+_fork_lock = threading.RLock()
+"""Nobody forks this process while a pipe is open that only a child should have: its end would never be seen."""
+
+
+def close_children() -> None:
+    """End all children. A later call starts new ones."""
+    _idle.clear()
+    for child in list(_children):
         child.close()
 
 
-@contextmanager
-def session() -> Iterator[None]:
-    """Calls of `run_isolated` inside share one child, forked at once, while this process is still small."""
-    if not hasattr(os, "fork") or _current.get() is not None:
-        yield
-        return
-    opened = _Session()
-    token = _current.set(opened)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-        opened.close()
+def _abandon_children() -> None:
+    _idle.clear()
+    for child in _children:
+        child.abandon()
+    _children.clear()
+    _fork_lock.release()
 
 
-class _Session:
-    def __init__(self) -> None:
-        self._child: _Child | None = _Child()
-
-    def ask(self, request: bytes, task: _Task) -> Any:
-        """Raises as `run_isolated`; the next task gets a new child where this one died."""
-        if self._child is None:
-            self._child = _Child()
-        try:
-            self._child.ask(request)
-            return self._child.answer(task)
-        except Crashed:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        if self._child is not None:
-            self._child.close()
-            self._child = None
+atexit.register(close_children)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_fork_lock.acquire, after_in_parent=_fork_lock.release, after_in_child=_abandon_children)
 
 
-_current: ContextVar[_Session | None] = ContextVar("session", default=None)
-
-
-class _Child:
-    """A forked process that does one task after the other: `first`, which it inherits, and those that come through a pipe."""
-
-    def __init__(self, first: _Task | None = None) -> None:
-        requests, self._to_child = os.pipe()
-        self._from_child, answers = os.pipe()
-        with warnings.catch_warnings():
-            # numpy's idle BLAS threads make CPython warn of fork; the child never enters BLAS.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
-        if self._pid == 0:
-            os.close(self._to_child)
-            os.close(self._from_child)
-            _serve(first, requests, answers)
-        os.close(requests)
-        os.close(answers)
-        self._busy = first is not None
-        self._status: int | None = None
-
-    def ask(self, request: bytes) -> None:
-        self._busy = True
-        with suppress(BrokenPipeError), FileIO(self._to_child, "wb", closefd=False) as pipe:
-            _send(pipe, request)
-
-    def answer(self, task: _Task) -> Any:
-        with FileIO(self._from_child, "rb", closefd=False) as pipe:
-            answer = _receive(pipe)
-        if answer is None:
-            raise Crashed(_death(self._wait(), task.cpu_seconds) or "no answer")
-        self._busy = False
-        ok, value = pickle.loads(answer)
-        if ok:
-            return value
-        raise value
-
-    def close(self) -> None:
-        """Let the child go; if it is at work, nobody waits for the answer any more."""
-        os.close(self._to_child)
-        os.close(self._from_child)
-        if self._busy and self._status is None:
-            os.kill(self._pid, signal.SIGKILL)
-        self._wait()
-
-    def _wait(self) -> int:
-        if self._status is None:
-            _, self._status = os.waitpid(self._pid, 0)
-        return self._status
-
-
-def _serve(task: _Task | None, requests: int, answers: int) -> None:
-    """Do `task` and then what is asked, until nobody can ask any more; leave without any of the parent's exit handlers."""
-    try:
-        _current.set(None)
-        _silence()
-        _merge_freed_memory_at_once()
-        with FileIO(requests, "rb") as incoming, FileIO(answers, "wb") as outgoing:
-            task = task or _next_task(incoming)
-            while task is not None:
-                _limit(task.cpu_seconds)
-                _send(outgoing, _answer(task))
-                task = _next_task(incoming)
-    finally:
-        os._exit(0)
-
-
-def _next_task(pipe: FileIO) -> _Task | None:
-    request = _receive(pipe)
-    return None if request is None else pickle.loads(request)
-
-
-def _send(pipe: FileIO, message: bytes) -> None:
-    for part in (len(message).to_bytes(8, "little"), message):
-        left = memoryview(part)
-        while left:
-            left = left[pipe.write(left) :]
-
-
-def _receive(pipe: FileIO) -> bytearray | None:
-    """One message; None where the other end is closed before it is complete."""
-    header = _read(pipe, 8)
-    return None if header is None else _read(pipe, int.from_bytes(header, "little"))
-
-
-def _read(pipe: FileIO, length: int) -> bytearray | None:
-    data = bytearray(length)
-    left = memoryview(data)
-    while left:
-        count = pipe.readinto(left)
-        if not count:
-            return None
-        left = left[count:]
-    return data
-
-
-def _limit(cpu_seconds: int) -> None:
-    """Processor time from now on."""
-    import resource  # POSIX only, like fork
-
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    until = int(usage.ru_utime + usage.ru_stime) + 1 + cpu_seconds
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (until if most == resource.RLIM_INFINITY else min(until, most), most))
-
-
-def _silence() -> None:
-    """C++ aborts print to file descriptor 2, and leave a core; the user gets our line instead."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 2)
-
-
-def _merge_freed_memory_at_once() -> None:
-    """glibc merges small blocks that were freed all together, whenever a large one is wanted, which onnx does all the time.
-
-    The full check of 100,000 nodes takes 0.92 s so, and 0.73 s where blocks are merged as they are freed.
-    """
-    with suppress(AttributeError, OSError):  # other C libraries have no such setting
-        ctypes.CDLL(None).mallopt(_M_MXFAST, 0)
-
-
-def _pickled(task: _Task) -> bytes | None:
-    try:
-        return pickle.dumps(task)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
-
-
-def _answer(task: _Task) -> bytes:
-    try:
-        return pickle.dumps((True, task.function(*task.arguments)))
-    except Exception as error:
-        try:
-            packed = pickle.dumps((False, error))
-            pickle.loads(packed)  # some C++ exceptions pickle but cannot be built again
-            return packed
-        except Exception:
-            return pickle.dumps((False, RuntimeError(str(error))))
-
-
-def _death(status: int, cpu_seconds: int) -> str:
-    if not os.WIFSIGNALED(status):
-        return ""
-    number = os.WTERMSIG(status)
-    if number == signal.SIGXCPU:
-        return f"time limit of {cpu_seconds} s"
-    return f"signal {signal.Signals(number).name}"
-
-
-def _run_in_new_interpreter(task: _Task) -> Any:
-    program = (
-        "import pickle, sys; from split_rewrite.rewriter import child_call; "
-        "sys.stdout.buffer.write(child_call._answer(pickle.load(sys.stdin.buffer)))"
+def _cannot_start(reason: str) -> SplitRewriteError:
+    return SplitRewriteError(
+        f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
     )
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            input=pickle.dumps(task),
-            capture_output=True,
-            timeout=task.cpu_seconds,
-            check=False,
+
+
+def _executable() -> str:
+    """The Python interpreter for children, as multiprocessing takes it.
+
+    Raises: SplitRewriteError where this process is no plain Python and nobody said which one to take: the program that Python
+    is a part of would start a second time.
+    """
+    spawn = sys.modules.get("multiprocessing.spawn")
+    chosen = os.fsdecode(spawn.get_executable() or "") if spawn is not None else sys.executable or ""
+    if chosen == (sys.executable or "") and (getattr(sys, "frozen", False) or "py" not in os.path.basename(chosen).lower()):
+        what = f"'{chosen}' is not a Python interpreter" if chosen else "sys.executable does not name a Python interpreter"
+        raise SplitRewriteError(
+            f"no child process can be started, in which onnx checks models: {what}; "
+            "name one with multiprocessing.set_executable(...)"
         )
-    except subprocess.TimeoutExpired as error:
-        raise Crashed(f"time limit of {task.cpu_seconds} s") from error
-    if done.returncode != 0:
-        raise Crashed(f"exit status {done.returncode}")
-    ok, value = pickle.loads(done.stdout)
-    if ok:
-        return value
-    raise value
+    return chosen
+
+
+def _pipe() -> tuple[FileIO, FileIO]:
+    """The end to read from and the end to write to. Only the child that gets one inherits it."""
+    reader, writer = map(_above_standard, os.pipe())
+    return FileIO(reader, "rb"), FileIO(writer, "wb")
+
+
+def _above_standard(descriptor: int) -> int:
+    """The same, not as descriptor 0, 1 or 2: where these are closed, native code that prints would write into the pipe."""
+    low = []
+    while descriptor < 3:
+        low.append(descriptor)
+        descriptor = os.dup(descriptor)
+    for each in low:
+        os.close(each)
+    return descriptor
+
+
+def _crash(status: int, seconds: float, elapsed: float) -> Crashed:
+    has_ended_itself = status in (0, 1) and elapsed >= seconds
+    if has_ended_itself or status == -getattr(signal, "SIGXCPU", 0):
+        return Crashed(f"time limit of {seconds:g} s", is_timeout=True)
+    if status >= 0:
+        return Crashed(f"exit status {status}" if status else "no answer")
+    try:
+        return Crashed(f"signal {signal.Signals(-status).name}")
+    except ValueError:
+        return Crashed(f"signal {-status}")

@@ -9,26 +9,35 @@ import gc
 import io
 import math
 import os
+import shutil
 import signal
+import stat
 import sys
 import traceback
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 import click
 
-from .errors import SplitRewriteError, UnconvertibleError
+from .errors import PathConflictError, SplitRewriteError, UnconvertibleError
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
-    from .driver import Comparing, Options
+    from .driver import Announce, Options
     from .report.summary import Report
 
+_Path = str | os.PathLike[str]
+
 PROGRAM = "split-rewrite"
+STREAM = "-"
+"""Standard input or output, instead of a file."""
 REPORT_FORMATS = (".json", ".html")
 LONGEST_LINE = 2000
 UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
@@ -36,14 +45,15 @@ UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
 
 OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
-same numbers as INPUT. It may be INPUT itself. Without --target-opset the opset stays; sequences with known elements
-dissolve and constant Splits fold in any case.
+same numbers as INPUT. It may be INPUT itself. A - is standard input or output. Without --target-opset the opset stays;
+sequences with known elements dissolve and constant Splits fold in any case.
 """
 
 _EPILOG = """\b
 Examples:
   split-rewrite --target-opset 13 model.onnx model13.onnx
   split-rewrite -t latest model.onnx -o newest.onnx --compare required
+  split-rewrite --dry-run -t 13 model.onnx
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
 
@@ -51,7 +61,8 @@ Examples:
 Limits:
   A node that the target cannot express exactly stops the conversion; all such nodes are listed.
   Operators of other domains than ai.onnx stay as they are.
-  Target opsets go from 1 to the newest that the installed onnx knows.
+  Target opsets go from 1 to the newest that the installed onnx knows; latest is the newest of them that the
+  installed onnxruntime loads too.
   The comparison runs few, random inputs; --input-data gives it real ones.
 
 \b
@@ -101,19 +112,29 @@ class _Shape(click.ParamType):
         return name or None, tuple(sizes)
 
 
+class _Loaded(NamedTuple):
+    """The arrays in a file."""
+
+    file: str
+    arrays: dict[str, ndarray[Any, Any]]
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether they are a sample of their own, as those in an .npz are."""
+        return self.file.endswith(".npz")
+
+
 class _Arrays(click.ParamType):
-    """NAME:FILE.npy or FILE.npz, loaded; says whether it is a sample of its own, which an .npz is."""
+    """NAME:FILE.npy or FILE.npz, loaded."""
 
     name = "arrays"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[bool, dict[str, ndarray[Any, Any]]]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> _Loaded:
         name, file = ("", value) if value.endswith(".npz") else value.rpartition(":")[::2]
         if not file.endswith(".npz") and not (name and file.endswith(".npy")):
             self.fail(f"expected NAME:FILE.npy or FILE.npz, not '{value}'", param, ctx)
         try:
-            return file.endswith(".npz"), _load_arrays(name, file)
+            return _Loaded(file, _load_arrays(name, file))
         except OSError as error:
             self.fail(f"{file} cannot be read: {error.strerror or error}", param, ctx)
         except (ValueError, EOFError) as error:
@@ -144,20 +165,15 @@ def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
 
 
 class _ReportFile(click.ParamType[str]):
-    """A file that a report can be written to, told before the work is done."""
+    """The name of a file for a report, or - for standard output."""
 
     name = "report"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == "-":
+        if value == STREAM:
             return value
-        folder = os.path.dirname(value) or "."
         if not value.endswith(REPORT_FORMATS):
             self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
-        if os.path.isdir(value):
-            self.fail(f"{value}: is a folder; name the file to write", param, ctx)
-        if not os.path.isdir(folder):
-            self.fail(f"'{value}': there is no folder '{folder}'.", param, ctx)
         return value
 
 
@@ -209,7 +225,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
 @click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
 @click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; say what is in the way, and how far the model can go.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and how far the model can go.")
 @click.option(
     "--report",
     multiple=True,
@@ -219,14 +235,21 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "output. Repeatable.",
 )
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
-@click.option("--strict", is_flag=True, help="Refuse a model that would be converted with a warning about a node.")
+@click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
     "--external-data",
     default="auto",
     show_default=True,
-    metavar="keep|copy|inline|split[:BYTES]",
-    help="Where weights go: stay in their external files, OUTPUT.data, OUTPUT, or all of at least BYTES (1024) to "
-    "OUTPUT.data. auto: keep in the folder of INPUT, else copy.",
+    metavar="auto|keep|copy|inline|split[:BYTES]",
+    help="""Where the weights go.
+
+    \b
+    auto    keep, if OUTPUT is in the folder of INPUT, else copy
+    keep    external data stays in the files that it is in
+    copy    external data goes to OUTPUT.data (OUTPUT.1.data if that exists)
+    inline  all data goes into OUTPUT
+    split   tensors of at least BYTES (default 1024) go to OUTPUT.data
+    """,
 )
 @click.option(
     "--compare",
@@ -257,7 +280,9 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     metavar="NAME:FILE.npy|FILE.npz",
     help="Inputs of the comparison, random where not given. Each .npz is a sample; an .npy belongs to all. Repeatable.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the random inputs.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random comparison inputs."
+)
 @click.option(
     "--rtol",
     type=_Bound(),
@@ -280,31 +305,56 @@ def command(source: str, destination: str | None, **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
         raise click.UsageError("-q and -v exclude each other.")
     output = _only_destination(destination, given["output"], given["dry_run"])
-    options, target = _options(source, given)
-    try:
-        with _progress_bar(hidden=given["quiet"]):
-            report = _run_job(source, output, target, given["compare"], options)
-    except Exception as error:
-        _write_reports(given["report"], source, output, None, error)
-        raise
-    _write_reports(given["report"], source, output, report, None)
-    if not given["quiet"] and "-" not in given["report"]:
-        _print_report(report, given["verbose"])
+    _check_streams(source, output, given)
+    with _input(source) as file:
+        options, target = _options(file, given)
+        run = _Run(source, file, output, given)
+        try:
+            report = _run_job(run, target, options)
+        except PathConflictError:
+            raise  # what a report would replace
+        except Exception as error:
+            run.report_failure(error)
+            raise
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
 
 
+def _check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
+    """Raises: click.UsageError where standard input or output cannot be what - asks of it."""
+    if source == STREAM and os.isatty(0):
+        raise click.UsageError("INPUT is -, and standard input is a terminal: give it a model.")
+    if output != STREAM:
+        return
+    if os.isatty(1):
+        raise click.UsageError("OUTPUT is -, and standard output is a terminal: send it to a file or a program.")
+    if STREAM in given["report"]:
+        raise click.UsageError("OUTPUT and --report are both -: only one can be standard output.")
+    if given["external_data"] not in ("auto", "inline"):
+        raise click.UsageError("OUTPUT is -, and a model there has all its data inside: --external-data can only be inline.")
+
+
 @contextmanager
-def _progress_bar(hidden: bool) -> Iterator[None]:
-    """Shows what takes long, on a terminal."""
+def _input(source: str) -> Iterator[str | os.PathLike[str]]:
+    """The file to read: INPUT, or a copy of what comes through a pipe."""
+    with _lean_imports():
+        from . import driver as _driver  # noqa: F401 - with all that it imports
+        from .storage import spooled, spooled_stream
+    with spooled_stream(0, "standard input") if source == STREAM else spooled(source) as file:
+        yield file
+
+
+@contextmanager
+def _progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
+    """Shows what takes long, on a terminal; call the result to take it away."""
     if hidden or not sys.stderr.isatty():
-        yield
+        yield lambda: None
         return
     from .progress import listening
     from .progress_bar import Bar
 
     with Bar(sys.stderr) as bar, listening(bar.update):
-        yield
+        yield bar.close
 
 
 def _only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:
@@ -319,10 +369,14 @@ def _only_destination(destination: str | None, output: str | None, dry_run: bool
     return chosen
 
 
-def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
+def _options(source: _Path, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
+    from . import child_call
+
+    child_call.prepare()  # it gets ready while this process imports onnx
     with _lean_imports():
-        from .driver import Options, latest_opset
+        from .comparison.loadable import latest_opset
+        from .driver import Options
 
     compares = given["compare"] != "off" and not given["dry_run"]
     options = Options(
@@ -341,29 +395,91 @@ def _options(source: str, given: dict[str, Any]) -> tuple[Options, int | None]:
     return options, latest_opset() if target == "latest" else target
 
 
-def _run_job(source: str, output: str | None, target: int | None, compare: Comparing, options: Options) -> Report:
-    from .driver import check_convertible, convert_file
+class _Run:
+    """The files of one run, and what is said about it."""
 
-    if output is None:
-        return check_convertible(source, target, options=options)
-    return convert_file(source, output, target, compare=compare, options=options)
+    def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
+        """`source` and `output` are as the user gave them; `file` is the one to read."""
+        from .storage import INPUT_DATA, REPORT, STDOUT, NamedFile
 
+        self.file = file
+        self.output = output
+        self.given = given
+        self.others = [NamedFile(REPORT, path) for path in given["report"] if path != STREAM]
+        self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
+        if stat.S_ISREG(os.fstat(1).st_mode):
+            self.others.append(NamedFile(STDOUT, "standard output", 1))
+        self._source = source
 
-def _write_reports(paths: Sequence[str], source: str, output: str | None, report: Report | None, failure: Exception | None) -> None:
-    if not paths:
-        return
-    from .report.json_document import dump, make_document, without_unprintable, write
-    from .report.page import make_page
+    def report_success(self, report: Report, written: _Path | None) -> None:
+        """Say what was done. `written` is the result, which goes to its place only after this, and not at all where this fails."""
+        for path in self.given["report"]:
+            self._write_report(path, report, written, None)
+        if not self.given["quiet"] and STREAM not in self.given["report"]:
+            _print_report(report, self.given["verbose"], sys.stderr if self.output == STREAM else None)
 
-    report = report and without_unprintable(report)
-    status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
-    what = (source, output, report, failure, status)
-    for path in paths:
+    def report_failure(self, error: Exception) -> None:
+        for path in self.given["report"]:
+            try:
+                self._write_report(path, None, None, error)
+            except SplitRewriteError as another:
+                if str(another) != str(error):
+                    _say(f"error: {another}", sys.stderr)
+
+    def _write_report(self, path: str, report: Report | None, written: _Path | None, failure: Exception | None) -> None:
+        from .report.json_document import ModelFile, dump, make_document, without_unprintable
+        from .report.page import make_page
+        from .storage import write_text
+
+        report = report and without_unprintable(report)
+        status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
+        source = ModelFile(self._source, os.fspath(self.file))
+        result = None if self.output is None else ModelFile(self.output, os.fspath(written or self.output))
+        what = (source, result, report, failure, status)
         text = make_page(*what) if path.endswith(".html") else dump(make_document(*what))
-        if path == "-":
+        if path == STREAM:
             _say(text)
         else:
-            write(text, path)
+            write_text(f"{text}\n", path)
+
+
+def _run_job(run: _Run, target: int | None, options: Options) -> Report:
+    from .driver import check_convertible
+
+    with _progress_bar(hidden=run.given["quiet"]) as hide:
+
+        def announce(report: Report, written: _Path | None) -> None:
+            hide()
+            run.report_success(report, written)
+
+        if run.output is None:
+            report = check_convertible(run.file, target, options=options, others=run.others)
+            announce(report, None)
+            return report
+        if run.output == STREAM:
+            return _convert_to_stdout(run, target, options, announce)
+        return _convert(run, run.output, target, options, announce)
+
+
+def _convert(run: _Run, output: _Path, target: int | None, options: Options, announce: Announce) -> Report:
+    from .driver import convert_file
+
+    compare = run.given["compare"]
+    return convert_file(run.file, output, target, compare=compare, options=options, others=run.others, announce=announce)
+
+
+def _convert_to_stdout(run: _Run, target: int | None, options: Options, announce: Announce) -> Report:
+    with TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
+        path = os.path.join(folder, "model.onnx")
+        report = _convert(run, path, target, replace(options, external_data="inline"), announce)
+        try:
+            with open(path, "rb") as model:
+                shutil.copyfileobj(model, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            _discard(sys.stdout)
+            raise SplitRewriteError(f"standard output: cannot be written: {error.strerror or error}") from error
+        return report
 
 
 @contextmanager
@@ -388,7 +504,7 @@ def _lean_imports() -> Iterator[None]:
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
-def _samples(source: str, given: dict[str, Any]) -> Samples:
+def _samples(source: _Path, given: dict[str, Any]) -> Samples:
     from .comparison.samples import Samples
 
     return Samples(
@@ -398,18 +514,16 @@ def _samples(source: str, given: dict[str, Any]) -> Samples:
     )
 
 
-def _samples_of(
-    loaded: Iterable[tuple[bool, dict[str, ndarray[Any, Any]]]],
-) -> list[dict[str, ndarray[Any, Any]]]:
+def _samples_of(loaded: Iterable[_Loaded]) -> list[dict[str, ndarray[Any, Any]]]:
     """Each .npz file with the .npy files, which belong to all; one sample where there are only those."""
     common: dict[str, ndarray[Any, Any]] = {}
     samples: list[dict[str, ndarray[Any, Any]]] = []
-    for is_sample, arrays in loaded:
-        if is_sample:
-            samples.append(arrays)
+    for one in loaded:
+        if one.is_sample:
+            samples.append(one.arrays)
         else:
-            _require_new(arrays, common)
-            common |= arrays
+            _require_new(one.arrays, common)
+            common |= one.arrays
     for sample in samples:
         _require_new(common, sample)
     return [sample | common for sample in samples] or ([common] if common else [])
@@ -441,7 +555,7 @@ def _named(bounds: dict[str | None, float]) -> dict[str, float]:
     return {name: bound for name, bound in bounds.items() if name is not None}
 
 
-def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: str) -> dict[str, tuple[int, ...]]:
+def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: _Path) -> dict[str, tuple[int, ...]]:
     named: dict[str, tuple[int, ...]] = {}
     for name, dims in shapes:
         name = _only_input(source, option) if name is None else name
@@ -451,7 +565,7 @@ def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, 
     return named
 
 
-def _only_input(source: str, option: str) -> str:
+def _only_input(source: _Path, option: str) -> str:
     """The name of the one input of the model in the file `source`."""
     from .storage import read
 
@@ -463,17 +577,18 @@ def _only_input(source: str, option: str) -> str:
     return names[0]
 
 
-def _print_report(report: Report, verbose: bool) -> None:
-    from .report.summary import details, grouped, summary, verdict, warnings
+def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
+    """Print what is to be said of a success; warnings to standard error, all else to `stream`, by default standard output."""
+    from .report.summary import details, grouped
 
-    for warning in warnings(report):
+    for warning in report.warnings:
         _say(f"warning: {_one_line(warning)}", sys.stderr)
     if verbose:
         for line in details(report):
-            _say(_one_line(line))
+            _say(_one_line(line), stream)
     for line in map(str, report.blockers) if verbose else grouped(report.blockers):
-        _say(f"in the way: {_one_line(line)}", sys.stderr)
-    _say(summary(report) if report.reach is None else verdict(report))
+        _say(f"cannot be converted: {_one_line(line)}", sys.stderr)
+    _say(str(report), stream)
 
 
 def _one_line(text: str) -> str:
@@ -484,7 +599,16 @@ def _one_line(text: str) -> str:
 
 
 def _say(text: str, stream: TextIO | None = None) -> None:
-    click.echo(text, file=stream)
+    """Print to `stream`, by default standard output. Raises: SplitRewriteError where it takes nothing."""
+    chosen = sys.stdout if stream is None else stream
+    try:
+        click.echo(text, file=chosen)
+    except BrokenPipeError:
+        _discard(chosen)  # whoever read it has seen enough
+    except OSError as error:
+        _discard(chosen)
+        name = "standard error" if chosen is sys.stderr else "standard output"
+        raise SplitRewriteError(f"{name}: cannot be written: {error.strerror or error}") from error
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -495,13 +619,12 @@ def run(arguments: Sequence[str]) -> int:
             command.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
-    except BrokenPipeError:
-        _discard_stdout()  # whoever read it has seen enough; the work is done
     except (Exception, KeyboardInterrupt) as error:
         verbose = context is not None and context.params["verbose"]
         status, lines = _explain(error, verbose)
-        for line in lines:
-            _say(_one_line(line), sys.stderr)
+        with suppress(SplitRewriteError):  # the exit status says it, too
+            for line in lines:
+                _say(_one_line(line), sys.stderr)
         if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and verbose:
             traceback.print_exc()
         return status
@@ -514,9 +637,9 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
         from .report.summary import grouped
 
         count = len(error.blockers)
-        in_the_way = "1 node is in the way" if count == 1 else f"{count:,} nodes are in the way"
+        nodes = "1 node" if count == 1 else f"{count:,} nodes"
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
-        return error.exit_status, [f"error: not converted, {in_the_way}:", *(f"  {line}" for line in blockers)]
+        return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
     if isinstance(error, SplitRewriteError):
         return error.exit_status, [f"error: {error}"]
     if isinstance(error, click.ClickException):
@@ -533,28 +656,56 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
     return INTERNAL_ERROR, [f"internal error: {type(error).__name__}: {error}; please report it (-v shows where it is from)"]
 
 
-def _discard_stdout() -> None:
-    """The interpreter flushes stdout once more when it ends, and must not fail then."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: TextIO) -> None:
+    """The interpreter flushes a standard stream once more when it ends, and must not fail then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """Where standard streams are closed, the next files to be opened would be taken for them, and messages end up in a model.
+
+    Reading from or writing to what takes their place fails, as it would with a closed one, but for messages.
+    """
+    for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - until the end
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def _unwind(number: int, _: FrameType | None) -> NoReturn:
+    """A signal ends the program as any error does, so that temporary files go; further ones do not disturb that."""
+    for name in _SIGNALS:
+        signal.signal(name, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main() -> NoReturn:
     """The entry point of the `split-rewrite` command."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
-    # A termination unwinds like any other end, so that temporary files go.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _unwind)
     _leave(run(sys.argv[1:]))
 
 
 def _leave(status: int) -> NoReturn:
-    """End at once where nothing is open: the interpreter takes a tenth of a start to take its modules apart."""
-    if f"{__package__}.worker" in sys.modules:
-        sys.exit(status)  # a child that ran models is to be closed
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        sys.exit(status)
+    """End at once: the interpreter takes a tenth of a start to take its modules apart."""
+    if child_call := sys.modules.get(f"{__package__}.child_call"):
+        child_call.close_children()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever wrote has heard of it
+            stream.flush()
     os._exit(status)

@@ -16,13 +16,12 @@ class ConvertOpset(ir.passes.InPlacePass):
         ir.passes.Sequential(ConvertOpset(13), ir.passes.common.RemoveUnusedNodesPass())(model)
 
     Raises, when it is called: as `convert_version`, and the model is as it was then. `Sequential` wraps that into a PassError,
-    whose `__cause__` it is, with the blockers.
+    whose `__cause__` it is, with the blockers. Arguments that are not possible are told when it is made.
     """
 
-    def __init__(self, target_opset: int | None, *, compare: Comparing = "off", options: Options | None = None) -> None:
-        self._target_opset = target_opset
+    def __init__(self, target_opset: int | None, *, compare: Comparing = "auto", options: Options | None = None) -> None:
+        self._target_opset, self._options = driver.request(target_opset, compare, options)
         self._compare: Comparing = compare
-        self._options = options
         self.report: Report | None = None
         """What the last call did."""
 

@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
 
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-from . import child_call
+from . import arguments, child_call
 from .bridge.opening import AnyModel, Opened, open_model
 from .checks import validity
 from .checks.repair import repair, tidy
+from .comparison.loadable import not_loaded
 from .comparison.tolerance import EXACT, Tolerance
 from .engine import stamp
 from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import RuleFunction, registry, replacements
-from .errors import Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError, listed
 from .graph import specialization
 from .graph.model import Model
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
@@ -32,7 +33,7 @@ from .graph.survey import Survey, all_graphs
 from .opsets import inference
 from .opsets.transitions import newest_opset
 from .report.summary import Report
-from .storage import check_destination, stage
+from .storage import NamedFile, check_apart, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -43,11 +44,17 @@ Comparing = Literal["auto", "model", "nodes", "required", "off"]
 """Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
 
 
+Announce = Callable[[Report, Path], None]
+"""Gets the report of a conversion and its result, which is a temporary file still."""
+
+
 @dataclass(frozen=True)
 class Options:
-    """What a caller may ask for. `target_opset` None keeps the model's own opset; `assume_opset` overrules what the model says."""
+    """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
 
-    target_opset: int | None = None
+    Raises: TypeError and ArgumentError for values that are not possible.
+    """
+
     assume_opset: int | None = None
     ir_version: int | None = None
     only: frozenset[str] = frozenset()
@@ -56,11 +63,34 @@ class Options:
     """Rules for operators of other domains: functions that `replace` decorates, or names by which packages offer some."""
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    compare: Comparing = "off"
     runtime: Runtime = "auto"
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
     external_data: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("assume_opset", "ir_version"):
+            object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
+        for name in ("only", "skip"):
+            object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
+        object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
+        fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
+        object.__setattr__(self, "overwrite_input_shapes", fixed)
+        arguments.check_kind("strict", self.strict, bool, "True or False")
+        self._check_how_to_run()
+        arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
+        arguments.check_kind("external_data", self.external_data, str, "a str")
+
+    def _check_how_to_run(self) -> None:
+        """The comparison is imported where something is said about it: it is a third of our own imports."""
+        if self.runtime != "auto":
+            from .comparison.by_model import Runtime
+
+            arguments.check_choice("runtime", self.runtime, get_args(Runtime))
+        if self.samples is not None:
+            from .comparison.samples import Samples
+
+            arguments.check_kind("samples", self.samples, Samples, "Samples or None")
 
 
 class ConversionResult(NamedTuple):
@@ -74,33 +104,34 @@ def convert_version(
     model: AnyModel,
     target_opset: int | None,
     *,
-    compare: Comparing = "off",
+    compare: Comparing = "auto",
     options: Options | None = None,
 ) -> ConversionResult:
     """Convert `model` to `target_opset` of the default domain.
 
     `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram; it stays as it is, and the result is of the same kind.
-    Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset.
-    `options` holds everything else; `target_opset` and `compare` win over it.
+    Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset. Original and
+    result are run and compared as on the command line; `compare="off"` leaves that out, for speed. `options` holds everything
+    else. What could not be compared, and why, is in `report.comparison`; `report.warnings` has all that there is to be said.
 
-    Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError.
+    Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; ArgumentError, or TypeError, for
+    arguments.
     """
-    return convert_opened(lambda: open_model(model), target_opset, compare=compare, options=options)
+    arguments.check_model(model)
+    target, options = request(target_opset, compare, options)
+    with _opening(model) as opening:
+        return convert_opened(opening, target, compare=compare, options=options)
 
 
-def convert_opened(
-    opening: Callable[[], Opened], target_opset: int | None, *, compare: Comparing = "off", options: Options | None = None
-) -> ConversionResult:
-    """As `convert_version`; `opening` gives the model anew each time that it is called."""
-    options = _with(options, target_opset=target_opset, compare=compare)
-    with _checks_in_one_child():
-        opened, conversion = _convert_repaired(opening, options)
-    if options.compare != "off":
-        conversion.report.comparison = _compare(conversion, options)
+def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
+    """As `convert_version`, with arguments that `request` found to be possible; `opening` gives the model anew at each call."""
+    opened, conversion = _convert(opening, target, options, compare)
+    if compare != "off":
+        conversion.report.comparison = _compare(conversion, compare, options)
     return ConversionResult(opened.close(), conversion.report)
 
 
-def simplify(model: AnyModel, *, compare: Comparing = "off", options: Options | None = None) -> ConversionResult:
+def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
     """As `convert_version` at the model's own opset: dissolve sequences and fold constant Splits, nothing else."""
     return convert_version(model, None, compare=compare, options=options)
 
@@ -112,73 +143,125 @@ def convert_file(
     *,
     compare: Comparing = "auto",
     options: Options | None = None,
+    others: Sequence[NamedFile] = (),
+    announce: Announce | None = None,
 ) -> Report:
     """Convert the file `source` into the file `destination`, which may be the same; it appears only after all checks passed.
 
-    Raises: as `convert_version`; nothing is written then.
+    `others` are further files that the caller reads and writes: all have to be different ones. `announce` is called with the
+    report and the finished file when only its renaming is missing, which is not done where it raises.
+    Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or is data of `source`. Nothing is
+    written then.
     """
-    options = _with(options, target_opset=target_opset, compare=compare)
-    check_destination(destination)
-    with _checks_in_one_child():
-        opened, conversion = _convert_repaired(lambda: open_model(source), options)
-    with stage(opened.skeleton, Path(destination), external_data=options.external_data) as staged:
-        if options.compare != "off":
-            conversion.report.comparison = _compare(conversion, options, staged.path)
-        staged.commit()
+    arguments.check_path("source", source)
+    arguments.check_path("destination", destination)
+    target, options = request(target_opset, compare, options)
+    with _opening(source, destination, others) as opening:
+        opened, conversion = _convert(opening, target, options, compare)
+        with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
+            conversion.report.notes += staged.notes
+            if compare != "off":
+                conversion.report.comparison = _compare(conversion, compare, options, staged.path)
+            if announce is not None:
+                announce(conversion.report, staged.path)
+            staged.commit()
     return conversion.report
 
 
-def round_trip(model: AnyModel, target_opset: int, *, options: Options | None = None) -> ConversionResult:
+def round_trip(
+    model: AnyModel, target_opset: int, *, compare: Comparing = "auto", options: Options | None = None
+) -> ConversionResult:
     """Convert `model` to `target_opset` and back to the opset that it has.
 
     The way back must mean the same as the model; it need not be the same graph. Raises: as `convert_version`, either way.
     """
-    there = convert_version(model, target_opset, options=options)
-    return convert_version(there.model, there.report.source_opset, options=options)
+    there = convert_version(model, target_opset, compare=compare, options=options)
+    return convert_version(there.model, there.report.source_opset, compare=compare, options=options)
 
 
-def _with(options: Options | None, **changes: object) -> Options:
-    return Options(**{**(options or Options()).__dict__, **changes})  # type: ignore[arg-type]
+def request(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
+    """The target and the options, once these arguments are known to be possible. Raises: TypeError, ArgumentError."""
+    arguments.check_choice("compare", compare, get_args(Comparing))
+    if options is not None:
+        arguments.check_kind("options", options, Options, "Options or None")
+    target = arguments.integer("target_opset", target_opset)
+    if target is not None:
+        validity.check_target(target)
+    return target, cast("Options | None", options) or Options()
 
 
 def _duplicate(skeleton: Skeleton) -> Skeleton:
     copy = onnx.ModelProto()
     copy.CopyFrom(skeleton.proto)
-    return Skeleton(copy, skeleton.file, skeleton.base_dir)
+    return Skeleton(copy, skeleton.file, skeleton.base_dir, skeleton.locations)
 
 
-def check_convertible(model: AnyModel, target_opset: int | None, *, options: Options | None = None) -> Report:
+def check_convertible(
+    model: AnyModel,
+    target_opset: int | None,
+    *,
+    options: Options | None = None,
+    others: Sequence[NamedFile] = (),
+) -> Report:
     """A dry run: what `convert_version` would do and refuse, without checking, comparing or writing a result.
 
     The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
+    `others` is as for `convert_file`.
     Raises: InvalidModelError where the input is not valid.
     """
-    options = _with(options, target_opset=target_opset)
-    with _checks_in_one_child():
-        try:
-            return _dry_run(open_model(model).skeleton, options)
-        except InvalidModelError as error:
-            skeleton = open_model(model).skeleton
-            repairs = repair(skeleton, str(error))
-            if not repairs:
-                raise
-            return _dry_run(skeleton, options, repairs)
+    arguments.check_model(model)
+    target, options = request(target_opset, "off", options)
+    with _opening(model, None, others) as opening:
+        return _repaired(opening, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
 
 
-def _checks_in_one_child() -> AbstractContextManager[None]:
-    onnx.defs.has("Split")  # onnx builds its schemas on first use, 10 ms: here once, not in the child too
-    return child_call.session()
+@contextmanager
+def _opening(
+    model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()
+) -> Iterator[Callable[[], Opened]]:
+    """What opens `model` anew each time that it is called, in a `with`. Of a file, `output` and `others` have to be different ones.
+
+    Raises: as `check_apart`.
+    """
+    if not isinstance(model, str | os.PathLike):
+        yield lambda: open_model(model)
+        return
+    check_apart(model, output, (), others)
+    with spooled(model) as readable:
+
+        def opening() -> Opened:
+            opened = open_model(readable)
+            check_apart(model, output, opened.skeleton.data_paths, others)
+            return opened
+
+        yield opening
 
 
-def _dry_run(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = ()) -> Report:
-    job = _Job(skeleton, options, repairs)
+def _repaired(opening: Callable[[], Opened], work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
+    """What `work` makes of the model; of one that is not valid, what it makes of it with the repairs that it gets, if any helps."""
+    child_call.prepare()
+    try:
+        return work(opening(), ())
+    except InvalidModelError as error:
+        opened = opening()
+        repairs = repair(opened.skeleton, str(error))
+        if not repairs:
+            raise
+        return work(opened, repairs)
+
+
+_T = TypeVar("_T")
+
+
+def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> Report:
+    job = _Job(skeleton, target, options, repairs)
     job.check_input()
 
     def dry_run(opset: int | None) -> Outcome:
         if opset not in outcomes:
             copy = _duplicate(skeleton)
             outcome = outcomes[opset] = job.run(job.model_of(copy, opset, like=job.model), opset)
-            if outcome.cautions and not outcome.blockers:
+            if outcome.warnings and not outcome.blockers:
                 if job.source is not None and opset is not None:
                     _stamp(copy.proto, all_graphs(copy.proto), job.source, opset)
                 outcome.blockers = job.check_result(copy, outcome)
@@ -187,6 +270,7 @@ def _dry_run(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = (
     outcomes: dict[int | None, Outcome] = {}
     outcome = dry_run(job.target)
     report = job.report(outcome)
+    report.not_loaded = job.not_loaded()
     report.blockers = _blockers(outcome, options.strict, job.repairs)
     if job.source is not None:
         report.reach = find_reach(job.source, newest_opset(), dry_run)
@@ -204,25 +288,24 @@ class _Conversion(NamedTuple):
     """The original before it was repaired, if it was and is in no file."""
 
 
-def _convert_repaired(opening: Callable[[], Opened], options: Options) -> tuple[Opened, _Conversion]:
-    """Convert what `opening` gives; where it is not valid, what can be repaired of it, if that is all that is wrong."""
-    opened = opening()
-    try:
-        return opened, _convert(opened.skeleton, options)
-    except InvalidModelError as error:
-        opened = opening()
-        as_given = _duplicate(opened.skeleton)
-        repairs = repair(opened.skeleton, str(error))
-        if not repairs:
-            raise
-        return opened, _convert(opened.skeleton, options, repairs)._replace(as_given=None if as_given.path else as_given)
+def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
+    """The model that `opening` gives, converted in place. Raises where a node cannot be converted, or a check fails."""
+
+    def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
+        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=compare != "off")
+        if repairs and conversion.original is not None and opened.skeleton.path is None:
+            conversion = conversion._replace(as_given=opening().skeleton)
+        return opened, conversion
+
+    return _repaired(opening, work)
 
 
-def _convert(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = ()) -> _Conversion:
-    """Convert the skeleton, which needed `repairs`, in place. Raises when anything is in the way."""
-    job = _Job(skeleton, options, repairs)
+def _convert_skeleton(
+    skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_original: bool
+) -> _Conversion:
+    job = _Job(skeleton, target, options, repairs)
     original = None
-    if options.compare != "off":
+    if keep_original:
         original = job.model_of(_duplicate(skeleton), job.source)
     job.check_input()
     outcome = job.run(job.model, job.target)
@@ -230,6 +313,7 @@ def _convert(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = (
     if blockers:
         raise UnconvertibleError(blockers)
     report = job.report(outcome)
+    report.not_loaded = job.not_loaded()
     report.operators_after = job.stamp()
     report.ir_version = skeleton.proto.ir_version
     skeleton.seal()
@@ -243,28 +327,29 @@ def _convert(skeleton: Skeleton, options: Options, repairs: Sequence[Remark] = (
 class _Job:
     """One model and what is asked for it, validated."""
 
-    def __init__(self, skeleton: Skeleton, options: Options, repairs: Sequence[Remark]) -> None:
+    def __init__(self, skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> None:
         _require_rules((*options.only, *options.skip))
         self._options = options
         self._replacements = replacements(options.rules)
         self._proto = skeleton.proto
-        self.repairs = [*repairs, *tidy(self._proto)]
+        survey = Survey(self._proto)
+        self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
         """What was wrong with the model, and is not any more."""
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
-        self.target = self.source if options.target_opset is None else options.target_opset
+        self.target = self.source if target is None else target
         if self.source is not None:
-            validity.check_opset(self.source, self.target)
+            validity.check_source(self.source)
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
         overwrite_input_shapes(self._proto, options.overwrite_input_shapes)
-        self.model = self.model_of(skeleton, self.target)
-        self._operators = self.model.survey.operators
+        self.model = self.model_of(skeleton, self.target, survey=survey)
+        self._operators = survey.operators
 
-    def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
+    def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
-        return Model(skeleton, constants_as_initializers=may_add, like=like)
+        return Model(skeleton, constants_as_initializers=may_add, like=like, survey=survey)
 
     def check_input(self) -> None:
         validity.check_input(self.model, self.target)
@@ -314,10 +399,10 @@ class _Job:
         try:
             self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, self._options.ir_version)
         except ValueError as error:
-            raise SplitRewriteError(str(error)) from None
+            raise ArgumentError(str(error)) from None
 
     def check_result(self, skeleton: Skeleton, outcome: Outcome) -> list[Blocker]:
-        """Raises as `check.check_result`, except where there were cautions: returns them then.
+        """Raises as `check.check_result`, except where there were warnings: returns them then.
 
         They say that the target means something else, as a smaller output; then the model declares what was meant before.
         """
@@ -327,10 +412,16 @@ class _Job:
         try:
             validity.check_result(result, self.model.original)
         except CheckError:
-            if not outcome.cautions:
+            if not outcome.warnings:
                 raise
-            return [remark.as_blocker("shapes that the model declares contradict it: correct them") for remark in outcome.cautions]
+            hint = "correct the shapes that the model declares: they contradict it"
+            return [remark.as_blocker(hint) for remark in outcome.warnings]
         return []
+
+    def not_loaded(self) -> str:
+        """A warning where the model goes up to an opset that the installed onnxruntime does not load, else ""."""
+        goes_up = self.source is not None and self.target is not None and self.target > self.source
+        return not_loaded(self.target) if goes_up else ""
 
     def report(self, outcome: Outcome) -> Report:
         return Report(
@@ -371,7 +462,7 @@ def _require_rules(names: Iterable[str]) -> None:
     for name in names:
         is_mechanism = name.partition(".")[0] in MECHANISMS
         if not is_mechanism and current_names([name]).isdisjoint(known | modules):
-            raise SplitRewriteError(f"there is no rule '{name}': --list-rules shows all")
+            raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
 
 
 def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: int | None) -> bool:
@@ -382,9 +473,9 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
 
 
 def _blockers(outcome: Outcome, strict: bool, repairs: Sequence[Remark]) -> list[Blocker]:
-    """What is in the way: with `strict`, cautions and repairs are."""
-    cautions = [*repairs, *outcome.cautions] if strict else []
-    return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in cautions]
+    """What stops the conversion; with `strict`, warnings and `repairs` do."""
+    warnings = [*repairs, *outcome.warnings] if strict else []
+    return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in warnings]
 
 
 def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
@@ -399,55 +490,56 @@ def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, tar
 def overwrite_input_shapes(proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:
     """Fix the shapes of graph inputs, name to dimensions; only unknown dimensions may change.
 
-    Raises SplitRewriteError where a name is no input, its rank or a known dimension differs, or one symbol gets two sizes.
+    Raises ArgumentError where a name is no input, its rank or a known dimension differs, or one symbol gets two sizes.
     """
     inputs = {value.name: value for value in proto.graph.input}
     symbols: dict[str, int] = {}
     for name, dims in shapes.items():
         if name not in inputs:
-            known = ", ".join(map(str, inputs))  # a name that is not valid UTF-8 comes as bytes
-            raise SplitRewriteError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {known}")
+            raise ArgumentError(f"--overwrite-input-shape: there is no input '{name}'; inputs are {listed(list(inputs))}")
         _overwrite(inputs[name], dims, symbols)
 
 
 def _overwrite(value: onnx.ValueInfoProto, dims: Sequence[int], symbols: dict[str, int]) -> None:
     """`symbols`, to which those of `value` are added: what each symbol stands for."""
     if value.type.WhichOneof("value") != "tensor_type":
-        raise SplitRewriteError(f"--overwrite-input-shape: input '{value.name}' is no tensor")
+        raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' is not a tensor")
     shape = value.type.tensor_type.shape
     declared = list(shape.dim) if value.type.tensor_type.HasField("shape") else None
     if declared is not None and len(declared) != len(dims):
-        raise SplitRewriteError(
+        raise ArgumentError(
             f"--overwrite-input-shape: input '{value.name}' has rank {len(declared)}, and {len(dims)} dimensions were given"
         )
     for index, size in enumerate(dims):
         if size < 0:
-            raise SplitRewriteError(f"--overwrite-input-shape: {size} is no dimension of input '{value.name}'")
+            raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' cannot have a dimension of {size}")
         if declared is not None and declared[index].HasField("dim_value") and declared[index].dim_value != size:
-            raise SplitRewriteError(
+            raise ArgumentError(
                 f"--overwrite-input-shape: dimension {index} of input '{value.name}' is {declared[index].dim_value}, not {size}"
             )
         symbol = declared[index].dim_param if declared is not None else ""
         if symbol and symbols.setdefault(symbol, size) != size:
-            raise SplitRewriteError(
+            raise ArgumentError(
                 f"--overwrite-input-shape: '{symbol}' is {symbols[symbol]} and {size} at once, dimension {index} of '{value.name}'"
             )
     del shape.dim[:]
     shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=size) for size in dims)
 
 
-def _compare(conversion: _Conversion, options: Options, written: Path | None = None) -> Comparison:
+def _compare(
+    conversion: _Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None = None
+) -> Comparison:
     """`written` is the file that the result is in, if it is in one.
 
     Raises CompareError where the models differ, or could not be compared and had to be.
     """
     from .comparison import verification  # a third of our own imports, and not needed where nothing is compared
 
-    assert conversion.original is not None and options.compare != "off"
+    assert conversion.original is not None
     inexact = conversion.report.inexact
     sums = any(rule.sums and rule.name in inexact for rule in registry)
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
-    settings = verification.Settings(options.compare, options.runtime, options.samples, tolerance)
+    settings = verification.Settings(how, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
     with ExitStack() as stack:
         if conversion.as_given is not None and options.assume_opset is None:
@@ -456,12 +548,7 @@ def _compare(conversion: _Conversion, options: Options, written: Path | None = N
         files = verification.Files(as_read, written)
         comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
-        raise CompareError(f"the result computes something else ({comparison.runtime}): {comparison.reason}")
-    if comparison.status != "equal" and options.compare == "required":
+        raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
+    if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     return comparison
-
-
-def latest_opset() -> int:
-    """What `--target-opset latest` means."""
-    return newest_opset()

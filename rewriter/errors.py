@@ -1,15 +1,43 @@
-"""What can go wrong, each with the exit status that the command line gives it."""
+"""What can go wrong, each with the exit status that the command line gives it. docs/errors.md says what to catch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+LONGEST_NAME = 80
+"""Characters of a name or value in a message about an argument."""
+MOST_NAMES = 8
+"""Names in such a message."""
+
+
+def shortened(text: str) -> str:
+    """`text`, the end left out where it is long."""
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def listed(names: Sequence[object]) -> str:
+    """ "a, b, c", the first of many; names that are not valid UTF-8 come as bytes."""
+    shown = [shortened(str(name)) for name in names[:MOST_NAMES]]
+    more = [f"… ({len(names):,} in all)"] if len(names) > MOST_NAMES else []
+    return ", ".join([*shown, *more]) or "none"
+
 
 class SplitRewriteError(Exception):
     """Base of every error that this package raises on purpose. `str()` is one or more plain lines for a user."""
 
     exit_status = 2
+
+
+class ArgumentError(SplitRewriteError, ValueError):
+    """An argument or option has a value that is not possible, or not with this model: another value helps, another model may too.
+
+    A value of a wrong type is a plain TypeError.
+    """
+
+
+class PathConflictError(SplitRewriteError):
+    """A file to be written is one that is read, or another one that is written."""
 
 
 class InvalidModelError(SplitRewriteError):
@@ -57,7 +85,7 @@ class CheckError(SplitRewriteError):
 
 
 class CompareError(SplitRewriteError):
-    """The result computes something else than the original, or had to be compared and could not be."""
+    """The outputs of the result differ from the original's, or had to be compared and could not be."""
 
     exit_status = 3
 

@@ -28,23 +28,24 @@ class Bar:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._close()
+        self.close()
 
     def update(self, what: str, done: int, total: int) -> None:
         """A `progress.Listener`."""
         if what != self._what or done == 0:
-            self._close()
+            self.close()
             self._what = what
         if done >= total or time.monotonic() - self._begun < PATIENCE:
             if done >= total:
-                self._close()
+                self.close()
             return
         if self._shown is None:
             self._shown = click.progressbar(length=total, label=what, file=self._stream)
             self._shown.__enter__()
         self._shown.update(done - self._shown.pos)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Take the bar away; the next work gets another one."""
         if self._shown is not None:
             self._shown.__exit__(None, None, None)
             self._shown = None

@@ -34,7 +34,7 @@ def type_to_number(node: Node) -> None:
     """`to` becomes the number of the type."""
     name = str(node.attr("to")).upper()
     if name not in TensorProto.DataType.keys() or name == "UNDEFINED":  # noqa: SIM118 - an enum wrapper is no dict
-        raise Unconvertible(f"'{node.attr('to')}' is no type to cast to")
+        raise Unconvertible(f"'{node.attr('to')}' is not a type that Cast knows")
     node.set_attr("to", int(TensorProto.DataType.Value(name)))
 
 

@@ -1,4 +1,4 @@
-"""Celu below opset 12: an Elu of a scaled input.
+"""Celu below opset 12: an Elu of a scaled input, or what that stands for.
 
 https://onnx.ai/onnx/operators/onnx__Celu.html
 """
@@ -15,10 +15,21 @@ from .shared.typed import typed
 
 @decompose("Celu", opset=7, exact=False, any_version=True)
 def scaled_elu(node: Node) -> None:
-    """alpha * Elu(x / alpha). ONNX's own body makes a vector of a scalar."""
+    """alpha * Elu(x / alpha). ONNX's own body makes a vector of a scalar.
+
+    That holds for a positive alpha, and below 1 the division may overflow: there, max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+    """
     kind = node.need_elem_type()
     if kind == TensorProto.BFLOAT16:
         raise Unconvertible("bfloat16 does not exist before opset 13, and Celu computes in it", "cast the model to another type")
-    alpha = typed(node, node.attr("alpha", 1.0), kind, "alpha")
-    scaled = node.before("Div", [node.input(0), alpha], what="scaled")
-    node.become("Mul", [alpha, node.before("Elu", [scaled], what="elu")])
+    x, slope = node.input(0), node.attr("alpha", 1.0)
+    if slope == 0:
+        raise Unconvertible("alpha=0: Celu divides by it", "correct the model")
+    alpha = typed(node, slope, kind, "alpha")
+    scaled = node.before("Div", [x, alpha], what="scaled")
+    if slope >= 1:
+        node.become("Mul", [alpha, node.before("Elu", [scaled], what="elu")])
+        return
+    fallen = node.before("Sub", [typed(node, 1, kind, "one"), node.before("Exp", [scaled], what="exp")], what="fallen")
+    below = node.before("Relu", [node.before("Mul", [alpha, fallen], what="below")], what="below")
+    node.become("Sub", [node.before("Relu", [x], what="above"), below])

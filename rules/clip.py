@@ -60,7 +60,8 @@ def bounds_to_attributes(node: Node) -> None:
     low, high = (node.constant(index) if node.has_input(index) else _default(kind, index) for index in _INPUTS.values())
     if any(bound is not None and np.isnan(bound).any() for bound in (low, high)):
         raise Unconvertible("a bound is NaN, which runtimes take in different ways", "leave the bound out")
-    if low is None or high is None or not (_fits_attribute(low, kind) and _fits_attribute(high, kind)):
+    is_simple = low is not None and high is not None and _fits_attribute(low, kind) and _fits_attribute(high, kind)
+    if not is_simple or one_number(low) > one_number(high):  # onnxruntime loads no attributes where min is above max
         _clip_by_max_and_min(node)
         return
     for name, value in (("min", low), ("max", high)):

@@ -24,7 +24,10 @@ def training_from_is_test(node: Node) -> None:
     if node.pop_attr("is_test", 0):
         _drop_unread_mask(node, "is not filled where is_test=1")
         return
-    ratio = node.add_constant(node.pop_attr("ratio", 0.5), np.float32, "ratio")
+    share = node.pop_attr("ratio", 0.5)
+    if share >= 1:
+        raise Unconvertible(f"ratio={share:g} drops everything, and opset 12 takes ratios below 1 only", "correct the model")
+    ratio = node.add_constant(share, np.float32, "ratio")
     if _has_read_mask(node):
         kind, output = node.need_elem_type(), node.output(_MASK)
         node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
@@ -48,7 +51,7 @@ def ratio_to_input(node: Node) -> None:
     """The ratio becomes an input; the node does not train, as before."""
     _refuse_mask(node, "is true throughout from opset 12 on, and left open before")
     ratio = node.pop_attr("ratio")
-    if ratio is not None:
+    if ratio is not None and ratio < 1:  # runtimes refuse others from opset 12 on, and nothing is dropped here
         node.set_input(_RATIO, node.add_constant(ratio, np.float32, "ratio"))
 
 
@@ -58,7 +61,7 @@ def ratio_to_attribute(node: Node) -> None:
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
         raise Unconvertible(
-            "training_mode is set, or computed at run time, and opsets 7 to 11 have no word for it",
+            "training_mode is set, or computed at run time, and opsets 7 to 11 cannot express it",
             "export the model for inference",
         )
     for index in (_TRAINING, _RATIO):

@@ -63,7 +63,7 @@ def _diagonal(node: Node, operand: _Operand) -> _Operand:
         while letters.count(letter) > 1:
             first, last = letters.index(letter), letters.rindex(letter)
             rest = [axis for axis in range(len(letters)) if axis not in (first, last)]
-            shape = node.scope.shape_worked_out(name)
+            shape = node.scope.shape(name)
             size = None if shape is None else shape[first]
             if not isinstance(size, int) or shape is None or shape[last] != size:
                 raise Unconvertible(f"the diagonal '{letter}' of '{name}' is of unknown length", node.shape_hint())

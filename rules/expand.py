@@ -18,7 +18,7 @@ from .shared.indices import int64
 def tile_the_ones(node: Node) -> None:
     """Tile, as often along each axis as the shape says where the data has length 1."""
     rank = node.need_rank()
-    shape = node.scope.shape_worked_out(node.input(1))
+    shape = node.scope.shape(node.input(1))
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
     if not isinstance(wanted, int):
         raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint())

@@ -24,6 +24,8 @@ _MAX_SORTED = 1 << 22
 @decompose("NonZero", opset=8)
 def sort_the_places(node: Node) -> None:
     """Sorted, the places of what is not zero come first; a Loop takes as many as there are."""
+    if node.need_elem_type() == TensorProto.STRING:
+        raise Unconvertible("NonZero of strings is new in opset 9")
     shape = node.need_shape()
     size = prod(shape)
     if not shape or not 0 < size <= _MAX_SORTED:

@@ -23,7 +23,10 @@ from .shared.tables import arange
 
 @decompose("OneHot", opset=8)
 def look_up_off_or_on(node: Node) -> None:
-    """Where the index is the position along the new axis, the second of the two values, else the first."""
+    """Where the index is the position along the new axis, the second of the two values, else the first.
+
+    The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.
+    """
     rank = node.need_rank() + 1
     (axis,) = from_the_front([node.attr("axis", -1)], rank)
     depth = _depth(node, axis)
@@ -31,6 +34,9 @@ def look_up_off_or_on(node: Node) -> None:
     indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
     positions = arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
     hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
+    if _may_be_negative(node):
+        from_the_back = node.add_constant(positions - depth, np.int64, "from_the_back")
+        hot = node.before("Or", [hot, node.before("Equal", [indices, from_the_back], what="hot")], what="hot")
     node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
 
 

@@ -192,6 +192,7 @@ def _round_down(node: Node) -> None:
     axes = _axes(node)
     begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
     node.pop_attr("ceil_mode")
+    node.approximate = node.approximate or node.op_type == "AveragePool"  # the kernel for ceil_mode adds in another order
     if node.op_type == "AveragePool" and node.attr("count_include_pad", 0):
         _pad_before(node)
         begins, ends = [0] * len(axes), [max(0, end - axis.pad_end) for end, axis in zip(ends, axes, strict=True)]
@@ -352,7 +353,7 @@ def whole_power(node: Node) -> None:
     """p is a whole number."""
     power = node.attr("p", 2.0)
     if power != int(power):
-        raise Unconvertible(f"p={power} is no whole number, as it has to be from opset 2 on")
+        raise Unconvertible(f"p={power} is not a whole number, which opset 2 and newer need")
     if node.has_attr("p"):
         node.set_attr("p", int(power))
 

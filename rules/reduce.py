@@ -82,7 +82,14 @@ def reduce_integers_as_double(node: Node) -> None:
 
 def _keep_the_rest(node: Node) -> None:
     data = node.input(0)
+    if node.op_type == "ReduceL2" and node.need_elem_type() in _FLOATING:  # |x|, but for squares that are no numbers of the type
+        square = node.before("Mul", [data, data], what="square")
+        node.become("Sqrt", [square])
+        return
     rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
+    if rest == "Log" and node.need_elem_type() not in _FLOATING:
+        kind = TensorProto.DataType.Name(node.need_elem_type()).lower()
+        raise Unconvertible(f"{node.op_type} of {kind} over no axes: no specification says how the logarithm is rounded")
     node.approximate = rest == "Log"  # a reduction's kernel takes another logarithm than that of Log
     node.become(rest, [data, data] if rest == "Mul" else [data])
 

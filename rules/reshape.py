@@ -33,7 +33,7 @@ def drop_allowzero(node: Node) -> None:
     if shape is None:
         _infer_zeros_at_run_time(node)
         if node.shape(1) != (1,):
-            node.caution("a shape with two zeros, computed at run time, ends in an error below opset 14")
+            node.caution("fails below opset 14 if two dimensions of the input are 0; --overwrite-input-shape avoids it")
     elif np.count_nonzero(shape == 0) == 1:
         node.set_input(1, int64(node, np.where(shape == 0, -1, shape).tolist(), "shape"))
     elif 0 in shape:

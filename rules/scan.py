@@ -140,7 +140,7 @@ def ranks_of_the_body(node: Node) -> None:
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     graph: GraphProto = node.attr("body")
     for value in graph.output:
-        shape, kind = body.shape_worked_out(value.name), body.elem_type(value.name)
+        shape, kind = body.shape(value.name), body.elem_type(value.name)
         if shape is None or kind is None or value.type.tensor_type.HasField("shape"):
             continue
         value.type.CopyFrom(helper.make_tensor_type_proto(kind, [None] * len(shape)))
@@ -233,5 +233,5 @@ def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
     kind = node.output_elem_type(index)
     fresh = node.detach_output(index, what)
     if kind is not None:
-        node.scope.note_type(fresh, helper.make_tensor_type_proto(kind, shape))
+        node.scope.types.note(fresh, helper.make_tensor_type_proto(kind, shape))
     return fresh

@@ -55,15 +55,19 @@ def gather_updated(node: Node) -> None:
     if 0 in shape or 0 in updates:
         node.become("Identity", [node.input(0)])
         return
-    require_axis(node.attr("axis", 0), len(shape))
-    known = node.constant(1)
-    places = _updated_at_run_time(node, shape, updates) if known is None else _updated(node, shape, known.astype(np.int64))
+    axis, known = node.attr("axis", 0), node.constant(1)
+    require_axis(axis, len(shape))
+    axis %= len(shape)
+    if known is None:
+        places = _updated_at_run_time(node, axis, shape, updates)
+    else:
+        places = _updated(node, axis, shape, known.astype(np.int64))
     both = node.before("Concat", [flattened(node, node.input(0)), flattened(node, node.input(2))], what="both", axis=0)
     node.become("Gather", [both, places], axis=0)
 
 
-def _updated(node: Node, shape: tuple[int, ...], indices: np.ndarray) -> str:
-    places, axis = arange(prod(shape)).reshape(shape), node.attr("axis", 0)
+def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
+    places = arange(prod(shape)).reshape(shape)
     if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
         raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
     grid = list(index_grid(indices.shape))
@@ -72,9 +76,9 @@ def _updated(node: Node, shape: tuple[int, ...], indices: np.ndarray) -> str:
     return stored_places(node, places, "places")
 
 
-def _updated_at_run_time(node: Node, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
+def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
     """Every place of the data is compared with the place of every update; the last update that goes there counts."""
-    size, count, axis = prod(shape), prod(updates), node.attr("axis", 0)
+    size, count = prod(shape), prod(updates)
     if size * count > _MOST_COMPARED:
         raise Unconvertible(
             f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"

@@ -28,7 +28,7 @@ def sizes_from_float_input(node: Node) -> None:
         node.become("Split", [node.input(0), cast], opset=13, axis=node.attr("axis"))
         return
     if (sizes != np.floor(sizes)).any():
-        raise Unconvertible(f"the split sizes {sizes.tolist()} are no whole numbers")
+        raise Unconvertible(f"the split sizes {sizes.tolist()} are not whole numbers")
     node.set_attr("split", [int(size) for size in sizes.reshape(-1)])
     node.drop_input(1)
 

@@ -46,5 +46,5 @@ def all_axes_one_by_one(node: Node) -> None:
 def _whole_number(node: Node, index: int, what: str) -> int:
     value = node.const_input(index, what).reshape(-1)
     if value.size != 1 or value[0] != np.floor(value[0]):
-        raise Unconvertible(f"{what} '{node.input(index)}' is no whole number")
+        raise Unconvertible(f"{what} '{node.input(index)}' is not a whole number")
     return int(value[0])

@@ -9,6 +9,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
 from .shared.indices import int64, length
@@ -81,7 +82,12 @@ def k_to_attribute(node: Node) -> None:
     value = node.constant(1)
     k, data = node.input(1), node.input(0)
     if value is not None:
-        node.become("TopK", [data], axis=node.attr("axis"), k=int(one_number(value)))
+        count = int(one_number(value))
+        if count < 1:
+            raise Unconvertible(
+                f"k is {count}, and before opset 10 TopK takes no k below 1", "leave the node out: it gives nothing"
+            )
+        node.become("TopK", [data], axis=node.attr("axis"), k=count)
         return
     node.explain(f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)

@@ -20,7 +20,9 @@ def where_the_triangle_is(node: Node) -> None:
     """Where(column - row compares with k, x, 0)."""
     elem_type = node.need_elem_type()
     if elem_type == TensorProto.STRING:
-        raise Unconvertible("nobody says what Trilu puts in the place of strings", "use Where, which says it")
+        raise Unconvertible(
+            "the specification does not say what Trilu puts in the place of strings", "use Where, which is defined for strings"
+        )
     rows, columns = (_count(node, axis) for axis in (-2, -1))
     rows = node.before("Unsqueeze", [rows, int64(node, [1], "column")], what="rows")
     distance = node.before("Sub", [columns, rows], what="distance")

@@ -15,6 +15,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
 from .shared.tables import arange
+from .shared.typed import FLOATING, typed
 
 _SORTABLE = (
     *(TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE),
@@ -58,7 +59,10 @@ def neighbours_in_order(node: Node) -> None:
         raise Unconvertible("Unique of 0 elements is new in opset 11")
     if columns > _MOST_COLUMNS:
         raise Unconvertible(f"Unique of slices of {columns} elements would take {columns * 5} nodes in older operators")
-    groups = _group(node, _columns(node, data, axis, columns, count), count)
+    compared = _columns(node, data, axis, columns, count)
+    if kind in FLOATING:
+        compared = [part for column in compared for part in _nan_behind(node, column, kind)]
+    groups = _group(node, compared, count)
     _give_outputs(node, data, axis or 0, groups, count)
 
 
@@ -70,6 +74,13 @@ def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) 
     table = node.before("Transpose", [data], what="slices", perm=[*others, axis])
     table = node.before("Reshape", [table, int64(node, [columns, count], "table")], what="table")
     return [node.before("Gather", [table, int64(node, row, "row")], what="column", axis=0) for row in range(columns)]
+
+
+def _nan_behind(node: Node, column: str, kind: int) -> list[str]:
+    """What orders NaN as one value behind all others: whether it is NaN, and if not, its value."""
+    is_nan = node.before("IsNaN", [column], what="is_nan")
+    number = node.before("Where", [is_nan, typed(node, 0, kind, "zero"), column], what="number")
+    return [node.before("Cast", [is_nan], what="is_nan", to=kind), number]
 
 
 def _group(node: Node, columns: list[str], count: int) -> _Groups:

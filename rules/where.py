@@ -32,7 +32,7 @@ def gather_from_both(node: Node) -> None:
 def _own_places(node: Node, index: int) -> str:
     """For each element of input `index`, its place in the flattened data."""
     name, rank = node.input(index), node.need_rank(index)
-    shape = node.scope.shape_worked_out(name) or ()
+    shape = node.scope.shape(name) or ()
     known = [dim for dim in shape if isinstance(dim, int)]
     if len(known) == rank and prod(known) <= _MOST_STORED:
         return node.add_constant(arange(prod(known)).reshape(known), np.int64, "places")

@@ -11,37 +11,43 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import count_up, int64
 from .shared.parameters import one_number
-from .shared.typed import typed
+from .shared.typed import FLOATING, typed
 
 _COEFFICIENTS = {"HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0), "BlackmanWindow": (0.42, 0.5, 0.08)}
 _FLOAT = TensorProto.FLOAT
 
 
-def _float(node: Node, value: float) -> str:
-    return typed(node, value, _FLOAT, "coefficient")
-
-
 @decompose(("HannWindow", "HammingWindow", "BlackmanWindow"), opset=13, exact=False)
 def sum_of_cosines(node: Node) -> None:
-    """Computed in float, then cast."""
+    """Computed in float, or in double where that is what it gives."""
+    kind = node.attr("output_datatype", _FLOAT)
+    if kind not in (*FLOATING, TensorProto.BFLOAT16):
+        name = TensorProto.DataType.Name(kind).lower()
+        raise Unconvertible(
+            f"a window of {name}: which number an element is cut to is up to its last bit", "use a window of floats"
+        )
+    work = TensorProto.DOUBLE if kind == TensorProto.DOUBLE else _FLOAT
     a0, a1, a2 = _COEFFICIENTS[node.op_type]
     size = _size(node)
     count = count_up(node, int64(node, [0], "zero"), size, int64(node, [1], "one"))
-    places = node.before("Cast", [count], what="places", to=_FLOAT)
-    period = node.before("Cast", [size], what="period", to=_FLOAT)
+    places = node.before("Cast", [count], what="places", to=work)
+    period = node.before("Cast", [size], what="period", to=work)
     if not node.attr("periodic", 1):
-        period = node.before("Sub", [period, _float(node, 1)], what="period")
-    step = node.before("Div", [_float(node, 2 * np.pi), period], what="step")
+        period = node.before("Sub", [period, typed(node, 1, work, "one")], what="period")
+    step = node.before("Div", [typed(node, 2 * np.pi, work, "circle"), period], what="step")
     angle = node.before("Mul", [places, step], what="angle")
-    first = node.before("Mul", [node.before("Cos", [angle], what="cos"), _float(node, a1)], what="first")
-    window = node.before("Sub", [_float(node, a0), first], what="window")
+    first = node.before("Mul", [node.before("Cos", [angle], what="cos"), typed(node, a1, work, "coefficient")], what="first")
+    window = node.before("Sub", [typed(node, a0, work, "coefficient"), first], what="window")
     if a2:
-        double = node.before("Cos", [node.before("Mul", [angle, _float(node, 2)], what="double")], what="cos")
-        window = node.before("Add", [window, node.before("Mul", [double, _float(node, a2)], what="second")], what="window")
-    node.become("Cast", [window], to=node.attr("output_datatype", _FLOAT))
+        double = node.before("Cos", [node.before("Mul", [angle, typed(node, 2, work, "two")], what="double")], what="cos")
+        window = node.before(
+            "Add", [window, node.before("Mul", [double, typed(node, a2, work, "coefficient")], what="second")], what="window"
+        )
+    node.become("Cast", [window], to=kind)
 
 
 def _size(node: Node) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import onnx
 
-from ..errors import SplitRewriteError
 from ..storage import read
 from ..storage.skeleton import Skeleton
 
@@ -33,7 +32,7 @@ class Opened(NamedTuple):
 def open_model(model: AnyModel) -> Opened:
     """`model`, which stays as it is, ready for conversion. A path gives a ModelProto.
 
-    Raises: InvalidModelError where it cannot be read, SplitRewriteError where it is no model.
+    Raises: InvalidModelError where it cannot be read.
     """
     if isinstance(model, onnx.ModelProto):
         copy = onnx.ModelProto()
@@ -43,13 +42,15 @@ def open_model(model: AnyModel) -> Opened:
     if isinstance(model, (str, os.PathLike)):
         skeleton = read(model)
         return Opened(skeleton, skeleton.materialize)
-    if _is_instance(model, "onnx_ir", "Model"):
-        skeleton, close = open_held(model)
-        return Opened(skeleton, lambda: close().converted())
-    if _is_instance(model, "torch.onnx", "ONNXProgram"):
+    if _is_program(model):
         return _open_program(model)
-    kinds = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
-    raise SplitRewriteError(f"the model has to be {kinds}, and is of the type {type(model).__qualname__}")
+    skeleton, close = open_held(model)
+    return Opened(skeleton, lambda: close().converted())
+
+
+def is_of_library(model: object) -> bool:
+    """Whether `model` is an onnx_ir.Model or a torch ONNXProgram."""
+    return _is_instance(model, "onnx_ir", "Model") or _is_program(model)
 
 
 def open_held(model: onnx_ir.Model) -> Opened:
@@ -63,6 +64,10 @@ def open_held(model: onnx_ir.Model) -> Opened:
 def _open_program(program: Any) -> Opened:
     skeleton, close = open_held(program.model)
     return Opened(skeleton, lambda: type(program)(close().converted(), program.exported_program))
+
+
+def _is_program(model: object) -> bool:
+    return _is_instance(model, "torch.onnx", "ONNXProgram")
 
 
 def _is_instance(model: object, module: str, name: str) -> bool:

@@ -47,7 +47,7 @@ def check_calls(model: onnx.ModelProto) -> None:
     if total.depth > DEEPEST_CALL:
         raise InvalidModelError(f"its functions call each other more than {DEEPEST_CALL} deep")
     if total.calls > MOST_CALLS:
-        raise InvalidModelError(f"its functions call each other so often that it stands for more than {MOST_CALLS:,} calls")
+        raise InvalidModelError(f"its functions call each other more than {MOST_CALLS:,} times in all")
 
 
 def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:

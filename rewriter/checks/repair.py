@@ -6,7 +6,7 @@ Whatever is not repaired here stays refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import onnx
 from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto
@@ -19,16 +19,16 @@ from ..storage.skeleton import Skeleton
 from .function_calls import check_calls
 
 
-def tidy(proto: onnx.ModelProto) -> Iterator[Remark]:
-    """Repair in place what onnx.checker does not mind, and some runtimes do: what there is twice."""
-    yield from _import_once(proto)
-    for graph in all_graphs(proto):
+def tidy(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
+    """Repair in place what onnx.checker does not mind, and some runtimes do: what there is twice. `graphs` are all of `proto`."""
+    yield from _import_once(proto, graphs)
+    for graph in graphs:
         yield from _name_once(graph, _where(proto, graph))
         yield from _declare_once(graph, _where(proto, graph))
 
 
 def repair(skeleton: Skeleton, refusal: str) -> list[Remark]:
-    """Repair in place what onnx.checker refuses and runtimes run; a caution for everything that was wrong.
+    """Repair in place what onnx.checker refuses and runtimes run; a warning for everything that was wrong.
 
     `refusal` is why the model was refused: inference, which may take all memory on a model that is wrong, runs only where it helps.
     Raises: InvalidModelError where functions call each other without an end, which nothing else here survives.
@@ -53,13 +53,13 @@ def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:
         if name in seen:
             node.name = next(free for number in itertools.count(2) if (free := f"{name}_{number}") not in taken)
             taken.add(node.name)
-            yield _caution("Node", name, where, "another node has its name: it has a number behind it now")
+            yield _warning("Node", name, where, "another node has its name: it has a number behind it now")
         elif name:
             seen.add(name)
 
 
-def _caution(what: str, name: str, where: str, message: str) -> Remark:
-    return Remark("caution", what, name, where, message)
+def _warning(what: str, name: str, where: str, message: str) -> Remark:
+    return Remark("warning", what, name, where, message)
 
 
 def _where(proto: onnx.ModelProto, graph: GraphLike) -> str:
@@ -76,23 +76,23 @@ def _let_initializers_be_no_inputs(proto: onnx.ModelProto) -> Iterator[Remark]:
         if tensor.name not in inputs:
             proto.ir_version = 4
             message = f"it is no input, as it has to be in IR version {version}: the IR version is raised"
-            yield _caution("Initializer", tensor.name, "main graph", message)
+            yield _warning("Initializer", tensor.name, "main graph", message)
 
 
-def _import_once(proto: onnx.ModelProto) -> Iterator[Remark]:
+def _import_once(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
     """A domain that is imported twice is once, if both say the same version or nothing uses it."""
     owners = [("model", proto), *((f"function '{function.name}'", function) for function in proto.functions)]
     for where, owner in owners:
         first: dict[str, onnx.OperatorSetIdProto] = {}
         for entry in list(owner.opset_import):
             kept = first.setdefault(entry.domain, entry)
-            if kept is not entry and (kept.version == entry.version or not _uses(proto, entry.domain)):
+            if kept is not entry and (kept.version == entry.version or not _uses(graphs, entry.domain)):
                 owner.opset_import.remove(entry)
-                yield _caution("Domain", kept.domain or "ai.onnx", where, "it is imported twice: one import is left")
+                yield _warning("Domain", kept.domain or "ai.onnx", where, "it is imported twice: one import is left")
 
 
-def _uses(proto: onnx.ModelProto, domain: str) -> bool:
-    return any(node.domain == domain for graph in all_graphs(proto) for node in graph.node)
+def _uses(graphs: Sequence[GraphLike], domain: str) -> bool:
+    return any(node.domain == domain for graph in graphs for node in graph.node)
 
 
 def _declare_once(graph: GraphLike, where: str) -> Iterator[Remark]:
@@ -107,7 +107,7 @@ def _declare_once(graph: GraphLike, where: str) -> Iterator[Remark]:
             are_equal = all(info == infos[0] for info in infos)
             for info in infos[1:] if are_equal else infos:
                 graph.value_info.remove(info)
-            yield _caution("Value", name, where, f"it is declared twice: {'one' if are_equal else 'no'} declaration is left")
+            yield _warning("Value", name, where, f"it is declared twice: {'one' if are_equal else 'no'} declaration is left")
 
 
 def _sort(graph: GraphLike, where: str) -> Iterator[Remark]:
@@ -116,7 +116,7 @@ def _sort(graph: GraphLike, where: str) -> Iterator[Remark]:
     moved = next((node for before, node in zip(graph.node, order, strict=True) if before is not node), None)
     if moved is None:
         return
-    yield _caution("Node", shown_name(moved), where, "it comes behind a node that reads what it makes: the nodes are sorted now")
+    yield _warning("Node", shown_name(moved), where, "it comes behind a node that reads what it makes: the nodes are sorted now")
     copies = [NodeProto.FromString(node.SerializeToString()) for node in order]
     del graph.node[:]
     graph.node.extend(copies)
@@ -169,7 +169,7 @@ def _forget_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:
             for info in [info for info in graph.value_info if _contradicts(info, types)]:
                 graph.value_info.remove(info)
                 message = "its declared shape is none that it can have: the declaration is gone"
-                yield _caution("Value", info.name, _where(proto, graph), message)
+                yield _warning("Value", info.name, _where(proto, graph), message)
 
 
 def _contradicts(info: ValueInfoProto, types: Mapping[str, TypeProto]) -> bool:

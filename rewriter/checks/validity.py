@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from ..child_call import Crashed, run_isolated
-from ..engine.repeats import agree
-from ..errors import CheckError, InvalidModelError
+from .. import child_call
+from ..engine.repeats import Form, OncePerForm, form_of
+from ..errors import ArgumentError, CheckError, InvalidModelError
 from ..graph.bodies import has_body
 from ..graph.model import Model
-from ..graph.node import Fact, Node
-from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, Form, GraphLike, default_opset
+from ..graph.node import Node
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_opset
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import inference
@@ -31,15 +31,21 @@ FULL_CHECK_OF_INPUT_UP_TO = 20_000
 """Nodes. Of a bigger input, what the check of the result cannot see is checked first, and all only if the result does not pass."""
 
 
-def check_opset(opset: int, target: int | None) -> None:
-    """Raises InvalidModelError where the installed onnx does not know one of the two opsets."""
+def check_source(opset: int) -> None:
+    """Raises InvalidModelError where the installed onnx does not know the opset of the model."""
+    if not 1 <= opset <= newest_opset():
+        raise InvalidModelError(f"the model's opset {opset} is unknown: {_known_opsets(opset)}")
+
+
+def check_target(opset: int) -> None:
+    """Raises ArgumentError where the installed onnx does not know the opset that is asked for."""
+    if not 1 <= opset <= newest_opset():
+        raise ArgumentError(f"the target opset {opset} is unknown: {_known_opsets(opset)}")
+
+
+def _known_opsets(unknown: int) -> str:
     newest = newest_opset()
-    for version, what in ((opset, "the model's opset"), (target, "the target opset")):
-        if version is not None and not 1 <= version <= newest:
-            raise InvalidModelError(
-                f"{what} {version} is unknown: onnx {onnx.__version__} knows 1 to {newest}"
-                + (" (a newer onnx may know it)" if version > newest else "")
-            )
+    return f"onnx {onnx.__version__} knows 1 to {newest}" + (" (a newer onnx may know it)" if unknown > newest else "")
 
 
 def check_input(model: Model, target: int | None) -> None:
@@ -71,9 +77,9 @@ def _failure_of_input(model: Model, target: int) -> str:
     for index, label in enumerate(model.main.labels):
         if label in hidden:
             node = protos[index]
-            samples.setdefault(model.main.form(index, node), node)
+            samples.setdefault(form_of(node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
-    return _isolated(_check_nodes, nodes, opset, model.ir_version) if nodes else ""
+    return _failure(child_call.check_nodes, nodes, opset, model.ir_version) if nodes else ""
 
 
 def check_result(serialized: bytes, original: bytes) -> None:
@@ -90,21 +96,22 @@ def check_result(serialized: bytes, original: bytes) -> None:
 
 def checker_failure(serialized: bytes, *, full: bool) -> str:
     """What onnx.checker says against the model, on one line; "" where it passes."""
-    failure = _isolated(_check, serialized, full)
+    serialized = _with_short_domains(serialized)
+    failure = _failure(child_call.check_model, serialized, full)
     if not (failure and full):
         return failure
     # Shape inference looks into ONNX's own function bodies, and there takes an absent attribute for one without a default.
     spelled_out = _spell_out_defaults(serialized)
-    return failure if spelled_out == serialized else _isolated(_check, spelled_out, full)
+    return failure if spelled_out == serialized else _failure(child_call.check_model, spelled_out, full)
 
 
-def _isolated(check: Callable[..., None], *arguments: object) -> str:
+def _failure(check: Callable[..., None], *arguments: object) -> str:
     try:
-        run_isolated(check, *arguments)
-    except Crashed as crash:
-        return f"onnx's checker died on it ({crash})"
-    except Exception as error:
-        return " ".join(str(error).split()) or type(error).__name__
+        check(*arguments)
+    except child_call.Crashed as crash:
+        return f"onnx.checker crashed on it ({crash})"
+    except child_call.Refused as refusal:
+        return str(refusal)
     return ""
 
 
@@ -125,21 +132,18 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
     return model.SerializeToString()
 
 
-def _check(serialized: bytes, full: bool) -> None:
-    if b"ai.onnx" in serialized:  # the other name of the default domain, which old releases of onnx do not know
+def _with_short_domains(serialized: bytes) -> bytes:
+    """The same model, with the other name of the default domain replaced, which old releases of onnx do not know."""
+    if b"ai.onnx" not in serialized:
+        return serialized
+    try:
         model = onnx.ModelProto.FromString(serialized)
-        for owner in (model, *model.functions):
-            for entry in owner.opset_import:
-                entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
-        serialized = model.SerializeToString()
-    onnx.checker.check_model(serialized, full_check=full)
-
-
-def _check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
-    context = onnx.checker.C.CheckerContext()
-    context.ir_version, context.opset_imports = ir_version, {"": opset}
-    for node in nodes:
-        onnx.checker.check_node(NodeProto.FromString(node), context)
+    except DecodeError:
+        return serialized
+    for owner in (model, *model.functions):
+        for entry in owner.opset_import:
+            entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
+    return model.SerializeToString()
 
 
 def _check_values(graphs: list[GraphLike]) -> None:
@@ -188,16 +192,10 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
 def _check_scope(scope: Scope) -> None:
     if not scope.opset:
         return
-    sound: dict[Form, Sequence[Fact]] = {}
+    check_once = OncePerForm(_check_node)
     for index, label in enumerate(scope.labels):
         if label in _CHECKS:
-            proto = scope.graph.node[index]
-            facts = sound.get(form := scope.form(index, proto))
-            if facts is not None and (not facts or agree(facts, Node(proto, scope, scope.opset, index))):
-                continue
-            _check_node(node := Node(proto, scope, scope.opset, index))
-            if node.facts is not None:
-                sound[form] = node.facts
+            check_once(scope.graph.node[index], scope, scope.opset, index)
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
                 _check_scope(child)
@@ -207,7 +205,7 @@ def _check_node(node: Node) -> None:
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
-        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.within.where}) is invalid: {problem}")
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
 
 
 def _split_problems(node: Node) -> Iterator[str]:
@@ -228,7 +226,7 @@ def _split_problems(node: Node) -> Iterator[str]:
     sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
         yield from _size_problems(sizes, node)
-    if sizes is not None and (node.opset < 2 or _is_captured(node, 1)):
+    if sizes is not None and (node.opset < 2 or node.is_captured(1)):  # inference takes what is captured for unknown
         yield from _sum_problems(node, sizes)
     if node.opset < 2 and sizes is None and not node.has_input(1):
         yield from _uneven_problems(node)
@@ -251,7 +249,7 @@ def _count_problems(node: Node) -> Iterator[str]:
         yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
         return
     dimension = node.dimension(node.attr("axis", 0))
-    if not isinstance(dimension, int) or node.within is not node.within.model.main:
+    if not isinstance(dimension, int) or not node.is_in_main_graph:
         return  # a branch may never run
     if dimension < -(-dimension // count) * (count - 1):
         size = -(-dimension // count)
@@ -263,11 +261,6 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
         yield f"split has negative sizes: {_shown(sizes)}"
     if len(sizes) != len(node.outputs):
         yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
-
-
-def _is_captured(node: Node, index: int) -> bool:
-    """Whether an outer graph defines input `index`: shape inference takes it for unknown inside."""
-    return node.has_input(index) and node.within.find(node.input(index)) is not node.within
 
 
 def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
@@ -290,7 +283,7 @@ def _split_dimension(node: Node) -> int | None:
 
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
-    declared = node.within.declared_type(node.input(1)) if node.has_input(1) else None
+    declared = node.declared_type(1)
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
     number = declared.tensor_type.elem_type

@@ -7,20 +7,21 @@ compared" and why.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import importlib.util
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ..errors import SplitRewriteError
-from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
-from .model_client import Session, Worker
+from ..errors import ArgumentError
+from .differences import OutputComparison, byte_size, is_nan_throughout
+from .evidence import Evidence, Run, compare_outputs, unjudged, worst
+from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
-from .samples import InputSpace, SampleError, Samples, input_types
+from .samples import Choice, InputSpace, SampleError, Samples, input_types
 from .tolerance import EXACT, Tolerance
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _THOROUGH_SAMPLES = 10
 _MANY_BYTES = 64 << 20
 _LAST_BITS = (
     "; only last bits differ, and no rule used here may change them: either the runtime has another kernel for the other "
-    "opset, or a rule is wrong … hint: --rtol and --atol say how much is acceptable"
+    "opset, or a rule is wrong"
 )
 # After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
 _CRASHES = 3
@@ -54,7 +55,7 @@ class Piece:
 
     `example` names the first of the `count`; `change` is "Split → Split, Identity", or the operator alone where the
     nodes stayed and only its definition is another one at the target opset. `max_abs` as in OutputComparison; `last_bits`:
-    equal but for those, by another kernel of the runtime.
+    equal but for those, by another kernel of the runtime; or different in those alone.
     """
 
     change: str
@@ -105,11 +106,6 @@ class _Inconclusive(NamedTuple):
     hint: str = ""
 
 
-class _Run(NamedTuple):
-    inputs: dict[str, Any]
-    outputs: Outputs
-
-
 def compare(
     original: Path,
     result: Path,
@@ -128,26 +124,20 @@ def compare(
     `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
     is used or nothing is; with "both", both have to find the models equal.
 
-    Raises: SplitRewriteError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
+    Raises: ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = _installed(runtime)
-    judge = _Judge(original, result, samples, tolerance, worker or _shared_worker(), thorough)
-    found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
+    with nullcontext(worker) if worker else lent_worker() as chosen:
+        judge = _Judge(original, result, samples, tolerance, chosen, thorough)
+        found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
-
-
-@functools.cache
-def _shared_worker() -> Worker:
-    worker = Worker()
-    atexit.register(worker.close)
-    return worker
 
 
 def _installed(runtime: Runtime) -> list[str]:
     engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
     if not engines or (runtime == "both" and "onnxruntime" not in engines):
-        raise SplitRewriteError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
+        raise ArgumentError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
     return engines
 
 
@@ -161,6 +151,8 @@ class _Judge:
         self._tolerance = tolerance
         self._worker = worker
         self._thorough = thorough
+        self._evidence = Evidence(original, result, worker, tolerance)
+        self._computed: Mapping[str, frozenset[str]] = {}
 
     def verdict(self, engines: list[str]) -> Comparison:
         """That of the first of `engines` that can tell."""
@@ -190,7 +182,7 @@ class _Judge:
             return different
         if len(verdicts) < len(engines):
             return _not_compared([answer for answer in answers if isinstance(answer, _Inconclusive)])
-        outputs = functools.reduce(_worst, (verdict.outputs for verdict in verdicts))
+        outputs = functools.reduce(worst, (verdict.outputs for verdict in verdicts))
         return Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
 
     def _interface(self) -> Comparison | tuple[list[InputSpace], Description, Description]:
@@ -203,6 +195,7 @@ class _Judge:
             return Comparison("different", reason=f"the result cannot be read: {after.message}")
         spaces = [InputSpace(before, after, self._samples, data) for data in self._samples.data or [{}]]
         self._tolerance.check_names(before.outputs)
+        self._computed = before.readings.computed
         if mismatch := _interface_mismatch(before, after):
             return Comparison("different", reason=mismatch)
         if node := before.random or after.random:
@@ -218,6 +211,9 @@ class _Judge:
         if isinstance(runs, _Inconclusive):
             return runs
         found = self._run_and_judge(engine, spaces, runs)
+        if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
+            runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
+            found = self._run_and_judge(engine, spaces, runs)
         if engine != "onnxruntime" or not isinstance(found, Comparison) or found.status != "different":
             return found
         if doubt := before.doubt or after.doubt:
@@ -235,40 +231,38 @@ class _Judge:
         return found if len(allowed) == len(runs) else self._run_and_judge(engine, spaces, allowed)
 
     def _second_opinion(
-        self, spaces: list[InputSpace], runs: list[_Run], before: Description, after: Description
+        self, spaces: list[InputSpace], runs: list[Run], before: Description, after: Description
     ) -> Comparison | None:
         """The verdict of onnx.reference on the same inputs; None where it has none."""
         engine = "onnx.reference"
         if engine in before.defects or engine in after.defects:
             return None
-        answers = self._run_again(engine, runs)
-        again = [_Run(run.inputs, answer) for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs)]
+        answers = self._evidence.run_again(engine, runs)
+        again = [run._replace(outputs=answer) for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs)]
         found = self._run_and_judge(engine, spaces, again) if len(again) == len(runs) else None
         return found if isinstance(found, Comparison) else None
 
-    def _allowed(self, runs: list[_Run]) -> list[_Run]:
+    def _allowed(self, runs: list[Run]) -> list[Run]:
         """Those whose inputs onnx.reference takes too."""
-        answers = self._run_again("onnx.reference", runs)
+        answers = self._evidence.run_again("onnx.reference", runs)
         return [run for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs) or answer.kind != "runtime"]
 
-    def _run_again(self, engine: str, runs: list[_Run]) -> list[Outputs | Failure]:
-        """What the original, loaded anew, answers to the same inputs."""
-        with self._worker.open(self._original, engine) as session:
-            return [session.run(run.inputs) for run in runs]
-
-    def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[_Run]) -> Comparison | _Inconclusive:
+    def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
         if not isinstance(results, list):
             return results
         return self._judge(engine, spaces, runs, results)
 
-    def _judge(self, engine: str, spaces: list[InputSpace], runs: list[_Run], results: list[Outputs]) -> Comparison | _Inconclusive:
-        outputs = _compare_outputs(runs, results, self._tolerance)
+    def _judge(self, engine: str, spaces: list[InputSpace], runs: list[Run], results: list[Outputs]) -> Comparison | _Inconclusive:
+        outputs = compare_outputs(runs, results, self._tolerance)
         runtime = runs[0].outputs.runtime
         first = next((output for output in outputs if not output.equal), None)
-        if first is None and (name := _unjudged_output(runs)):
-            return _Inconclusive(f"output '{name}' is NaN throughout on all inputs tried", final=True, hint=_hint(spaces[0]))
+        if first is not None and self._evidence.are_nearer(runs, results):
+            note = f"where it is not within the tolerance, output '{first.name}' is as near to what float64 gives as the original's"
+            return Comparison("equal", runtime, note, outputs)
+        if first is None and (what := unjudged(runs, self._computed, self._original)):
+            return _Inconclusive(f"{what} on all inputs tried", final=True, hint=_hint(spaces[0]))
         if first is None:
             return Comparison("equal", runtime, outputs=outputs)
         if not self._repeats(engine, runs):
@@ -279,24 +273,24 @@ class _Judge:
         where = self._first_difference(engine, runs, results)
         found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed)
         loose = replace(self._tolerance, inexact=True)
-        if loose == self._tolerance or not all(output.equal for output in _compare_outputs(runs, results, loose)):
+        if loose == self._tolerance or not all(output.equal for output in compare_outputs(runs, results, loose)):
             return found
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
 
-    def _first_difference(self, engine: str, runs: list[_Run], results: list[Outputs]) -> Difference:
+    def _first_difference(self, engine: str, runs: list[Run], results: list[Outputs]) -> Difference:
         from .first_difference import Difference, Models, first_difference  # reads the models, which equal ones need not
 
         for run, result in zip(runs, results, strict=True):
-            different = [output.name for output in _compare_outputs([run], [result], self._tolerance) if not output.equal]
+            different = [output.name for output in compare_outputs([run], [result], self._tolerance) if not output.equal]
             if different:
                 models = Models(self._original, self._result, engine, self._worker, self._tolerance)
                 return first_difference(models, run.inputs, different)
         return Difference()
 
-    def _repeats(self, engine: str, runs: list[_Run]) -> bool:
+    def _repeats(self, engine: str, runs: list[Run]) -> bool:
         """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""
-        outputs = [answer for answer in self._run_again(engine, runs) if isinstance(answer, Outputs)]
-        return len(outputs) == len(runs) and all(o.equal for o in _compare_outputs(runs, outputs, EXACT))
+        outputs = [answer for answer in self._evidence.run_again(engine, runs) if isinstance(answer, Outputs)]
+        return len(outputs) == len(runs) and all(o.equal for o in compare_outputs(runs, outputs, EXACT))
 
 
 def _not_compared(undecided: list[_Inconclusive]) -> Comparison:
@@ -319,9 +313,9 @@ def _interface_mismatch(before: Description, after: Description) -> str:
     return ""
 
 
-def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[_Run] | _Inconclusive:
+def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[Run] | _Inconclusive:
     """Run the original on every sample; one that cannot be run leaves all undecided."""
-    runs: list[_Run] = []
+    runs: list[Run] = []
     for number, space in enumerate(spaces, 1):
         found = _run_original(session, engine, space, thorough)
         if isinstance(found, _Inconclusive):
@@ -330,10 +324,10 @@ def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorou
     return runs
 
 
-def _run_original(session: Session, engine: str, space: InputSpace, thorough: bool) -> list[_Run] | _Inconclusive:
+def _run_original(session: Session, engine: str, space: InputSpace, thorough: bool) -> list[Run] | _Inconclusive:
     """Try choices of inputs until enough of them run, and give numbers; where none does, one that gave NaN."""
-    runs: dict[Hashable, _Run] = {}
-    without_numbers: list[_Run] = []
+    runs: dict[Hashable, Run] = {}
+    without_numbers: list[Run] = []
     failures: list[Failure] = []
     patience = sys.maxsize
     needed = _SAMPLES if space.has_open_sizes else 1
@@ -353,7 +347,7 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
             if _is_hopeless(failures) or len(failures) >= patience:
                 break
             continue
-        run = _Run(inputs, answer)
+        run = Run(inputs, answer)
         if _unjudged_output([run]):
             without_numbers.append(run)
             continue
@@ -362,10 +356,33 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         if len(runs) == wanted or (len(runs) >= needed and held > _MANY_BYTES):
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
-    return list(runs.values()) or without_numbers[:1] or _why_original_failed(engine, space, failures)
+    usual = list(runs.values())
+    if thorough and usual and held <= _MANY_BYTES:
+        usual += _run_deciding(session, space, [key for key in runs if isinstance(key, Choice)], held)
+    return usual or without_numbers[:1] or _why_original_failed(engine, space, failures)
 
 
-def _unjudged_output(runs: list[_Run]) -> str:
+def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int) -> list[Run]:
+    """Run the original on samples that decide, as far as it takes them; `held` bytes of outputs are held already."""
+    runs: list[Run] = []
+    crashes = 0
+    for ways in space.deciding(usual):
+        for choice in ways:
+            inputs = space.make(choice)
+            answer = session.run(inputs)
+            if isinstance(answer, Outputs):
+                runs.append(Run(inputs, answer, "odd" if choice.is_odd else "usual"))
+                held += sum(map(byte_size, answer.values))
+                break
+            crashes += answer.kind == "crashed"
+            if crashes == _CRASHES or answer.kind == "timeout":
+                return runs
+        if held > _MANY_BYTES:
+            break
+    return runs
+
+
+def _unjudged_output(runs: list[Run]) -> str:
     """The first output that is NaN throughout in all runs, so that nearly any computation would equal it; "" if none is."""
     for index, name in enumerate(runs[0].outputs.names):
         if all(is_nan_throughout(run.outputs.values[index]) for run in runs):
@@ -393,7 +410,7 @@ def _hint(space: InputSpace) -> str:
     return f"give other inputs by --test-input-shape or --input-data; they are {space.summary}"
 
 
-def _run_result(session: Session, engine: str, runs: list[_Run]) -> list[Outputs] | Comparison | _Inconclusive:
+def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs] | Comparison | _Inconclusive:
     """Run the result on what the original ran on; a failure is a difference, unless it shows what the runtime lacks."""
     results: list[Outputs] = []
     for run in runs:
@@ -413,28 +430,3 @@ def _run_result(session: Session, engine: str, runs: list[_Run]) -> list[Outputs
 def _explain(failure: Failure) -> str:
     what = {"crashed": "it crashed, ", "memory": "out of memory, "}
     return what.get(failure.kind, "") + failure.message
-
-
-def _compare_outputs(runs: list[_Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    """Each output, at its worst over the samples."""
-    return functools.reduce(_worst, (_compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
-
-
-def _compare_run(run: _Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
-    return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
-
-
-def _worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
-    return tuple(map(_worse, first, second))
-
-
-def _worse(first: OutputComparison, second: OutputComparison) -> OutputComparison:
-    return replace(
-        first,
-        max_abs=max(first.max_abs, second.max_abs),
-        max_rel=max(first.max_rel, second.max_rel),
-        equal=first.equal and second.equal,
-        note=first.note or second.note,
-        atol=max(first.atol, second.atol),
-    )

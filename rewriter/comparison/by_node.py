@@ -21,6 +21,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, 
 
 from .. import progress
 from ..errors import InvalidModelError
+from ..graph.declarations import DECLARED_SIZE
 from ..graph.model import Model
 from ..graph.protos import only_moves, subgraphs
 from ..opsets.inference import Shape, shape_of, type_string
@@ -56,6 +57,8 @@ class _Plan(NamedTuple):
 
     with_values: bool = False
     reduced: bool = False
+    declared_from: int | None = None
+    """The first axis from which on sizes that only a declaration says are taken; None where no axis takes them."""
 
 
 class _Settings(NamedTuple):
@@ -123,8 +126,7 @@ class _Group:
     def of(self, found: Comparison) -> Piece:
         assert found.status != "partly compared"
         difference = max((output.max_abs for output in found.outputs), default=0.0)
-        is_equal = found.status == "equal"
-        return replace(self.piece(found.status, found.reason), max_abs=difference, last_bits=found.last_bits and is_equal)
+        return replace(self.piece(found.status, found.reason), max_abs=difference, last_bits=found.last_bits)
 
     def piece(self, status: str, reason: str = "") -> Piece:
         region = self.region
@@ -146,10 +148,10 @@ def _operators(nodes: list[NodeProto]) -> str:
 
 def _sum_up(pieces: list[Piece]) -> Comparison:
     count = Counter(piece.status for piece in pieces)
-    different = next((piece for piece in pieces if piece.status == "different"), None)
-    if different is not None:
-        reason = f"{different.example}, {different.change}: {different.reason}"
-        return Comparison("different", reason=reason, pieces=tuple(pieces))
+    different = [piece for piece in pieces if piece.status == "different"]
+    if different:
+        reason = f"{different[0].example}, {different[0].change}: {different[0].reason}"
+        return Comparison("different", reason=reason, pieces=tuple(pieces), last_bits=all(piece.last_bits for piece in different))
     skipped = [piece for piece in pieces if piece.status == "not compared"]
     if not skipped:
         return Comparison("equal", pieces=tuple(pieces))
@@ -332,6 +334,8 @@ class _Judge:
     def _verdict_alone(self, region: Region) -> Comparison:
         found = Comparison("different" if region.is_wrong else "not compared", reason=region.problem)
         for plan in [] if region.problem else self._models.plans(region):
+            if plan.declared_from is not None and found.status == "different":
+                break
             try:
                 found = self._run(region, plan)
             except (_UnfitError, InvalidModelError) as problem:
@@ -346,7 +350,7 @@ class _Judge:
             path.write_bytes(model.SerializeToString())
         found = self._compare(*paths, replace(self._settings.tolerance, inexact=False))
         stayed = not region.rewritten or only_moves(region.old, region.new, region.renamed)
-        if found.last_bits and self._settings.tolerance.inexact and not stayed:
+        if found.status == "different" and self._settings.tolerance.inexact and not stayed:
             found = self._compare(*paths, self._settings.tolerance)
         elif found.last_bits and stayed:
             found = self._compare(*paths, replace(self._settings.tolerance, inexact=True))
@@ -370,7 +374,16 @@ class _Models:
         self._result = result
 
     def plans(self, region: Region) -> list[_Plan]:
-        """Ways to fill the inputs, the cheapest first; of their verdicts the first "equal" counts, else the last."""
+        """Ways to fill the inputs, the cheapest first; of their verdicts the first "equal" counts, else the last.
+
+        A size that only a declaration says may be stale, so it is taken only where the original runs with no other: first that
+        of all axes but the first, which is usually the batch.
+        """
+        plans = self._plans(region)
+        is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
+        return plans if is_certain else [plan._replace(declared_from=axis) for axis in (None, 1, 0) for plan in plans]
+
+    def _plans(self, region: Region) -> list[_Plan]:
         sizes = [_elements(value) for value in region.inputs.values() if value.name and _small_constant(value) is None]
         weights = [value for value in region.inputs.values() if value.name and self._weight(value) is not None]
         if any(raw_length(tensor) > _FEW for tensor in self._new_tensors(region).values()):
@@ -388,7 +401,7 @@ class _Models:
         for name, value in region.inputs.items():
             tensor = self._constant(name, value, plan, budget)
             if tensor is None:
-                inputs.append(onnx.ValueInfoProto(name=name, type=_input_type(name, value, sizes)))
+                inputs.append(onnx.ValueInfoProto(name=name, type=_input_type(name, value, sizes, plan.declared_from)))
             else:
                 constants.append(tensor)
         old = [_inlined(_renamed(node, region.renamed), self._original.skeleton, budget) for node in region.old]
@@ -441,7 +454,7 @@ class _Models:
         """The stored tensor that an input is, in an initializer or a Constant node, unless it is small."""
         if _small_constant(value) is not None:
             return None
-        tensor = value.pair.old.constant_tensor(value.name)
+        tensor = value.pair.old.constants.tensor(value.name)
         maker = value.pair.old_maker(value.name)
         if tensor is not None or maker is None:
             return tensor
@@ -489,13 +502,20 @@ def _reduced_sizes(region: Region) -> dict[int, int]:
     return {size: 12 + 4 * number for number, size in enumerate(sorted(dim for dim in dims if dim > 64))}
 
 
-def _input_type(name: str, value: Input, sizes: Mapping[int, int]) -> TypeProto:
+def _has_declared_sizes(value: Input) -> bool:
+    kind = value.pair.type(value.name) if value.name else None
+    return kind is not None and any(dim.dim_param.startswith(DECLARED_SIZE) for dim in kind.tensor_type.shape.dim)
+
+
+def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from: int | None) -> TypeProto:
     kind = value.pair.type(value.name)
     if kind is None or kind.WhichOneof("value") is None:
         raise _UnfitError(f"the type of '{name}' is unknown")
     kind = TypeProto.FromString(kind.SerializeToString())
     if kind.WhichOneof("value") == "tensor_type":
-        for dim in kind.tensor_type.shape.dim:
+        for axis, dim in enumerate(kind.tensor_type.shape.dim):
+            if declared_from is not None and axis >= declared_from and dim.dim_param.startswith(DECLARED_SIZE):
+                dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]
     return kind

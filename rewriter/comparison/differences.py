@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -58,7 +58,7 @@ def compare_values(
     return OutputComparison(
         name,
         dtype_name(expected),
-        _shape(expected),
+        shape_of_value(expected),
         max((difference.max_abs for difference in differences), default=0.0),
         max((difference.max_rel for difference in differences), default=0.0),
         not notes,
@@ -66,6 +66,42 @@ def compare_values(
         rtol,
         atol,
     )
+
+
+def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_largest: float = 0.0) -> np.ndarray:
+    """Which elements agree as `compare_values` has it; of anything but two tensors of one type and shape, whether all do."""
+    if not _are_alike(expected, got):
+        return np.array(compare_values("", expected, got, rtol, atol, of_largest).equal)
+    if expected.dtype.kind in "OUS":
+        return np.asarray(expected == got)
+    return _distance(expected, got) <= _allowed(expected, rtol, atol + (of_largest * _largest(expected) if of_largest else 0.0))
+
+
+def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float) -> Any:
+    """`got`, with what is expected in the place of every element that is as near to `exact` as the worst of these.
+
+    Or within the bounds of it. What is off by more than `rtol` of the largest is no rounding error, and excuses nothing.
+    Values that are no tensors of one type and shape, or hold no floats, are left as they are.
+    """
+    if not _are_alike(expected, got) or expected.dtype.kind in "OUSbiu" or np.shape(exact) != expected.shape:
+        return got
+    own = _distance(_wide(expected), exact)
+    worst = min(own[np.isfinite(own)].max(initial=0.0), rtol * _largest(exact))
+    allowed = np.maximum(worst, _allowed(exact, rtol, atol))
+    return np.where(np.isfinite(exact) & (_distance(_wide(got), exact) <= allowed), expected, got)
+
+
+def _are_alike(expected: Any, got: Any) -> bool:
+    if not (isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)):
+        return False
+    return expected.shape == got.shape and expected.dtype == got.dtype
+
+
+def is_number(value: Any) -> np.ndarray:
+    """Which elements are no NaN and no infinity; of anything but a tensor of floats, all."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "OUSbiu":
+        return np.array(True)
+    return np.isfinite(_wide(value))
 
 
 def byte_size(value: Any) -> int:
@@ -100,6 +136,17 @@ def is_nan_throughout(value: Any) -> bool:
     if array.size == 0 or array.dtype.kind in "OUSbiu":
         return False
     return all(np.isnan(_wide(block)).all() for (block,) in _blocks(array))
+
+
+def is_empty(value: Any) -> bool:
+    """Whether there is nothing in a value that could be compared: a tensor without elements, or a sequence of such or of none."""
+    return all(array.size == 0 for array in _arrays(value)) and value is not None
+
+
+def are_one_value(values: Sequence[Any]) -> bool:
+    """Whether the values are tensors of the same elements in the same shape."""
+    first = values[0]
+    return all(_are_alike(first, value) and bool(np.all(value == first)) for value in values)
 
 
 def _differences(where: str, expected: Any, got: Any, rtol: float, atol: float) -> Iterator[_Difference]:
@@ -158,9 +205,16 @@ def _block_difference(expected: np.ndarray, got: np.ndarray, rtol: float, atol: 
         most = math.inf if np.any(wrong) else 0.0
         return _Block(most, most, int(np.count_nonzero(wrong)), int(np.argmax(wrong)))
     distance, size = _distance(expected, got), np.abs(_wide(expected))
-    allowed = 0.0 if expected.dtype.kind in "biu" else atol + rtol * np.where(np.isfinite(size), size, 0.0)
-    wrong = distance > allowed
+    wrong = distance > _allowed(expected, rtol, atol)
     return _Block(float(distance.max()), _relative(distance, size), int(np.count_nonzero(wrong)), int(np.argmax(wrong)))
+
+
+def _allowed(expected: np.ndarray, rtol: float, atol: float) -> np.ndarray | float:
+    """How far each element may be from what is expected."""
+    if expected.dtype.kind in "biu":
+        return 0.0
+    size = np.abs(_wide(expected))
+    return atol + rtol * np.where(np.isfinite(size), size, 0.0)
 
 
 def _distance(expected: np.ndarray, got: np.ndarray) -> np.ndarray:
@@ -229,7 +283,8 @@ def dtype_name(value: Any) -> str:
     return _array_dtype(np.asarray(value))
 
 
-def _shape(value: Any) -> tuple[int, ...]:
+def shape_of_value(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor; a sequence or a map has its length."""
     if value is None:
         return ()
     return (len(value),) if isinstance(value, dict | list | tuple) else np.asarray(value).shape

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
-import pickle
-import signal
-import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from ..child_call import Child, Crashed, NotReady
 from .model_server import DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
@@ -24,6 +24,11 @@ MEMORY_SHARE = 0.8
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.model_server import serve; serve({memory})"
 
 
+def _import_path() -> list[str]:
+    """`sys.path` for a child, which works in another folder. What is no folder or file is a name that an import hook knows."""
+    return [os.path.abspath(entry) if not entry or os.path.exists(entry) else entry for entry in sys.path]
+
+
 class Worker:
     """Runs models in a child process, started by the first request. Any number of threads may use it.
 
@@ -33,8 +38,7 @@ class Worker:
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
+        self._child: Child | None = None
         self._lock = threading.Lock()
         self._numbers = itertools.count()
 
@@ -66,48 +70,59 @@ class Worker:
         self.close()
 
     def _ask(self, request: object, seconds: float) -> object:
+        if seconds <= 0:
+            return self._out_of_time()
         with self._lock:
-            process = self._running()
-            deadline = time.monotonic() + seconds
-            timer = threading.Timer(seconds, process.kill)
-            timer.start()
             try:
-                return _exchange(process, request)
-            except (EOFError, OSError, pickle.UnpicklingError):
+                return self._running().ask((request, seconds), seconds)
+            except Crashed as crash:
                 self._stop()
-                if time.monotonic() >= deadline:
-                    return Failure("timeout", f"not finished within {self.time_limit:g} s")
-                return Failure("crashed", _death(process.returncode))
+                return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
+            except NotReady as end:
+                self._stop()
+                return Failure("crashed", str(end))
             except BaseException:
                 self._stop()  # half a message is on its way
                 raise
-            finally:
-                timer.cancel()
+
+    def _out_of_time(self) -> Failure:
+        return Failure("timeout", f"not finished within {self.time_limit:g} s")
 
     def _forget(self) -> None:
         """Let the child free the model it holds."""
-        if self._process is not None:
+        if self._child is not None:
             self._ask(ForgetRequest(), self.time_limit)
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        """The child of this very process: one that a fork took along belongs to the other side."""
-        if self._process is None or self._owner != os.getpid():
-            program = _PROGRAM.format(path=sys.path, memory=_memory_bytes())
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            self._owner = os.getpid()
-        return self._process
+    def _running(self) -> Child:
+        if self._child is None or not self._child.is_alive():
+            self._stop()
+            program = _PROGRAM.format(path=_import_path(), memory=_memory_bytes())
+            self._child = Child(program, "-W", "ignore")
+        return self._child
 
     def _stop(self) -> None:
-        process, self._process = self._process, None
-        if process is None or self._owner != os.getpid():
-            return
-        process.kill()
-        process.communicate()
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+_idle: list[Worker] = []
+
+
+@contextmanager
+def lent_worker() -> Iterator[Worker]:
+    """A worker for one thread, of which one is kept for the next: to start one and to import a runtime takes half a second."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = Worker()
+    try:
+        yield worker
+    finally:
+        if _idle:
+            worker.close()
+        else:
+            _idle.append(worker)
 
 
 class Session:
@@ -134,22 +149,6 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self._worker._forget()
-
-
-def _exchange(process: subprocess.Popen[bytes], request: object) -> object:
-    assert process.stdin is not None and process.stdout is not None
-    pickle.dump(request, process.stdin, protocol=5)
-    process.stdin.flush()
-    return pickle.load(process.stdout)
-
-
-def _death(status: int) -> str:
-    if status >= 0:
-        return f"the process ended with status {status}"
-    try:
-        return f"signal {signal.Signals(-status).name}"
-    except ValueError:
-        return f"signal {-status}"
 
 
 def _absolute(path: Path) -> str:

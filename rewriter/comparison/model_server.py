@@ -1,22 +1,25 @@
 """The child side of a comparison: load one model at a time, run it, answer with its outputs or with a failure.
 
-The process speaks pickle on the pipes it was started with. Whatever native code prints goes nowhere, and whatever it
-does to this process happens to nobody else.
+Whatever native code prints goes nowhere, and whatever it does to this process happens to nobody else.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import pickle
 import re
-import sys
+import threading
 from collections.abc import Callable, Iterable
-from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
+from io import FileIO
+from queue import SimpleQueue
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import onnx
 
+from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
+from .float64 import widen, widened
+from .readers import NO_READINGS, Readings, readings
 from .runtime_defects import Doubt, default_domain_nodes, doubt, known_defects, lax_operator, random_operator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
@@ -66,7 +69,7 @@ class Description(NamedTuple):
 
     `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model,
     `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
-    numbers for another graph that computes the same.
+    numbers for another graph that computes the same, `readings` what is done with the values of the inputs.
     """
 
     required: tuple[bytes, ...]
@@ -76,6 +79,7 @@ class Description(NamedTuple):
     defects: dict[str, str]
     lax: str
     doubt: Doubt | None
+    readings: Readings = NO_READINGS
 
 
 class DescribeRequest(NamedTuple):
@@ -140,6 +144,7 @@ def describe(path: str) -> Description:
         defects=known_defects(model),
         lax=lax_operator(model),
         doubt=doubt(model),
+        readings=readings(model),
     )
 
 
@@ -189,7 +194,7 @@ class _OnnxRuntime:
         if declared[7:-1] not in _BY_BITS:
             return make.ortvalue_from_numpy(array)
         elem_type = onnx.TensorProto.DataType.Value(declared[7:-1].upper())
-        bits = np.ascontiguousarray(array).view(f"u{array.itemsize}")
+        bits = np.asarray(array, order="C").view(f"u{array.itemsize}")  # ascontiguousarray would give a scalar a dimension
         return make.ortvalue_from_numpy_with_onnx_type(bits, elem_type)
 
     def _from_ort_value(self, value: Any) -> Any:
@@ -264,6 +269,7 @@ class _Reference:
         try:
             model = onnx.load(path)
             _shorten_domains(model)
+            self._prepare(model)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
             self._evaluator = _strict_evaluator()(model)
@@ -271,6 +277,9 @@ class _Reference:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
             raise RejectedError(Failure("unsupported", _one_line(error))) from error
+
+    def _prepare(self, model: onnx.ModelProto) -> None:
+        """Change the model before it is run."""
 
     def run(self, inputs: dict[str, Any]) -> Outputs:
         try:
@@ -289,6 +298,16 @@ class _Reference:
                 message = f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
                 raise RejectedError(Failure("runtime", message, certain=False))
         return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
+
+
+class _Float64(_Reference):
+    """onnx.reference, computing in float64 whatever narrower floats the model says."""
+
+    def _prepare(self, model: onnx.ModelProto) -> None:
+        widen(model)
+
+    def run(self, inputs: dict[str, Any]) -> Outputs:
+        return super().run(widened(inputs))
 
 
 def _shorten_domains(model: onnx.ModelProto) -> None:
@@ -425,7 +444,11 @@ def _uneven_sizes(dim: int, count: int) -> list[int]:
     return [size] * (count - 1) + [dim - size * (count - 1)]
 
 
-_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {"onnxruntime": _OnnxRuntime, "onnx.reference": _Reference}
+_RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
+    "onnxruntime": _OnnxRuntime,
+    "onnx.reference": _Reference,
+    "float64": _Float64,
+}
 
 
 def _one_line(error: object) -> str:
@@ -469,34 +492,33 @@ class _Server:
 
 
 def serve(memory_bytes: int) -> None:
-    """Answer requests from standard input on standard output until the input ends."""
-    _limit(memory_bytes)
-    requests, answers = _private_pipes()
+    """Answer requests, each with the seconds that it may take, until nobody can ask any more."""
+    _limit_memory(memory_bytes)
+    requests, answers = open_pipes()
+    inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
+    threading.Thread(target=_feed, args=(requests, inbox), daemon=True).start()
     server = _Server()
     while True:
-        try:
-            request = pickle.load(requests)
-        except EOFError:
-            return
-        pickle.dump(server.answer(request), answers, protocol=5)
-        answers.flush()
+        request, seconds = inbox.get()
+        limit_time(seconds)
+        answer = server.answer(request)
+        lift_time_limit()
+        send(answers, answer)
 
 
-def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Take the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt them."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
-    return requests, answers
+def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
+    """Read requests while a model runs, so that this process ends with its parent then, too."""
+    try:
+        while True:
+            inbox.put(receive(requests))
+    except (OSError, EOFError):
+        leave()
 
 
-def _limit(memory_bytes: int) -> None:
-    """No core files, and an allocation error before the machine starts to swap."""
+def _limit_memory(memory_bytes: int) -> None:
+    """An allocation error comes before the machine starts to swap."""
     try:
         import resource  # POSIX only
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))

@@ -243,7 +243,7 @@ class RegionFinder:
 
     def _top_pairs(self) -> Iterator[GraphPair]:
         original, result = self._original, self._result
-        inferred = None if original.inferred is None else original.inferred.graph
+        inferred = None if original.evidence is None else original.evidence.proven.graph
         opset = default_opset(result.opset_import) or 0
         yield GraphPair(original.main, result.graph, inferred, (original.main.opset, opset))
         bodies = {_function_key(body): body for body in result.functions}

@@ -108,6 +108,14 @@ def _is_cubic_with_a_border(node: onnx.NodeProto, _opset: int) -> bool:
     return words.get("mode") in (b"cubic", b"bicubic") and words.get("padding_mode") == b"border"
 
 
+def _has_lengths(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.input) > 4 and node.input[4] != ""
+
+
+def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "p", 2) % 2 == 1
+
+
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 _ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
@@ -137,15 +145,20 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Resize": (_needs_the_length, "does not round a fractional length of Resize down"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
+        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_has_lengths, "ignores the lengths of the sequences of {op}")),
+        "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }
 
 
-_DEFECTS_OF_STRINGS = {
-    "onnxruntime": ("Gather", _always, "may copy but the first string of each slice that Gather takes"),
-    "onnx.reference": ("Pad", _pads_with_the_default, "pads strings with a 0"),
-}
+_STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
+_DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
+    ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
+    ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
+    ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
+)
+"""Runtime, element type that has to be in the model, operator, predicate of the node, and what it does wrong."""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LAX: dict[str, _Defect] = {
     **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
@@ -203,8 +216,10 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             applies, text = by_operator[node.op_type]
             if applies(node, opset):
                 found[runtime] = f"{text.format(op=node.op_type)} ({_title(node)})"
-    has_strings = onnx.TensorProto.STRING in _element_types(model)
-    for runtime, (op_type, applies, text) in _DEFECTS_OF_STRINGS.items() if has_strings else ():
+    types = _element_types(model)
+    for runtime, elem_type, op_type, applies, text in _DEFECTS_OF_TYPES:
+        if elem_type not in types:
+            continue
         nodes = (node for node, opset in default_domain_nodes(model) if node.op_type == op_type and applies(node, opset))
         if runtime not in found and (node := next(nodes, None)) is not None:
             found[runtime] = f"{text} ({_title(node)})"

@@ -11,13 +11,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
+from .deciding import Style, decide_floats, decide_integers, styles
 from .model_server import ML_DTYPES, Description, numpy_dtype
+from .readers import Reading
 
 MAX_INPUT_BYTES = 1 << 30
 """The inputs of one run may take this much memory, unless the user gives them."""
 _MAX_CHOICES = 100
 _WORDS = ("", "a", "bc", "naïve", "0", "word word")
+
+_DECIDED_FLOATS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
+_UNREAD = Reading()
 
 Dim = int | str
 Shape = tuple[Dim, ...] | None
@@ -51,13 +56,26 @@ class Choice(NamedTuple):
 
     `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3,
     "binary" 0 or 1. `rank`: of inputs of unknown rank. `positive`: floats from 0.1 to 1 in place of normal ones, for Log and
-    its like.
+    its like. `style`: values that decide, by what reads them, of the floats, the integers or both; `integers` and `positive`
+    are for the rest.
     """
 
     size: int | None = None
     integers: Integers = "small"
     rank: int = 2
     positive: bool = False
+    style: Style | None = None
+    decides: Literal["all", "floats", "integers"] = "all"
+
+    @property
+    def seed(self) -> list[int]:
+        """Gives samples that decide random values of their own."""
+        return [] if self.style is None else [len(self.style.floats), len(self.style.integers), self.style.turn]
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether there may be NaN or infinities in it."""
+        return self.style is not None and self.style.floats in ("nan", "infinite") and self.decides != "integers"
 
 
 _SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
@@ -69,13 +87,19 @@ class InputSpace:
     """All inputs that the original accepts, narrowed by the result's fixed dimensions and by what the user gives."""
 
     def __init__(
-        self, original: Description, result: Description, samples: Samples, data: Mapping[str, np.ndarray] | None = None
+        self,
+        original: Description,
+        result: Description,
+        samples: Samples,
+        data: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        """`data` is the one of the samples to complete. Raises: SplitRewriteError when a name, shape or array misfits."""
+        """`data` is the one of the samples to complete. Raises: ArgumentError when a name, shape or array misfits."""
         fixed = {value.name: value for value in _values(result.required)}
         self._samples = samples
         self._data = data or {}
         self._required = _values(original.required)
+        self._readings = _joined(original.readings.by_input, result.readings.by_input)
+        self._nodes = original.readings.nodes
         self._types = {value.name: value.type for value in [*self._required, *_values(original.overridable)]}
         self._bound: dict[str, int] = {}
         self._shapes: dict[str, Shape] = {}
@@ -116,9 +140,24 @@ class InputSpace:
         )
         return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
 
+    def deciding(self, usual: Sequence[Choice]) -> list[list[Choice]]:
+        """Samples beyond the usual ones, each with what to try in its place where the original does not run on it.
+
+        `usual` are choices that it ran on: what is not to decide is filled as in one of them.
+        """
+        chosen = [value for value in self._required if value.name not in self._data]
+        if not chosen or not usual:
+            return []
+        kinds = [_holds_floats(value.type) for value in chosen], [_holds_integers(value.type) for value in chosen]
+        ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
+        ways += ("integers", "floats") if any(kinds[0]) and any(kinds[1]) else ()
+        wanted = styles(self._nodes)
+        bases = [usual[number % min(2, len(usual))] for number in range(len(wanted))]
+        return [[base._replace(style=style, decides=way) for way in ways] for style, base in zip(wanted, bases, strict=True)]
+
     def make(self, choice: Choice) -> dict[str, Any]:
         """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
-        random = np.random.default_rng(self._samples.seed)
+        random = np.random.default_rng([self._samples.seed, *choice.seed] if choice.style else self._samples.seed)
         sizes = self._sizes(choice)
         inputs: dict[str, Any] = dict(self._data)
         room = MAX_INPUT_BYTES
@@ -133,14 +172,15 @@ class InputSpace:
             room -= math.prod(max(dim, 1) for dim in dims) * 8  # numpy makes no empty array that is too big without its 0
             if room < 0:
                 raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
-            inputs[value.name] = _Filler(random, choice).fill(value.type, dims)
+            reading = self._readings.get(value.name, _UNREAD)
+            inputs[value.name] = _Filler(random, choice, reading, sizes).fill(value.type, dims)
         return inputs
 
     def _check_names(self) -> None:
         for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._data)):
             for name in given:
                 if name not in self._types:
-                    raise SplitRewriteError(f"{option} {name}: no such input; the inputs are {self.summary}")
+                    raise ArgumentError(f"{option} {name}: no such input; the inputs are {self.summary}")
 
     def _apply_given(self, name: str) -> None:
         """Take a given shape, or that of given data, and let it decide the symbolic dimensions that it names."""
@@ -153,7 +193,7 @@ class InputSpace:
         assert given is not None
         shape = self._shapes[name]
         if not _fits(shape, given):
-            raise SplitRewriteError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
+            raise ArgumentError(f"{option} {name}: shape {_list(given)} does not fit the declared {_type_text(declared)}")
         for dim, size in zip(shape or (), given, strict=False):
             if isinstance(dim, str):
                 self._bound.setdefault(dim, int(size))
@@ -184,10 +224,14 @@ class InputSpace:
 class _Filler:
     """Random values of any type that a graph input can have."""
 
-    def __init__(self, random: np.random.Generator, choice: Choice) -> None:
+    def __init__(self, random: np.random.Generator, choice: Choice, reading: Reading, sizes: Mapping[str, int]) -> None:
         self._random = random
         self._integers: Integers = choice.integers
         self._positive = choice.positive
+        self._style = choice.style
+        self._decides = choice.decides
+        self._reading = reading
+        self._sizes = sizes
 
     def fill(self, declared: onnx.TypeProto, dims: tuple[int, ...]) -> Any:
         kind = declared.WhichOneof("value")
@@ -206,14 +250,22 @@ class _Filler:
         if name == "STRING":
             return self._strings(dims)
         dtype = numpy_dtype(elem_type)
+        if name == "BOOL" and self._style is not None and self._style.truth is not None:
+            return np.full(dims, self._style.truth)
         if name == "BOOL":
             return self._random.integers(0, 2, dims).astype(bool)
+        if self._style is not None and self._decides != "floats" and dtype.kind in "iu":
+            limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+            return np.asarray(decide_integers(self._random, self._style, self._reading, dims, limits, self._sizes)).astype(dtype)
         if dtype.kind in "iu" or name in ("INT4", "UINT4", "INT2", "UINT2"):
             return self._whole_numbers(dims, largest=1 if name == "INT2" else 3).astype(dtype)
         if name == "FLOAT8E8M0":  # powers of two, no sign
             return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
         if dtype.kind == "c":
             return (self._random.standard_normal(dims) + 1j * self._random.standard_normal(dims)).astype(dtype)
+        if self._style is not None and self._decides != "integers" and name in _DECIDED_FLOATS:
+            with np.errstate(over="ignore"):
+                return np.asarray(decide_floats(self._random, self._style, self._reading, dims)).astype(dtype)
         values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
         return np.asarray(values).astype(dtype)
 
@@ -231,6 +283,10 @@ class _Filler:
     def _map(self, declared: onnx.TypeProto.Map) -> dict[Any, Any]:
         keys = _WORDS[1:4] if declared.key_type == onnx.TensorProto.STRING else range(3)
         return {key: self.fill(declared.value_type, ()).item() for key in keys}
+
+
+def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:
+    return {name: reading.joined(other[name]) if name in other else reading for name, reading in one.items()}
 
 
 def input_types(serialized: Sequence[bytes]) -> list[str]:
@@ -292,12 +348,12 @@ def _fits(shape: Shape, given: Sequence[int]) -> bool:
 
 def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None:
     if declared.WhichOneof("value") != "tensor_type":
-        raise SplitRewriteError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
+        raise ArgumentError(f"--input-data {name}: an array does not fit the declared {_type_text(declared)}")
     dtype = numpy_dtype(declared.tensor_type.elem_type)
     if dtype.hasobject and array.dtype.kind in "OUST":
         return
     if array.dtype != dtype and array.dtype != np.dtype(f"V{dtype.itemsize}"):
-        raise SplitRewriteError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
+        raise ArgumentError(f"--input-data {name}: {array.dtype} does not fit the declared {_type_text(declared)}")
 
 
 def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:

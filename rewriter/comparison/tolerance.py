@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
 
 
 class Bounds(NamedTuple):
@@ -63,15 +63,20 @@ class Tolerance:
         return Bounds(self.rtol_of.get(output, rtol), self.atol_of.get(output, atol), of_largest)
 
     @property
+    def is_stated(self) -> bool:
+        """Whether the user said how much is acceptable."""
+        return self.names_outputs or self.rtol is not None or self.atol is not None
+
+    @property
     def names_outputs(self) -> bool:
         return bool(self.rtol_of or self.atol_of)
 
     def check_names(self, outputs: tuple[str, ...]) -> None:
-        """Raises: SplitRewriteError where a bound is for an output that there is not."""
+        """Raises: ArgumentError where a bound is for an output that there is not."""
         for option, given in (("--rtol", self.rtol_of), ("--atol", self.atol_of)):
             for name in given:
                 if name not in outputs:
-                    raise SplitRewriteError(f"{option} {name}: no such output; the outputs are {', '.join(outputs)}")
+                    raise ArgumentError(f"{option} {name}: no such output; the outputs are {', '.join(outputs)}")
 
 
 EXACT = Tolerance()

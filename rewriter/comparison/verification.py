@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..checks.validity import names_explained
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
 from ..graph.model import Model
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
@@ -54,8 +55,26 @@ class Files(NamedTuple):
 def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
     """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found to be others.
 
-    Raises: SplitRewriteError where the settings exclude each other or do not fit the model.
+    Raises: ArgumentError where the settings exclude each other or do not fit the model.
     """
+    return _with_hint(_verify(original, result, aliases, settings, files))
+
+
+def _with_hint(found: Comparison) -> Comparison:
+    """Where only last bits differ, the reason says with which tolerance this very comparison passes."""
+    if found.status != "different" or not found.last_bits:
+        return found
+    wrong = [part.max_abs for part in (*found.outputs, *found.pieces)]
+    return replace(found, reason=f"{found.reason} … hint: if you can accept that, add --atol {_rounded_up(max(wrong))}")
+
+
+def _rounded_up(number: float) -> str:
+    """The next number of two digits: 3.1e-08 for 3.02e-08."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / unit * (1 - 1e-12)) * unit:.1e}"
+
+
+def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
     if not _runs_whole(original, settings):
         return _compare_nodes(original, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
@@ -79,7 +98,7 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
     samples = settings.samples
     speaks_of_interface = settings.tolerance.names_outputs or (samples is not None and samples.are_given)
     if settings.how == "nodes" and speaks_of_interface:
-        raise SplitRewriteError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
+        raise ArgumentError("--compare nodes: given inputs, and tolerances of named outputs, need the whole model")
     return settings.how != "nodes" and (speaks_of_interface or _is_within(WHOLE, original))
 
 

@@ -15,25 +15,26 @@ from onnx import NodeProto
 
 from .. import progress
 from ..errors import Blocker, NotSimplified, Unconvertible
-from ..graph import bodies
+from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
+from ..opsets.inference import Shape
 from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
-from .repeats import Twins
+from .repeats import RecordedNode, Repeats, form_of
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
 
 
 class Remark(NamedTuple):
-    """Something the user should know of one node: a simplification that was left undone, or a caution."""
+    """Something the user should know of one node: a simplification that was left undone, or a warning."""
 
-    kind: Literal["left", "caution"]
+    kind: Literal["left", "warning"]
     op_type: str
     node: str
     where: str
@@ -43,7 +44,7 @@ class Remark(NamedTuple):
         return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
 
     def as_blocker(self, hint: str) -> Blocker:
-        """A caution that stops the conversion; `hint` says why it does."""
+        """A warning that stops the conversion; `hint` says why it does."""
         return Blocker(self.op_type, self.node, self.where, "", self.message, hint)
 
 
@@ -81,8 +82,8 @@ class Outcome:
     """Rules among those that made changes whose result may differ in the last bits."""
 
     @property
-    def cautions(self) -> list[Remark]:
-        return [remark for remark in self.remarks if remark.kind == "caution"]
+    def warnings(self) -> list[Remark]:
+        return [remark for remark in self.remarks if remark.kind == "warning"]
 
 
 class Selection(NamedTuple):
@@ -104,25 +105,23 @@ class _Step:
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
-    def __init__(self, transition: Transition, registry: Registry, selection: Selection, types: frozenset[str] | None) -> None:
+    def __init__(self, transition: Transition, registry: Registry, types: frozenset[str] | None) -> None:
         self.transition = transition
         self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
         self.delta = None if transition.older is None else transition.delta
-        self.refusal = self._refusal(selection)
+        self.refusal = self._refusal()
         self.gates_form = self.delta is not None and self.delta.touches_every_node
         self.gates_types = self.delta is not None and not self.delta.fits(types)
 
-    def _refusal(self, selection: Selection) -> Unconvertible | None:
+    def _refusal(self) -> Unconvertible | None:
         """Why no node can take this step."""
         step = self.transition
-        if self.rule is not None and not selection.allows(self.rule.name):
-            return _excluded(self.rule.name)
         if step.older is None:
             return None
         if step.review is None:
             return Unconvertible(
-                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that nobody has reviewed yet",
-                "update split-rewrite, or choose a target on this side of it",
+                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that this split-rewrite does not know",
+                "update split-rewrite, or choose a target before that version",
             )
         if self.rule is None and step.review in ("H", "V", "N"):
             return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
@@ -216,6 +215,7 @@ class Engine:
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
+        self.outcome.remarks += [_contradicted(found) for found in self._model.contradictions]
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
         gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
         self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
@@ -229,7 +229,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, _Route] = {}
-        twins = Twins()
+        repeats = Repeats()
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -247,38 +247,42 @@ class Engine:
             if route is not _FOREIGN and route.turns_down(proto, scope):
                 continue
             opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
-            node = Node(proto, scope, opset, index if original else None)
-            nodes = self._work_or_repeat(node, route, target, twins)
+            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
-                _hand_metadata_on(proto, nodes)
+                if proto.metadata_props:
+                    _hand_metadata_on(proto, nodes)
                 rebuilt[index] = nodes
         if rebuilt:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
-        for scope in node.within.children(node.proto, node.source_index, node.body_opset):
+        for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
     # -- nodes
 
-    def _work_or_repeat(self, node: Node, route: _Route, target: int, twins: Twins) -> list[NodeProto]:
-        """As `_work`, but what became of a twin is not worked out again."""
-        proto = node.proto
-        if proto.domain or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, node.within):
-            return self._work(node, target)
-        form = node.within.form(node.source_index, proto)
-        edit = twins.find(form, node)
+    def _work_or_repeat(
+        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
+    ) -> tuple[Node, list[NodeProto]]:
+        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
+        proto, scope, *_ = place
+        if route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+            plain = Node(*place)
+            return plain, self._work(plain, target)
+        node, form = RecordedNode(*place), form_of(proto)
+        edit = repeats.find(form, node)
         if edit is not None:
             edit.repeat(node)
             for rule in edit.rules:
                 self._change(rule, node)
-            return [proto]
-        before, known = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes)
+            return node, [proto]
+        before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
         nodes = self._work(node, target)
-        twins.remember(form, before, node, [change.rule for change in self.outcome.changes[known:]])
-        return nodes
+        if len(self._blocked) == blocked:
+            repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
+        return node, nodes
 
     def _work(self, first: Node, target: int) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
@@ -349,14 +353,14 @@ class Engine:
     def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
-            if rule.name in tried or (rule.when is not None and not rule.when(node.proto, node.within)):
+            if rule.name in tried or (rule.when is not None and not node.meets(rule.when)):
                 continue
             tried.add(rule.name)
-            node.facts = None
+            scope = node.scope
             try:
                 if self._apply(rule, node):
                     if not node.removed:
-                        node.within.register(node.proto, node.opset)
+                        scope.register(node.proto, node.opset)
                     return True
             except (NotSimplified, Unconvertible) as reason:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
@@ -388,7 +392,6 @@ class Engine:
             return
         wrong = delta.wrong_types(node.proto, node.type_string)
         if wrong:
-            node.facts = None
             node.begin_rule(transition.opset_after)
             name = f"widening.{node.op_type}"
             self._require(name)
@@ -421,17 +424,21 @@ class Engine:
             raise _excluded(name)
 
     def _apply(self, rule: Rule, node: Node) -> bool:
-        """Run the rule; True if it changed the node."""
+        """Run the rule; True if it changed the node. An excluded rule is run too: it is needed where it changes something."""
         before, node.changed = node.changed, False
         op_type = node.op_type
         node.begin_rule(rule.written_for)
+        self._model.sizes_relied_on.clear()
         rule.apply(node)
+        if node.changed:
+            node.cautions += [_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()]
         for message in node.cautions:
-            self._remark("caution", node, message, op_type)
+            self._remark("warning", node, message, op_type)
         node.cautions.clear()
         changed = node.changed
         node.changed |= before
         if changed:
+            self._require(rule.name)
             self._change(rule.name, node, op_type)
             if not rule.exact or node.approximate:
                 self.outcome.inexact.add(rule.name)
@@ -440,20 +447,19 @@ class Engine:
 
     def _block(self, node: Node, step: _Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
         """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
-        node.facts = None
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
-        reason = refusal.reason if is_origin else f"it becomes {node.op_type}, and {refusal.reason}"
+        reason = refusal.reason if is_origin else _reason_of_made(node.op_type, refusal.reason)
         why, hint = node.why
         if why:
             reason = f"{why}: {reason}"
-        self._blocked.append((node.proto, Blocker(*origin, node.within.where, transition, reason, hint or refusal.hint)))
+        self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
-        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.within.where))
+        self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
-    def _remark(self, kind: Literal["left", "caution"], node: Node, message: str, op_type: str = "") -> Remark:
-        remark = Remark(kind, op_type or node.op_type, node.name, node.within.where, message)
+    def _remark(self, kind: Literal["left", "warning"], node: Node, message: str, op_type: str = "") -> Remark:
+        remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
         return remark
 
@@ -478,7 +484,7 @@ class Engine:
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
-        steps = tuple(_Step(transition, self._registry, self._selection, types) for transition in path)
+        steps = tuple(_Step(transition, self._registry, types) for transition in path)
         while steps and steps[0].is_free:
             steps = steps[1:]
         if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
@@ -495,13 +501,23 @@ class Engine:
 
 def _hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
     """Let `nodes`, which stand in the place of `proto`, say where they come from, those in their subgraphs too."""
-    if not proto.metadata_props:
-        return
     for node in nodes:
         if node is not proto and not node.metadata_props:
             node.metadata_props.extend(proto.metadata_props)
             for _, graph in subgraphs(node):
                 _hand_metadata_on(proto, graph.node)
+
+
+def _reliance(name: str, shape: Shape) -> str:
+    return (
+        f"its rewrite takes the shape of '{name}' to be {declarations.show(shape)}, as the model declares it, and nothing else "
+        "confirms that: with another size the result differs"
+    )
+
+
+def _contradicted(found: declarations.Contradiction) -> Remark:
+    message = f"the shape {declarations.show(found.declared)} that is declared is not used: by the inputs it is {found.derived}"
+    return Remark("warning", "value", found.name, "declared shapes", message)
 
 
 def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
@@ -513,6 +529,14 @@ def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     scope.graph.node.extend(nodes)
     scope.__dict__.pop("producers", None)
     scope.nodes_changed()
+
+
+def _reason_of_made(op_type: str, reason: str) -> str:
+    """Why a node cannot be converted: it is rewritten with `op_type`, and that cannot be, for `reason`."""
+    subject, _, rest = reason.partition(" ")
+    if subject == op_type and rest.startswith(("does ", "is ", "has ", "takes ", "cannot ")):
+        return f"is rewritten with {op_type}, which {rest}"
+    return f"is rewritten with {op_type}: {reason}"
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:

@@ -20,7 +20,7 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import SplitRewriteError
+from ..errors import ArgumentError
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -178,14 +178,14 @@ ENTRY_POINTS = "split_rewrite.rules"
 def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
     """The rules of the functions that are `wanted`, or that a package offers under the names that are, by operator.
 
-    Raises: SplitRewriteError where there are none of that name, or a function has none.
+    Raises: ArgumentError where there are none of that name, or a function has none.
     """
     found: dict[str, Rule] = {}
     for each in wanted:
         for function in _offered(each) if isinstance(each, str) else (each,):
             rules: list[Rule] = getattr(function, REPLACEMENTS, [])
             if not rules:
-                raise SplitRewriteError(f"rules: {function!r} is no function that the decorator 'replace' made a rule")
+                raise ArgumentError(f"rules: {function!r} is no function that the decorator 'replace' made a rule")
             found.update((rule.op_type, rule) for rule in rules)
     return found
 
@@ -196,4 +196,4 @@ def _offered(name: str) -> Iterable[RuleFunction]:
         if isinstance(offered, ModuleType):
             return [value for value in vars(offered).values() if hasattr(value, REPLACEMENTS)]
         return offered
-    raise SplitRewriteError(f"rules: no installed package offers rules as '{name}'")
+    raise ArgumentError(f"rules: no installed package offers rules as '{name}'")

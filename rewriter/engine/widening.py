@@ -186,8 +186,8 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
         born = _first_opset(kind)
         if born is not None and born > node.written_for:
             raise Unconvertible(
-                f"{kind} does not exist before opset {born}, and {node.op_type} computes in it",
-                "convert the weights and activations to float or float16 first",
+                f"{node.op_type} cannot compute {kind} before opset {born}",
+                "convert the weights and activations to float or float16 first" if "float" in kind else "",
             )
 
 
@@ -213,8 +213,32 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
         else:
             known = node.scope.type(slot.name)
             inner = node.detach_output(slot.index, wide)
-            node.scope.note_type(inner, _with_element_type(known, number))
+            node.scope.types.note(inner, _with_element_type(known, number))
+            if _may_give_an_end(node, slot):
+                inner = _within_narrow(node, inner, slot.kind)
             node.after("Cast", [inner], outputs=[slot.name], to=TensorProto.DataType.Value(slot.kind.upper()))
+
+
+_BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
+"""What keeps the result of an operator, which for an empty axis is an end of its type, at the same end of a narrower type."""
+
+
+def _may_give_an_end(node: Node, slot: _Slot) -> bool:
+    """Whether the node may reduce an empty axis of a type whose end is not what a Cast makes of the end of a wider one."""
+    if node.op_type not in _BOUNDS or slot.kind not in _INTEGERS:
+        return False
+    shape = node.shape(0)
+    return shape is None or any(not isinstance(dim, int) or dim == 0 for dim in shape)
+
+
+def _within_narrow(node: Node, name: str, kind: str) -> str:
+    """`name` as a floating type that every opset compares, and within what `kind` holds."""
+    bits, signed = _INTEGERS[kind]
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    number = TensorProto.FLOAT if holds("float", kind) else TensorProto.DOUBLE
+    end = node.add_constant(low if node.op_type == "ReduceMax" else high, helper.tensor_dtype_to_np_dtype(number), "end")
+    floating = node.after("Cast", [name], what="floating", to=number)
+    return node.after(_BOUNDS[node.op_type], [floating, end], what="within")
 
 
 def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:

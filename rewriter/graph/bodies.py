@@ -135,7 +135,7 @@ def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
     paste(call, scope.graph.node, call.body_opset, names)
     for name, kind in types.items():
         if kind is not None:
-            call.scope.note_type(names[name], kind)
+            call.scope.types.note(names[name], kind)
             if call.body_opset < _CAST_BY_NUMBER and scope.producers[name].op_type == "Cast":
                 _declare(call, names[name], kind)
 
@@ -143,7 +143,7 @@ def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
 def _declare(call: Node, name: str, kind: TypeProto) -> None:
     """State the element type of a Cast by name, which shape inference does not read, and which the subgraph may have stated."""
     graph, elem_type = call.scope.graph, kind.tensor_type.elem_type
-    if isinstance(graph, GraphProto) and call.scope.declared_type(name) is None:
+    if isinstance(graph, GraphProto) and call.scope.types.declared(name) is None:
         graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
 
 
@@ -255,7 +255,7 @@ def _type_body_inputs(call: Node, inner: NodeProto) -> None:
             if elem_type is None or value.type.tensor_type.elem_type:
                 continue
             value.type.tensor_type.elem_type = elem_type
-            shape = call.scope.shape_worked_out(outer) if inner.op_type == "Scan" else None
+            shape = call.scope.shape(outer) if inner.op_type == "Scan" else None
             if shape is not None:
                 rank = len(shape) - (index >= len(graph.input) - scanned)
                 value.type.tensor_type.shape.dim.extend(TensorShapeProto.Dimension() for _ in range(rank))

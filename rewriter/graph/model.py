@@ -1,7 +1,4 @@
-"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
-
-Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
-"""
+"""The whole model under conversion: its scopes, and what they share."""
 
 from __future__ import annotations
 
@@ -12,8 +9,10 @@ import onnx
 from onnx import GraphProto
 
 from ..opsets import inference
+from ..opsets.inference import Shape
 from ..storage.skeleton import Skeleton
-from . import propagation
+from . import declarations, propagation
+from .declarations import Contradiction, Evidence
 from .propagation import Propagated
 from .protos import GraphLike, default_opset, defined_names, may_hold_graphs
 from .scope import Scope
@@ -28,8 +27,18 @@ INFERRED_AS_A_WHOLE_UP_TO = 20_000
 class Model:
     """The model under conversion, and what is shared by all its scopes: names, aliases, constants, inferred types."""
 
-    def __init__(self, skeleton: Skeleton, *, constants_as_initializers: bool, like: Model | None = None) -> None:
-        """`like` is a model of the same, which nobody changes: what is known of it is known of this one."""
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        *,
+        constants_as_initializers: bool,
+        like: Model | None = None,
+        survey: Survey | None = None,
+    ) -> None:
+        """`like` is a model of the same, which nobody changes: what is known of it is known of this one, and its survey is.
+
+        `survey` is that of the skeleton, where somebody made it already.
+        """
         self.skeleton = skeleton
         self.proto = skeleton.proto
         self.ir_version = self.proto.ir_version
@@ -44,14 +53,14 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self.sizes_relied_on: dict[str, Shape] = {}
+        """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
         self.original = skeleton.checkable() if like is None else like.original
-        self.survey = Survey(self.proto) if like is None else like.survey
+        self.survey = survey or (Survey(self.proto) if like is None else like.survey)
         """The model as it was read."""
         self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.main.labels = self.survey.main_labels
-        if like is not None:
-            self.main.share_forms(like.main)
         self.functions = [
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
             for body in self.proto.functions
@@ -95,6 +104,19 @@ class Model:
         return self._names.get(name, 0) <= 1
 
     @cached_property
+    def _node_names(self) -> Counter[str]:
+        """The names of nodes in the model as it was read, and how many nodes have each."""
+        return Counter(node.name for graph in self.survey.graphs for node in graph.node if node.name)
+
+    def node_name(self, wanted: str) -> str:
+        """A name for a new node: `wanted`, or, where the model has a node of that name, one that nothing has."""
+        return self.fresh_name(wanted) if wanted in self._node_names else wanted
+
+    def shares_node_name(self, name: str) -> bool:
+        """Whether more than one node of the model as it was read has the name `name`."""
+        return self._node_names[name] > 1
+
+    @cached_property
     def _uses(self) -> Counter[str]:
         uses = Counter(name for graph in self.survey.graphs for node in graph.node for name in node.input)
         for graph in self.survey.graphs:
@@ -110,21 +132,37 @@ class Model:
         return self._uses[name] <= 1 and name not in self.new_uses
 
     @cached_property
+    def input_symbols(self) -> frozenset[str]:
+        """The names of the dimensions of the model's inputs whose sizes the caller decides."""
+        types = [value.type.tensor_type for value in self.proto.graph.input]
+        return frozenset(dim.dim_param for kind in types for dim in kind.shape.dim if dim.dim_param)
+
+    @cached_property
     def original_proto(self) -> onnx.ModelProto:
         """The model as it was read, for looking at; payloads that were cut are missing."""
         return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto
 
     @cached_property
-    def inferred(self) -> onnx.ModelProto | None:
+    def evidence(self) -> Evidence | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return inference.infer_model(self._without_defaults()) if self._like is None else self._like.inferred
+        return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
+
+    @property
+    def inferred(self) -> onnx.ModelProto | None:
+        """The original model with the types that its values are believed to have."""
+        return None if self.evidence is None else self.evidence.believed
+
+    @property
+    def contradictions(self) -> list[Contradiction]:
+        """Declared shapes that turned out to be wrong when types were inferred."""
+        return self.evidence.contradictions if "evidence" in self.__dict__ and self.evidence is not None else []
 
     def _without_defaults(self) -> bytes:
         """The original model without the initializers that callers may override: inference would rely on their values."""
-        if not self.main.overridable:
+        if not self.main.constants.overridable:
             return self.original
         proto = onnx.ModelProto.FromString(self.original)
-        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.overridable]
+        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.constants.overridable]
         del proto.graph.initializer[:]
         proto.graph.initializer.extend(stored)
         return proto.SerializeToString()

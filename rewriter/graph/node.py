@@ -6,24 +6,16 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
 from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
 from .protos import reads, shown_name
 from .scope import Scope
-
-
-class Fact(NamedTuple):
-    """A question that a rule asked its node, and the answer."""
-
-    question: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    answer: Any
 
 
 class Node:
@@ -33,6 +25,7 @@ class Node:
     """
 
     __slots__ = (
+        "_scope",
         "added_after",
         "added_before",
         "approximate",
@@ -40,23 +33,18 @@ class Node:
         "body_opset",
         "cautions",
         "changed",
-        "facts",
         "opset",
         "proto",
         "removed",
         "settled",
         "source_index",
         "why",
-        "within",
         "written_for",
     )
 
     def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
         self.proto = proto
-        self.within = scope
-        """`scope`, for all but rules."""
-        self.facts: list[Fact] | None = []
-        """What rules asked of the first input and the outputs; None where they did more than a twin of the node can repeat."""
+        self._scope = scope
         self.opset = opset
         self.source_index = source_index
         """Position in the original node list; None for a node that a rule made."""
@@ -87,15 +75,22 @@ class Node:
 
     @property
     def scope(self) -> Scope:
-        """Where it is. A rule that looks around here finds what is true of this node only."""
-        self.facts = None
-        return self.within
+        """The graph that it is in."""
+        return self._scope
 
-    def _note(self, answer: Any, question: Callable[..., Any], index: int, *arguments: Any) -> Any:
-        """Note a question about value `index`; inputs behind the first are the same in all twins."""
-        if index == 0 and self.facts is not None:
-            self.facts.append(Fact(question, arguments, answer))
-        return answer
+    @property
+    def where(self) -> str:
+        """The path to its graph, for messages."""
+        return self._scope.where
+
+    def meets(self, condition: Callable[[NodeProto, Scope], bool]) -> bool:
+        """Whether the precondition of a rule holds."""
+        return condition(self.proto, self._scope)
+
+    @property
+    def is_in_main_graph(self) -> bool:
+        """Whether it always runs: not in a function or a subgraph."""
+        return self._scope is self._scope.model.main
 
     @property
     def op_type(self) -> str:
@@ -167,14 +162,14 @@ class Node:
 
     def set_input(self, index: int, name: str) -> None:
         """Let input `index` be `name`; inputs between are absent."""
-        self.within.model.new_uses.add(name)
+        self._scope.model.new_uses.add(name)
         self.proto.input.extend([""] * (index + 1 - len(self.proto.input)))
         self._lose(self.proto.input[index])
         self.proto.input[index] = name
         self.changed = True
 
     def add_input(self, name: str) -> None:
-        self.within.model.new_uses.add(name)
+        self._scope.model.new_uses.add(name)
         self.proto.input.append(name)
         self.changed = True
 
@@ -190,15 +185,14 @@ class Node:
 
     def _lose(self, name: str) -> None:
         if name:
-            self.within.model.lost_uses.add(name)
+            self._scope.model.lost_uses.add(name)
 
     def set_output(self, index: int, name: str) -> None:
-        self.facts = None
         self.proto.output.extend([""] * (index + 1 - len(self.proto.output)))
-        self.within.model.retired.add(self.proto.output[index])
+        self._scope.model.retired.add(self.proto.output[index])
         self.proto.output[index] = name
         if name:
-            self.within.producers[name] = self.proto
+            self._scope.producers[name] = self.proto
         self.changed = True
 
     def detach_output(self, index: int, what: str) -> str:
@@ -206,17 +200,15 @@ class Node:
 
         The caller knows that the value has the same type as before or says so by the node that it adds.
         """
-        self.facts = None
         fresh = self.fresh_name(what)
         self.proto.output[index] = fresh
-        self.within.register(self.proto, self.opset)
+        self._scope.register(self.proto, self.opset)
         self.changed = True
         return fresh
 
     def drop_output(self, index: int) -> None:
         """Make output `index` absent; absent outputs at the end go."""
-        self.facts = None
-        self.within.model.retired.add(self.proto.output[index])
+        self._scope.model.retired.add(self.proto.output[index])
         self.proto.output[index] = ""
         while self.proto.output and self.proto.output[-1] == "":
             del self.proto.output[-1]
@@ -226,8 +218,7 @@ class Node:
 
     def constant(self, index: int) -> np.ndarray | None:
         """The value of input `index` where it is the same in every run; None where it is not, or the input is absent."""
-        value = self.within.constant(self.input(index)) if self.has_input(index) else None
-        return self._note(value, Node.constant, index, index)
+        return self._scope.constant(self.input(index)) if self.has_input(index) else None
 
     def const_input(self, index: int, what: str) -> np.ndarray:
         """As `constant`, but raises Unconvertible naming the input `what` where it is only known at run time."""
@@ -239,26 +230,33 @@ class Node:
         return value
 
     def _is_overridable(self, name: str) -> bool:
-        scope = self.within.find(name)
-        return scope is not None and name in scope.overridable
+        scope = self._scope.find(name)
+        return scope is not None and name in scope.constants.overridable
+
+    def is_captured(self, index: int) -> bool:
+        """Whether an outer graph defines input `index`."""
+        return self.has_input(index) and self._scope.find(self.input(index)) is not self._scope
+
+    def declared_type(self, index: int) -> TypeProto | None:
+        """The type that the model states for input `index`, without any inference."""
+        return self._scope.types.declared(self.input(index)) if self.has_input(index) else None
 
     def elem_type(self, index: int = 0) -> int | None:
-        number = self.within.elem_type(self.input(index)) if self.has_input(index) else None
-        return self._note(number, Node.elem_type, index, index)
+        """The TensorProto.DataType of input `index`; None where it is unknown or the input is absent."""
+        return self._scope.elem_type(self.input(index)) if self.has_input(index) else None
 
     def output_elem_type(self, index: int = 0) -> int | None:
-        number = self.within.elem_type(self.output(index)) if self.has_output(index) else None
-        return self._note(number, Node.output_elem_type, 0, index)
+        """The TensorProto.DataType of output `index`; None where it is unknown or the output is absent."""
+        return self._scope.elem_type(self.output(index)) if self.has_output(index) else None
 
     def type_string(self, name: str) -> str | None:
         """As `Scope.type_string`, of a value that is an input or output of this node."""
         inputs = self.inputs
-        return self._type_of_slot(inputs.index(name) if name in inputs else ~self.outputs.index(name))
+        return self.type_of_slot(inputs.index(name) if name in inputs else ~self.outputs.index(name))
 
-    def _type_of_slot(self, slot: int) -> str | None:
-        """Of input `slot`, or of output `~slot`."""
-        kind = self.within.type_string(self.input(slot) if slot >= 0 else self.output(~slot))
-        return self._note(kind, Node._type_of_slot, max(slot, 0), slot)
+    def type_of_slot(self, slot: int) -> str | None:
+        """As `Scope.type_string`, of input `slot`, or of output `~slot` where that is negative."""
+        return self._scope.type_string(self.input(slot) if slot >= 0 else self.output(~slot))
 
     def need_elem_type(self, index: int = 0) -> int:
         """The element type of input `index`. Raises Unconvertible where it is unknown."""
@@ -268,61 +266,52 @@ class Node:
         return number
 
     def shape(self, index: int = 0) -> Shape | None:
-        return self._note(self._shape(index), Node.shape, index, index)
+        return self._shape(index)
 
     def _shape(self, index: int) -> Shape | None:
         name = self.input(index)
-        return self.within.shape(name) if name else None
+        return self._scope.shape(name) if name else None
 
     def output_shape(self, index: int = 0) -> Shape | None:
-        shape = self.within.shape(self.output(index)) if self.has_output(index) else None
-        return self._note(shape, Node.output_shape, 0, index)
+        return self._scope.shape(self.output(index)) if self.has_output(index) else None
 
     def rank(self, index: int = 0) -> int | None:
-        shape = self._shape(index)
-        return self._note(None if shape is None else len(shape), Node.rank, index, index)
+        name = self.input(index)
+        return self._scope.types.rank(name) if name else None
 
     def need_rank(self, index: int = 0) -> int:
         """The rank of input `index`. Raises Unconvertible where it is unknown."""
-        shape = self._shape_worked_out(index)
-        if shape is None:
-            self.facts = None
+        rank = self.rank(index)
+        if rank is None:
             raise Unconvertible(f"the rank of '{self.input(index)}' is unknown", self.shape_hint())
-        return self._note(len(shape), Node.need_rank, index, index)
-
-    def _shape_worked_out(self, index: int) -> Shape | None:
-        return self.within.shape_worked_out(self.input(index)) if self.has_input(index) else None
+        return rank
 
     def need_shape(self, index: int = 0) -> tuple[int, ...]:
         """All dimensions of input `index`. Raises Unconvertible where one is unknown."""
-        shape = self._shape_worked_out(index)
+        shape = self._shape(index)
         if shape is None:
             self.need_rank(index)
         known = tuple(dim for dim in shape or () if isinstance(dim, int))
         if shape is None or len(known) != len(shape):
-            self.facts = None
             raise Unconvertible(f"the shape {_show(shape)} of '{self.input(index)}' is not fully known", self.shape_hint())
-        return self._note(known, Node.need_shape, index, index)
+        return known
 
     def dimension(self, axis: int, index: int = 0) -> Dimension:
         """Dimension `axis` (may be negative) of input `index`; None where it is unknown."""
-        shape = self._shape(index)
-        size = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
-        return self._note(size, Node.dimension, index, axis, index)
+        name = self.input(index)
+        return self._scope.types.size(name, axis) if name else None
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
         """As `dimension`. Raises Unconvertible where it is no number."""
-        shape = self._shape_worked_out(index)
-        dim = None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+        dim = self.dimension(axis, index)
         if not isinstance(dim, int):
-            self.facts = None
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
             raise Unconvertible(f"{label} of '{self.input(index)}' is unknown", self.shape_hint())
-        return self._note(dim, Node.need_dimension, index, axis, index)
+        return dim
 
     def shape_hint(self) -> str:
         """How to make shapes known."""
-        scope = self.within
+        scope = self._scope
         while scope.parent is not None:
             scope = scope.parent
         if not isinstance(scope.graph, GraphProto):
@@ -339,7 +328,7 @@ class Node:
     def fresh_name(self, what: str) -> str:
         """`<first output>_<what>`, unique in the whole model."""
         first = next(filter(None, self.proto.output), self.proto.name or self.proto.op_type)
-        return self.within.model.fresh_name(f"{first}_{what}")
+        return self._scope.model.fresh_name(f"{first}_{what}")
 
     def add_constant(self, value: Any, dtype: Any, what: str) -> str:
         """A constant tensor of `dtype` (anything numpy takes); returns its name. Raises Unconvertible beyond `dtype`."""
@@ -348,12 +337,11 @@ class Node:
             array = np.array(value, dtype)
         except OverflowError:
             raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model") from None
-        return self._constant_name(self.within.add_constant(array, f"{first}_{what}"))
+        return self._constant_name(self._scope.constants.add(array, f"{first}_{what}"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""
-        self.facts = None
-        return self._constant_name(self.within.add_tensor(tensor))
+        return self._constant_name(self._scope.constants.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
         if isinstance(made, str):
@@ -418,8 +406,12 @@ class Node:
         label = what or op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         given = {key: value for key, value in attributes.items() if value is not None}
-        node_name = self.within.model.fresh_name(f"{self.name}_{label}_node") if self.proto.name else ""
-        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name or names[0], **given), where, opset)
+        model = self._scope.model
+        if self.proto.name:
+            node_name = model.fresh_name(f"{self.name}_{label}_node")
+        else:
+            node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
+        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name, **given), where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
@@ -427,11 +419,10 @@ class Node:
         self._queue(proto, self.added_before, opset)
 
     def _queue(self, proto: NodeProto, where: list[Node], opset: int | None = None) -> None:
-        self.facts = None
         opset = opset or self.written_for
-        self.within.model.new_uses.update(reads(proto))
-        self.within.register(proto, opset)
-        made = Node(proto, self.within, opset)
+        self._scope.model.new_uses.update(reads(proto))
+        self._scope.register(proto, opset)
+        made = Node(proto, self._scope, opset)
         made.why = self.why
         if where is self.added_after:
             where.insert(self.behind, made)
@@ -445,10 +436,12 @@ class Node:
 
         Without `opset`, the form is the one that the rule is written for; attributes that are None are left out.
         """
-        self.facts = None
         for name in self.proto.input:
             self._lose(name)
-        self.within.model.new_uses.update(inputs)
+        model = self._scope.model
+        model.new_uses.update(inputs)
+        if self.proto.op_type == "Constant" and model.shares_node_name(self.proto.name):
+            self.proto.name = self.fresh_name("node")  # runtimes let only Constants share the name of another node
         self.proto.op_type = op_type
         self.proto.ClearField("domain")
         del self.proto.input[:]
@@ -458,33 +451,31 @@ class Node:
             if value is not None:
                 _fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
-        self.within.nodes_changed()
-        self.within.note_maker(self.proto)
+        self._scope.nodes_changed()
+        self._scope.note_maker(self.proto)
         self.changed = True
 
     def remove(self) -> None:
         """Drop this node; nodes put before or after it make its outputs, or nothing reads them."""
-        self.facts = None
-        self.within.forget(self.proto)
+        self._scope.forget(self.proto)
         self.removed = self.changed = True
 
     def forward(self, index: int, value: str) -> None:
         """Let everything that reads output `index` read `value` instead. The output's name stays where it is an interface."""
-        self.facts = None
-        name, value = self.output(index), self.within.resolve(value)
+        name, value = self.output(index), self._scope.resolve(value)
         if not name or name == value:
             return
-        if name in self.within.outputs and self.within.rename_made(value, name):
+        if name in self._scope.outputs and self._scope.rename_made(value, name):
             self.proto.output[index] = ""
             self.changed = True
             return
-        if name in self.within.outputs or not self.within.model.is_unique(name) or not self.within.model.is_unique(value):
+        if name in self._scope.outputs or not self._scope.model.is_unique(name) or not self._scope.model.is_unique(value):
             self.proto.output[index] = ""
             self.after("Identity", [value], outputs=[name])
             return
-        self.within.model.aliases[name] = value
-        self.within.model.new_uses.add(value)
-        self.within.model.lost_uses.add(name)
+        self._scope.model.aliases[name] = value
+        self._scope.model.new_uses.add(value)
+        self._scope.model.lost_uses.add(name)
         self.changed = True
 
     # -- saying things
@@ -500,11 +491,10 @@ class Node:
 
     def caution(self, message: str) -> None:
         """A warning in the report, an error with --strict."""
-        self.facts = None
         self.cautions.append(message)
 
 
-_CONSTANT_HINT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
+_CONSTANT_HINT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
 
 
 def _show(shape: Shape | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from ..child_call import Crashed, run_isolated
+from .. import child_call
 from ..opsets import folding, inference, transitions
 from ..opsets.inference import Shape
 
@@ -127,14 +127,15 @@ class _Propagation:
 
     def _infer(self, node: NodeProto) -> list[int]:
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
-        types = {name: kind.type for name, kind in read.items()}
-        data = {name: kind.constant for name, kind in read.items() if kind.constant is not None}
+        types = {name: kind.type.SerializeToString() for name, kind in read.items()}
+        data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}
+        serialized = node.SerializeToString()
         try:
-            found = run_isolated(inference.infer_node, node, self._opset, types, data, self._ir_version)
-        except Crashed:
+            found = child_call.infer_node(node.op_type, self._opset, serialized, types, data, self._ir_version)
+        except (child_call.Crashed, child_call.Refused):
             raise _Unknown from None
         constant = _constant_of(node) if node.op_type == "Constant" else None
-        return [self._number(found.get(name, TypeProto()), constant) for name in node.output]
+        return [self._number(TypeProto.FromString(found.get(name, b"")), constant) for name in node.output]
 
     def _number(self, kind: TypeProto, value: TensorProto | None = None) -> int:
         """Of a value of this type, that is `value`. Raises _Unknown where the type is not fully known."""

@@ -72,20 +72,6 @@ def captured(graph: GraphProto) -> set[str]:
     return names - made
 
 
-Form = tuple[object, ...]
-
-
-def form_of(node: NodeProto) -> Form:
-    """All of a node but its own name, its first input's, and its outputs'; nodes of one form are twins.
-
-    Large models have the same form thousands of times.
-    """
-    inputs, outputs = node.input[:], node.output[:]
-    first = inputs[0] if inputs and (inputs[0] == "" or inputs[0] in inputs[1:]) else len(inputs) > 0
-    absent = tuple([name != "" for name in outputs]) if "" in outputs else len(outputs)
-    return node.op_type, first, *inputs[1:], absent, *[attribute.SerializeToString() for attribute in node.attribute[:]]
-
-
 def label_of(node: NodeProto) -> str:
     """The operator of `node`: "op_type", or "domain::op_type" outside the default domain."""
     domain = node.domain

@@ -12,10 +12,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import onnx
-import onnx.inliner
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
-from ..child_call import Crashed, run_isolated
+from .. import child_call
 from ..opsets import inference
 from .bodies import bind_attributes
 from .protos import GraphLike, default_opset, subgraphs
@@ -198,9 +197,5 @@ def _inline(model: onnx.ModelProto, functions: Sequence[FunctionProto]) -> None:
     if not functions:
         return
     names = [(function.domain, function.name) for function in functions]
-    with suppress(Crashed, RuntimeError, ValueError):
-        model.ParseFromString(run_isolated(_inlined, model.SerializeToString(deterministic=True), names))
-
-
-def _inlined(serialized: bytes, names: list[tuple[str, str]]) -> bytes:
-    return onnx.inliner.inline_selected_functions(onnx.ModelProto.FromString(serialized), names).SerializeToString()
+    with suppress(child_call.Crashed, child_call.Refused):
+        model.ParseFromString(child_call.inline_functions(model.SerializeToString(deterministic=True), names))

@@ -33,12 +33,17 @@ def evaluate(node: onnx.NodeProto, inputs: Values) -> list[np.ndarray] | None:
     try:
         attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
         with np.errstate(all="raise"):
-            result = function(inputs, attributes)
+            result = [_as_array(value) for value in function(inputs, attributes)]
     except (ArithmeticError, ValueError, IndexError, TypeError, KeyError, AttributeError):
         return None  # an invalid computation has no value; the checker names it
     if any(value.size > MAX_ELEMENTS for value in result):
         return None
-    return [np.asarray(value) for value in result]
+    return result
+
+
+def _as_array(value: Any) -> np.ndarray:
+    """`value` itself, or an array of the scalar that numpy makes of operands without dimensions: of strings, a `str`."""
+    return np.asarray(value, object if isinstance(value, str) else None)
 
 
 def _argument(inputs: Values, index: int, attributes: Attributes, name: str) -> list[int] | None:

@@ -11,7 +11,7 @@ from onnx import TypeProto, shape_inference
 from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
-from ..child_call import Crashed, run_isolated
+from .. import child_call
 
 Dimension = int | str | None
 Shape = tuple[Dimension, ...]
@@ -34,14 +34,9 @@ def infer_model(serialized: bytes) -> onnx.ModelProto | None:
 
 def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
     try:
-        return onnx.ModelProto.FromString(run_isolated(_infer, serialized))
-    except (Crashed, RuntimeError, ValueError, InferenceError, ValidationError):
+        return onnx.ModelProto.FromString(child_call.infer_model(serialized))
+    except (child_call.Crashed, child_call.Refused):
         return None
-
-
-def _infer(serialized: bytes) -> bytes:
-    # The C++ entry takes bytes as they are; `infer_shapes` of a ModelProto would serialize again.
-    return shape_inference.C.infer_shapes(serialized, False, False, True)  # type: ignore[attr-defined]
 
 
 def _state_ml_types(model: onnx.ModelProto, graph: onnx.GraphProto) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -26,7 +25,8 @@ class DistinctRewrite:
 
     `scope` is where that is. The nodes belong together: between two of the original passes a value that the result does not
     have. `constants` are the Constant nodes that they read, `renamed` says what outputs of `after` were called in the original.
-    `places` are the first of `count`: operator, name and graph. `structure` leaves the attributes out.
+    `places` are the first of `count`: operator, name and graph. `variants` are the attributes that there are, of which the first
+    are shown.
     """
 
     scope: Scope
@@ -34,16 +34,20 @@ class DistinctRewrite:
     after: list[NodeProto]
     constants: dict[str, NodeProto]
     renamed: dict[str, str]
-    structure: Hashable
     count: int = 0
+    variants: set[Hashable] = field(default_factory=set)
     places: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def added(self) -> int:
+        """How many nodes the model has more for it; less than 0 where it has fewer."""
+        return self.count * (len(self.after) - len(self.before))
 
 
 def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
-    """The rewrites of one conversion, equal ones as one, in the order in which they are worth being shown.
+    """The rewrites of one conversion, equal ones as one: those that add most nodes first, and of these the most frequent.
 
-    Equal are those that have the same operators, attributes and connections before and after. The most frequent come first,
-    and of each structure one comes before a second of any other.
+    Equal are those that have the same operators and connections before and after, whatever the values of their attributes.
     """
     if not rewrites:
         return []
@@ -55,25 +59,16 @@ def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
     for group in scopes.values():
         graph = _Graph(group[0].scope)
         for before, after in _connected(group, graph, made):
-            key, structure = _signature(before, after, graph.scope.model.aliases)
-            if key not in found:
+            structure, attributes = _signature(before, after, graph.scope.model.aliases)
+            if structure not in found:
                 constants, renamed = graph.constants([*before, *after]), _renamed(before, graph.scope)
-                found[key] = DistinctRewrite(graph.scope, before, after, constants, renamed, structure)
-            rewrite = found[key]
+                found[structure] = DistinctRewrite(graph.scope, before, after, constants, renamed)
+            rewrite = found[structure]
             rewrite.count += 1
+            rewrite.variants.add(attributes)
             if len(rewrite.places) < MAX_PLACES:
                 rewrite.places += [(node.op_type, shown_name(node), graph.scope.where) for node in before]
-    return _worth_showing(found.values())
-
-
-def _worth_showing(found: Iterable[DistinctRewrite]) -> list[DistinctRewrite]:
-    ordered = sorted(found, key=lambda rewrite: -rewrite.count)
-    variants: Counter[Hashable] = Counter()
-    turn: list[int] = []
-    for rewrite in ordered:
-        turn.append(variants[rewrite.structure])
-        variants[rewrite.structure] += 1
-    return [rewrite for _, rewrite in sorted(zip(turn, ordered, strict=True), key=lambda pair: pair[0])]
+    return sorted(found.values(), key=lambda rewrite: (-rewrite.added, -rewrite.count))
 
 
 def _made_names(model: Model) -> set[str]:
@@ -172,7 +167,7 @@ def _settled(node: NodeProto, scope: Scope) -> NodeProto:
 
 
 def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping[str, str]) -> tuple[Hashable, Hashable]:
-    """What is the same for equal rewrites: with their attributes, and without.
+    """What is the same for equal rewrites, and the attributes, which need not be.
 
     Slices of protobuf's lists take half the time of walking through them: a quarter of a second for 100,000 rewrites.
     """
@@ -188,7 +183,7 @@ def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping
         key = _without_graphs if node.op_type in GRAPH_HOLDERS else AttributeProto.SerializeToString
         attributes.append([key(attribute) for attribute in node.attribute[:]])
     structure = (len(before), *operators, _pattern(names, aliases))
-    return (structure, tuple(map(tuple, attributes))), structure
+    return structure, tuple(map(tuple, attributes))
 
 
 def _pattern(names: list[str], aliases: Mapping[str, str]) -> tuple[int, ...]:

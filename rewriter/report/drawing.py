@@ -20,14 +20,16 @@ from ..opsets.inference import elem_type_name, shape_of
 from ..storage.payload import decoded, is_external, raw_bytes
 from .layered_layout import Point, Size, place
 
-MAX_NODES = 20
-"""Nodes of one drawing."""
+MAX_NODES = 300
+"""Nodes of one drawing: more than these would be a tangle."""
 HEAD_SIZE, SMALL_SIZE = 13, 11
 """Font sizes in pixels."""
 _ADVANCE = 0.61
 """Width of a character of a fixed-width font in its size: between the 0.55 of Consolas and the 0.62 of others."""
 _LONGEST = 30
 _LINES = 4
+LARGE = 20
+"""Nodes above which constants stand in the boxes of the nodes that read them: pills would have edges across the whole drawing."""
 _PILLS = 5
 """Values that one node reads or makes alone and that get a pill each; more share one."""
 _FEW = 8
@@ -38,10 +40,6 @@ def visible(text: str, longest: int = 200) -> str:
     """`text` with what cannot be printed as escapes, cut at `longest` characters. Names in a model may contain anything."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut)
-
-
-def is_drawable(nodes: Sequence[NodeProto]) -> bool:
-    return len(nodes) <= MAX_NODES
 
 
 class Drawing(NamedTuple):
@@ -98,15 +96,18 @@ def _boxes(nodes: Sequence[NodeProto], values: Values) -> tuple[list[_Box], list
     made = {name for node in drawn for name in node.output if name}
     sources: dict[object, _Box] = {}
     reads: list[list[object]] = []
+    inside: list[list[str]] = []
     for number, node in enumerate(drawn):
-        keys: list[object] = [name for name in dict.fromkeys(node.input) if name]
+        stored = _stored_inputs(node, made, constants, values.scope) if len(drawn) > LARGE else {}
+        inside.append(list(stored.values()))
+        keys: list[object] = [name for name in dict.fromkeys(node.input) if name and name not in stored]
         outer = [name for name in keys if name not in made]
         for name in outer[_PILLS:] if len(outer) > _PILLS + 1 else []:
             if name not in sources:
                 keys[keys.index(name)] = ("more", number)
         for key in keys:
             if key not in made and isinstance(key, str):
-                sources.setdefault(key, _constant(constants[key]) if key in constants else _source(key, values.scope))
+                sources.setdefault(key, _outer(key, constants, values.scope))
         hidden = sum(isinstance(key, tuple) for key in keys)
         if hidden:
             sources["more", number] = _Box("value", f"{hidden:,} more")
@@ -116,7 +117,7 @@ def _boxes(nodes: Sequence[NodeProto], values: Values) -> tuple[list[_Box], list
     for number, node in enumerate(drawn):
         edges += [(index[key], len(boxes)) for key in reads[number] if key in index]
         index.update((name, len(boxes)) for name in node.output if name)
-        boxes.append(_operator(node))
+        boxes.append(_operator(node, inside[number]))
     read = {key for keys in reads for key in keys}
     for number, node in enumerate(drawn):
         outputs = [name for name in node.output if name and (name not in read or name in values.scope.outputs)]
@@ -128,8 +129,22 @@ def _boxes(nodes: Sequence[NodeProto], values: Values) -> tuple[list[_Box], list
     return boxes, edges
 
 
-def _operator(node: NodeProto) -> _Box:
-    lines = [f"{visible(attribute.name, _LONGEST)} = {attribute_text(attribute)}" for attribute in node.attribute]
+def _outer(name: str, constants: Mapping[str, NodeProto], scope: Scope) -> _Box:
+    """A value that none of the nodes drawn makes."""
+    return _constant(constants[name]) if name in constants else _source(name, scope)
+
+
+def _stored_inputs(node: NodeProto, made: set[str], constants: Mapping[str, NodeProto], scope: Scope) -> dict[str, str]:
+    """The inputs of a node that are constants: name → a line that says their value."""
+    outer = {name: _outer(name, constants, scope) for name in node.input if name and name not in made}
+    places = list(node.input)
+    return {name: f"input {places.index(name) + 1} = {box.head}" for name, box in outer.items() if box.kind == "constant"}
+
+
+def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
+    """The box of a node; `inputs` are the lines of those that have no box of their own."""
+    attributes = [f"{visible(attribute.name, _LONGEST)} = {attribute_text(attribute)}" for attribute in node.attribute]
+    lines = [*inputs, *attributes]
     shown = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more"]
     head = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
     full = "\n".join([f"{node.op_type} {node.name}".rstrip(), *lines])
@@ -137,7 +152,7 @@ def _operator(node: NodeProto) -> _Box:
 
 
 def _source(name: str, scope: Scope) -> _Box:
-    tensor = scope.constant_tensor(name)
+    tensor = scope.constants.tensor(name)
     return _value(name, scope) if tensor is None else _stored(name, tensor)
 
 
@@ -152,7 +167,7 @@ def _constant(node: NodeProto) -> _Box:
 
 
 def _value(name: str, scope: Scope, was: str = "") -> _Box:
-    kind = scope.declared_type(name)
+    kind = scope.types.declared(name)
     lines = [*([f"was {_tail(was)}"] if was else []), *([type_text(kind)] if kind and type_text(kind) else [])]
     return _Box("value", _short(_tail(name)), tuple(map(_short, lines)), "\n".join([name, *lines]))
 

@@ -11,8 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnx
 from onnx import GraphProto, NodeProto, printer
@@ -33,8 +32,15 @@ LONGEST_TEXT = 2_000
 Document = dict[str, Any]
 
 
+class ModelFile(NamedTuple):
+    """A model file by the name that the user knows, and where it lies at the moment."""
+
+    name: str
+    path: str
+
+
 def make_document(
-    source: str, destination: str | None, report: Report | None, error: BaseException | None, exit_status: int
+    source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
 ) -> Document:
     """Everything about one run, as JSON types. `report` is None where the run failed before there was one."""
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
@@ -56,17 +62,7 @@ def dump(document: Document) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def write(text: str, path: str) -> None:
-    """Write a report to the file `path`, whole or not at all. Raises OSError."""
-    temporary = Path(f"{path}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def outcome(report: Report | None, error: BaseException | None, destination: str | None) -> str:
+def outcome(report: Report | None, error: BaseException | None, destination: ModelFile | None) -> str:
     if error is None:
         if destination is not None:
             return "converted"
@@ -75,16 +71,19 @@ def outcome(report: Report | None, error: BaseException | None, destination: str
     return names[error.exit_status] if isinstance(error, SplitRewriteError) else "failed"
 
 
-def file_facts(path: str) -> Document:
+def file_facts(model: ModelFile) -> Document:
     """Name, size in bytes and SHA-256 of a model file, None where it cannot be read. External data is not hashed."""
+    unknown = {"path": model.name, "bytes": None, "sha256": None}
+    if not os.path.isfile(model.path):
+        return unknown  # a pipe would have to be read to its end
     try:
-        with open(path, "rb") as file:
+        with open(model.path, "rb") as file:
             digest = hashlib.sha256()
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
-            return {"path": path, "bytes": file.tell(), "sha256": digest.hexdigest()}
+            return {"path": model.name, "bytes": file.tell(), "sha256": digest.hexdigest()}
     except OSError:
-        return {"path": path, "bytes": None, "sha256": None}
+        return unknown
 
 
 def _blocker(blocker: Blocker) -> Document:
@@ -100,7 +99,9 @@ def _done(report: Report) -> Document:
         "inexact_rules": sorted(report.inexact),
         "changes": [change._asdict() for change in report.changes],
         "rewrites": list(_rewrites(report)),
-        "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "caution"],
+        "warnings": [remark._asdict() for remark in report.remarks if remark.kind == "warning"],
+        "not_loaded": report.not_loaded,
+        "data_files": report.notes,
         "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),

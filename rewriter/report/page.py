@@ -19,8 +19,8 @@ from ..errors import Blocker, UnconvertibleError
 from ..graph.protos import subgraphs
 from ..opsets.transitions import newest_opset
 from .distinct_rewrites import DistinctRewrite, distinct_rewrites
-from .drawing import Values, draw, is_drawable, node_line, visible
-from .json_document import file_facts, node_text, outcome
+from .drawing import LARGE, MAX_NODES, Values, draw, node_line, visible
+from .json_document import ModelFile, file_facts, node_text, outcome
 from .page_style import STYLE
 from .summary import Report, alike
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_DRAWINGS = 20
 """Distinct rewrites that are drawn; more are text."""
-MAX_DRAWN = 300_000
+MAX_DRAWN = 400_000
 """Characters after which no further drawing is begun."""
 MAX_SHOWN = 120
 """Distinct rewrites that are shown at all."""
@@ -44,25 +44,29 @@ MAX_ROWS = 100
 """Rows of a table."""
 MAX_NAMES = 12
 """Names in one cell."""
+MAX_LINES = 40
+"""Nodes of one rewrite that are written as text."""
 
 _Cells = Sequence[str]
 
 
-def make_page(source: str, destination: str | None, report: Report | None, error: BaseException | None, exit_status: int) -> str:
+def make_page(
+    source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
+) -> str:
     """Everything about one run, as HTML. `report` is None where the run failed before there was one."""
     end = outcome(report, error, destination)
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
-    sections = [_Section("blockers", "In the way", _blockers(blockers))]
+    sections = [_Section("blockers", "What cannot be converted", _blockers(blockers))]
     if report is not None:
         sections += _sections(report)
     shown = [section for section in sections if section.body]
     title = _title(end, report)
-    files = f"{_name(source)}" + (f" → {_name(destination)}" if destination and error is None else "")
+    files = f"{_name(source.name)}" + (f" → {_name(destination.name)}" if destination and error is None else "")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>{_text(title)} · {_text(Path(source).name)}</title><style>{STYLE}</style></head><body>"
+        f"<title>{_text(title)} · {_text(Path(source.name).name)}</title><style>{STYLE}</style></head><body>"
         f'<header class="{"good" if exit_status == 0 else "bad"}"><div>'
         f'<span class="status"><span aria-hidden="true">{"✓" if exit_status == 0 else "✗"}</span>{_text(end)}</span>'
         f'<h1>{_text(title)}</h1><p class="lead">{files}</p>{_message(end, blockers, error)}'
@@ -85,16 +89,16 @@ class _Section:
 
 
 def _sections(report: Report) -> list[_Section]:
-    cautions, left = ([r for r in report.remarks if r.kind == kind] for kind in ("caution", "left"))
-    drawn = "Each distinct rewrite once: the nodes as they were, and what stands in their place. The most frequent come first."
+    warnings, left = ([r for r in report.remarks if r.kind == kind] for kind in ("warning", "left"))
+    drawn = "Each distinct rewrite once: the nodes as they were, and what stands in their place. What adds most nodes comes first."
     return [
         _Section("reach", "How far it can go", "" if report.reach is None else _reach(report, report.reach)),
-        _Section("warnings", "Warnings", _remarks(cautions, "Warning") + _not_compared(report.comparison)),
+        _Section("warnings", "Warnings", _remarks(warnings, "Warning") + _of_the_result(report)),
         _Section("changes", "What changed", _changes(report), drawn if report.rewrites else ""),
         _Section("operators", "Operators", _operators(report)),
         _Section("rules", "Rules", _rules(report)),
         _Section("comparison", "Comparison", "" if report.comparison is None else _comparison(report.comparison)),
-        _Section("left", "Left as it was", _remarks(left, "Why"), "What could have been simpler and was left, and why."),
+        _Section("left", "Not simplified", _remarks(left, "Why"), "Nodes that a simplification left as they are, and why."),
     ]
 
 
@@ -118,8 +122,8 @@ def _title(end: str, report: Report | None) -> str:
 
 def _message(end: str, blockers: Sequence[Blocker], error: BaseException | None) -> str:
     if end == "not convertible":
-        count = "1 node is" if len(blockers) == 1 else f"{len(blockers):,} nodes are"
-        return f'<p class="lead">{count} in the way. Nothing was written.</p>'
+        count = "1 node" if len(blockers) == 1 else f"{len(blockers):,} nodes"
+        return f'<p class="lead">{count} cannot be converted. Nothing was written.</p>'
     if error is None:
         return ""
     text = str(error) or type(error).__name__
@@ -144,8 +148,10 @@ def _tiles(report: Report) -> str:
 
 def _node_counts(report: Report) -> tuple[str, str]:
     before, after = sum(report.operators_before.values()), sum(report.operators_after.values())
-    kinds = len(report.operators_before)
-    return _step(before, after) if report.checked else f"{before:,}", f"{kinds} operator{'s' * (kinds != 1)}"
+    kinds = len(report.operators_before), len(report.operators_after)
+    if not report.checked:
+        return f"{before:,}", f"{kinds[0]} operator{'s' * (kinds[0] != 1)}"
+    return _step(before, after), f"{_step(*kinds)} operator{'s' * (kinds[1] != 1)}"
 
 
 def _verdict(comparison: Comparison | None) -> tuple[str, str]:
@@ -169,7 +175,7 @@ def _contents(sections: Sequence[_Section]) -> str:
     return f'<nav aria-label="Contents">{links}</nav>' if len(sections) > 1 else ""
 
 
-def _facts(source: str, destination: str | None, exit_status: int) -> str:
+def _facts(source: ModelFile, destination: ModelFile | None, exit_status: int) -> str:
     rows = [("Input", _file(source))]
     if destination is not None:
         rows.append(("Output", _file(destination)))
@@ -178,11 +184,11 @@ def _facts(source: str, destination: str | None, exit_status: int) -> str:
     return f"<dl>{''.join(f'<dt>{label}</dt><dd>{value}</dd>' for label, value in rows)}</dl>"
 
 
-def _file(path: str) -> str:
-    facts = file_facts(path)
+def _file(model: ModelFile) -> str:
+    facts = file_facts(model)
     if facts["sha256"] is None:
-        return f"{_name(path)}, cannot be read"
-    return f'{_name(path)}, {facts["bytes"]:,} bytes, SHA-256 <span class="mono">{facts["sha256"]}</span>'
+        return f"{_name(model.name)}, cannot be read"
+    return f'{_name(model.name)}, {facts["bytes"]:,} bytes, SHA-256 <span class="mono">{facts["sha256"]}</span>'
 
 
 # -- sections
@@ -237,6 +243,12 @@ def _remarks(remarks: Iterable[Remark], header: str) -> str:
     return _table(f"{header} by operator", ("Operator", "Nodes#", header, "Where"), rows)
 
 
+def _of_the_result(report: Report) -> str:
+    """The warnings that are not about a node."""
+    loading = f"<p>{_text(report.not_loaded)}</p>" if report.not_loaded else ""
+    return loading + _not_compared(report.comparison)
+
+
 def _not_compared(comparison: Comparison | None) -> str:
     if comparison is None or comparison.status == "equal":
         return ""
@@ -253,8 +265,8 @@ def _changes(report: Report) -> str:
     for number, rewrite in enumerate(found[:MAX_SHOWN]):
         if written > MAX_WRITTEN:
             break
-        picture = ""
-        if drawings < MAX_DRAWINGS and drawn < MAX_DRAWN and is_drawable(rewrite.before) and is_drawable(rewrite.after):
+        picture = _not_drawn(rewrite, drawings, drawn)
+        if not picture:
             picture = _panels(rewrite, f"g{number}")
             drawings += 1
             drawn += len(picture)
@@ -266,11 +278,24 @@ def _changes(report: Report) -> str:
     return "".join(cards) + more
 
 
+def _not_drawn(rewrite: DistinctRewrite, drawings: int, drawn: int) -> str:
+    """Why there is no picture of a rewrite on a page that has `drawings` already, of `drawn` characters; "" where there is one."""
+    nodes = max(len(rewrite.before), len(rewrite.after))
+    if nodes > MAX_NODES:
+        return f'<p class="note">Not drawn: it has {nodes:,} nodes, and a picture of more than {MAX_NODES} shows nothing.</p>'
+    if drawings >= MAX_DRAWINGS or drawn >= MAX_DRAWN:
+        return f'<p class="note">Not drawn, to keep the page small: the {drawings} rewrites before it are.</p>'
+    return ""
+
+
 def _card(rewrite: DistinctRewrite, picture: str, words: str) -> str:
     change = f"{_summary(rewrite.before)} → {_summary(rewrite.after) or 'nothing'}"
     times = "once" if rewrite.count == 1 else f"{rewrite.count:,} times"
+    if len(rewrite.variants) > 1:
+        times += f" with {len(rewrite.variants):,} choices of attributes, one of them shown"
+    added = "" if rewrite.added == 0 else f"{_signed(rewrite.added)} node{'s' * (abs(rewrite.added) != 1)}, "
     return (
-        f'<article class="card"><div class="top"><h3>{_text(change)}</h3><span class="count">{times}, '
+        f'<article class="card"><div class="top"><h3>{_text(change)}</h3><span class="count">{added}{times}, '
         f"first in the {_text(rewrite.scope.where)}</span></div>{picture}{words}</article>"
     )
 
@@ -306,7 +331,8 @@ def _panel(side: str, body: str) -> str:
 
 def _scrolled(side: str, nodes: Sequence[NodeProto], svg: str) -> str:
     label = _text(_side_title(side, nodes))
-    return f'<div class="scroll" tabindex="0" role="group" aria-label="{label}">{svg}</div>'
+    size = " large" if len(nodes) > LARGE else ""
+    return f'<div class="scroll{size}" tabindex="0" role="group" aria-label="{label}">{svg}</div>'
 
 
 def _gone(rewrite: DistinctRewrite) -> str:
@@ -317,7 +343,7 @@ def _gone(rewrite: DistinctRewrite) -> str:
 
 def _words(rewrite: DistinctRewrite) -> str:
     """The rewrite as text, and where it is."""
-    before, after = ("\n".join(map(_node_words, nodes[:40])) for nodes in (rewrite.before, rewrite.after))
+    before, after = map(_listing, (rewrite.before, rewrite.after))
     places = "".join(f"<li>{_text(op_type)} {_name(name)} ({_text(where)})</li>" for op_type, name, where in rewrite.places)
     rest = rewrite.count * len(rewrite.before) - len(rewrite.places)
     more = f'<p class="note">and {rest:,} more</p>' if rest > 0 else ""
@@ -325,6 +351,11 @@ def _words(rewrite: DistinctRewrite) -> str:
         f"<details><summary>As text, and where</summary><pre>{_lines(before)}</pre><p>becomes</p>"
         f'<pre>{_lines(after) or "nothing"}</pre><ul class="names">{places}</ul>{more}</details>'
     )
+
+
+def _listing(nodes: Sequence[NodeProto]) -> str:
+    more = [f"… and {len(nodes) - MAX_LINES:,} more nodes; the JSON report has them all"] if len(nodes) > MAX_LINES else []
+    return "\n".join([*map(_node_words, nodes[:MAX_LINES]), *more])
 
 
 def _node_words(node: NodeProto) -> str:
@@ -337,9 +368,7 @@ def _operators(report: Report) -> str:
         rows = [(_text(name), f"{count:,}") for name, count in sorted(before.items())]
         return _folded(f"The {len(rows)} operators of the model", _table("Operators", ("Operator", "Nodes#"), rows))
     headers = ("Operator", "Before#", "After#", "Change#")
-    changed = [
-        (_text(name), f"{b:,}", f"{a:,}", f"{a - b:+,}".replace("-", "−")) for name, (b, a) in report.changed_operators.items()
-    ]
+    changed = [(_text(name), f"{b:,}", f"{a:,}", _signed(a - b)) for name, (b, a) in report.changed_operators.items()]
     same = [(_text(name), f"{count:,}") for name, count in sorted(before.items()) if after[name] == count]
     body = _table("Operators whose number changed", headers, changed) or '<p class="note">No operator changed in number.</p>'
     unchanged = _table("Operators whose number stayed", ("Operator", "Nodes#"), same)
@@ -442,6 +471,10 @@ def _places(places: Sequence[tuple[str, str]]) -> str:
 
 def _text(text: str, longest: int = 200) -> str:
     return escape(visible(text, longest))
+
+
+def _signed(number: int) -> str:
+    return f"{number:+,}".replace("-", "−")
 
 
 def _breakable(name: str) -> str:

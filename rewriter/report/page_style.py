@@ -53,6 +53,7 @@ figure { margin: 0; background: var(--card); padding: 10px 18px 18px; min-width:
 figcaption { font-size: 11.5px; font-weight: 650; letter-spacing: 0.08em; text-transform: uppercase; color: var(--muted);
   margin-bottom: 6px; }
 .scroll { overflow-x: auto; margin: auto 0; }
+.scroll.large { max-height: 70vh; overflow-y: auto; }
 .scroll svg { display: block; margin: 0 auto; }
 .nothing { margin: auto; color: var(--muted); padding: 18px 0; text-align: center; }
 details { border-top: 1px solid var(--line); padding: 9px 18px; font-size: 14px; }
@@ -106,6 +107,7 @@ footer dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); ga
   header { padding-top: 8px; }
   nav { display: none; }
   .card, tr { break-inside: avoid; }
+  .scroll.large { max-height: none; }
   .scroll svg { max-width: 100%; height: auto; }
 }
 """

@@ -35,9 +35,13 @@ class Report:
     """Rules among them whose results may differ in the last bits."""
     remarks: list[Remark] = field(default_factory=list)
     blockers: list[Blocker] = field(default_factory=list)
-    """What a dry run found in the way of the target."""
+    """The nodes that a dry run found not to be convertible."""
     reach: Reach | None = None
     """The opsets that a dry run found within reach."""
+    not_loaded: str = ""
+    """A warning where the installed onnxruntime does not load models of the target opset."""
+    notes: list[str] = field(default_factory=list)
+    """What the user has to know of the data files."""
     checked: str = ""
     comparison: Comparison | None = None
 
@@ -53,6 +57,15 @@ class Report:
         pairs = {name: (self.operators_before[name], self.operators_after[name]) for name in names}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the user has to know although the conversion succeeded, a line each: what is true of many nodes, once."""
+        return list(_warnings(self))
+
+    def __str__(self) -> str:
+        """The report as a short table."""
+        return summary(self) if self.reach is None else verdict(self)
+
 
 def summary(report: Report) -> str:
     """The report as a short table, its lines ended by newlines but for the last."""
@@ -60,23 +73,26 @@ def summary(report: Report) -> str:
     rows = [
         ("opset", _step(report.source_opset, report.target_opset)),
         ("IR version", _step(report.source_ir_version, report.ir_version)),
-        *_group("operators", _aligned(_counts(report)), "none changed in number"),
+        ("nodes", _totals(report)),
+        *_group("operators", _aligned(_counts(report)), "counts unchanged"),
         *_group("rules", _aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
-        *([("left", f"{_nodes(left)} that could be simpler (-v says why)")] if left else []),
+        *([("not simplified", f"{_nodes(left)} (-v says why)")] if left else []),
         ("check", f"passed: {report.checked}"),
         ("comparison", _comparison(report.comparison)),
     ]
     return "\n".join(_aligned(rows))
 
 
-def warnings(report: Report) -> Iterator[str]:
-    """What the user has to know although the conversion succeeded: what is true of many nodes, once."""
+def _warnings(report: Report) -> Iterator[str]:
     alike: dict[tuple[str, str], list[Remark]] = {}
-    for remark in _remarks(report, "caution"):
+    yield from report.notes
+    for remark in _remarks(report, "warning"):
         alike.setdefault((remark.op_type, remark.message), []).append(remark)
     for (op_type, message), (first, *others) in alike.items():
         more = f" and {len(others):,} more" if others else ""
         yield f"{op_type} '{first.node}' ({first.where}){more}: {message}"
+    if report.not_loaded:
+        yield report.not_loaded
     if report.comparison is not None and report.comparison.status == "not compared":
         yield f"the result was not compared: {report.comparison.reason}"
     if report.comparison is not None and report.comparison.status == "partly compared":
@@ -86,8 +102,8 @@ def warnings(report: Report) -> Iterator[str]:
 def details(report: Report) -> Iterator[str]:
     """What each rule changed, the remarks on each node, and how each output compared."""
     yield from map(str, report.changes)
-    yield from (f"caution: {remark}" for remark in _remarks(report, "caution"))
-    yield from (f"left: {remark}" for remark in _remarks(report, "left"))
+    yield from (f"warning: {remark}" for remark in _remarks(report, "warning"))
+    yield from (f"not simplified: {remark}" for remark in _remarks(report, "left"))
     if report.comparison is None:
         return
     if report.comparison.status == "equal" and report.comparison.reason:
@@ -116,7 +132,7 @@ def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
     return "\n".join(_aligned(sorted(rows)))
 
 
-def _remarks(report: Report, kind: Literal["left", "caution"]) -> list[Remark]:
+def _remarks(report: Report, kind: Literal["left", "warning"]) -> list[Remark]:
     return [remark for remark in report.remarks if remark.kind == kind]
 
 
@@ -150,6 +166,12 @@ def _comparison_of_pieces(comparison: Comparison) -> str:
     rest = len(comparison.pieces) - len(equal)
     text = f"node by node: {_nodes(sum(piece.count for piece in equal))} equal, {len(equal)} distinct ({comparison.runtime})"
     return f"{text}; {rest} distinct not compared: see the warning" if rest else text
+
+
+def _totals(report: Report) -> str:
+    """How many nodes there were and are, in all graphs and functions."""
+    before, after = sum(report.operators_before.values()), sum(report.operators_after.values())
+    return f"{before:,}, unchanged" if before == after else f"{before:,} → {after:,} ({after - before:+,})"
 
 
 def _counts(report: Report) -> Iterator[tuple[str, ...]]:
@@ -197,18 +219,16 @@ _QUOTED = re.compile(r"'[^']*'")
 
 def verdict(report: Report) -> str:
     """What a dry run found, as a short table."""
-    count = len(report.blockers)
-    nodes = "1 node is" if count == 1 else f"{count:,} nodes are"
-    answer = "can be converted" if not count else f"cannot be converted: {nodes} in the way"
+    answer = f"{_nodes(len(report.blockers))} cannot be converted" if report.blockers else "can be converted"
     rows = [("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
     if report.reach is not None:
-        rows.append(("lowest", _limit(report.reach.lowest, report.reach.below)))
-        rows.append(("highest", _limit(report.reach.highest, report.reach.above)))
+        rows.append(("lowest", _limit(report.reach.lowest, "below", report.reach.below)))
+        rows.append(("highest", _limit(report.reach.highest, "above", report.reach.above)))
     return "\n".join(_aligned(rows))
 
 
-def _limit(opset: int, stops: tuple[Blocker, ...]) -> str:
+def _limit(opset: int, side: str, stops: tuple[Blocker, ...]) -> str:
     if len(stops) == 0:
         return f"opset {opset}"
     more = f" (and {len(stops) - 1:,} more)" if len(stops) > 1 else ""
-    return f"opset {opset}; further is in the way: {stops[0]}{more}"
+    return f"opset {opset}; blocked {side} by: {stops[0]}{more}"

@@ -6,19 +6,26 @@ from dataclasses import dataclass, field
 
 from onnx import TensorProto
 
-from ..errors import InvalidModelError, SplitRewriteError
+from ..errors import ArgumentError, InvalidModelError, SplitRewriteError
 from . import wire
-from .payload import Payload, SourceFile, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
+from .payload import (
+    Payload,
+    SourceFile,
+    has_raw_layout,
+    is_cut,
+    is_vector_of_sizes,
+    label,
+    location_problem,
+    raw_length,
+    refer,
+    without_payload,
+)
 from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
 _SPLIT_FROM = 1024  # bytes, as in onnx.save_model
 PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
 _ALIGNMENT = 64  # bytes, of smaller payloads
-
-
-class DataName(bytes):
-    """The name of the data file, wherever the model file has it."""
 
 
 @dataclass
@@ -46,7 +53,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
         mode = "split"
     layout = _Planner(skeleton, source, mode, split_from, data_name).layout_of(hits)
     if layout.kept and not same_folder:
-        raise SplitRewriteError("external data can only be kept if the result is written to the folder of the input")
+        raise ArgumentError("external data can only be kept if the result is written to the folder of the input")
     if wire.length_of(layout.model) > LARGEST_PROTOBUF:
         raise SplitRewriteError("the result has more than the 2 GiB that one file can hold; split its data off")
     return layout
@@ -55,7 +62,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
 def _parsed(external_data: str) -> tuple[str, int]:
     mode, colon, size = external_data.partition(":")
     if mode not in _MODES or (colon and not (mode == "split" and size.isascii() and size.isdigit() and len(size) < 20)):
-        raise SplitRewriteError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
+        raise ArgumentError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
     return mode, int(size) if colon else _SPLIT_FROM
 
 
@@ -67,6 +74,7 @@ class _Planner:
         self._mode = mode
         self._split_from = split_from
         self._data_name = data_name
+        self._problem = _name_problem(data_name)
         self._layout = Layout(source)
         self._data_length = 0
         self._places: dict[Payload, int] = {}
@@ -100,13 +108,11 @@ class _Planner:
 
     def _placed(self, tensor: TensorProto, payload: Payload | wire.Span) -> list[bytes | wire.Piece]:
         """`tensor` with `payload` in the data file."""
+        if self._problem:
+            raise SplitRewriteError(f"'{self._data_name}' cannot be the name of a data file: it {self._problem}")
         head = without_payload(tensor)
         refer(head, self._data_name, self._place(payload), payload.length)
-        data = head.SerializeToString(deterministic=True)
-        name = self._data_name.encode()
-        entry = wire.header(1, len("location")) + b"location" + wire.header(2, len(name))
-        at = data.index(entry + name) + len(entry)
-        return [data[:at], DataName(name), data[at + len(name) :]]
+        return [head.SerializeToString(deterministic=True)]
 
     def _place(self, payload: Payload | wire.Span) -> int:
         """Put `payload` into the data file; where it is in there. What several tensors share is there once."""
@@ -120,6 +126,15 @@ class _Planner:
         if isinstance(payload, Payload):
             self._places[payload] = offset
         return offset
+
+
+def _name_problem(name: str) -> str:
+    """Why no tensor can refer to a data file of this name; empty if one can."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "is not valid Unicode"
+    return location_problem(name)
 
 
 def _can_be_external(path: wire.MessagePath) -> bool:

@@ -22,6 +22,7 @@ from onnx import TensorProto
 
 from ..errors import InvalidModelError
 from . import wire
+from .spool import SpooledFile
 
 MARK = "\0split-rewrite"
 LOCATION_KEY = b"\x08location"  # how the key of every external location looks on the wire
@@ -78,6 +79,8 @@ _TYPES = {
     28: (6, "float6_e3m2fn"),
 }
 _WINDOW = 1 << 20  # bytes
+# Windows translates line ends without O_BINARY; elsewhere, a file may become a FIFO that nobody writes to.
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def label(tensor: TensorProto) -> str:
@@ -133,7 +136,7 @@ class SourceFile:
     def opened(self) -> Iterator[int]:
         """A descriptor for reading, open for the time of a `with`. Raises: InvalidModelError if the file changed."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(self.path, _READ)
         except OSError as error:
             raise InvalidModelError(f"{self.name}: cannot be opened: {error.strerror}") from error
         try:
@@ -163,7 +166,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 def model_file(path: str | os.PathLike[str]) -> SourceFile:
     """The model file at `path`; symbolic links are followed. Raises: InvalidModelError unless it is a regular file."""
-    name = os.fspath(path)
+    name = path.shown if isinstance(path, SpooledFile) else os.fspath(path)
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:
@@ -175,6 +178,18 @@ def model_file(path: str | os.PathLike[str]) -> SourceFile:
     return SourceFile(Path(path), name, _stamp(status))
 
 
+def location_problem(location: str) -> str:
+    """Why no external data can be at `location`; empty if it can."""
+    parts = PurePosixPath(location).parts
+    if not parts or "\0" in location:
+        return "is not a file name"
+    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
+        return "is an absolute path; external data has to lie in the model's folder"
+    if ".." in parts or ".." in PureWindowsPath(location).parts:
+        return "leaves the model's folder"
+    return ""
+
+
 def data_file(base_dir: Path, location: str) -> SourceFile:
     """The external data file at `location` in the model's folder.
 
@@ -183,13 +198,10 @@ def data_file(base_dir: Path, location: str) -> SourceFile:
     Raises: InvalidModelError.
     """
     name = f"data file {location!r}"
-    *folders, last = PurePosixPath(location).parts or ("",)
-    if not last or "\0" in location:
-        raise InvalidModelError(f"{name}: is not a file name")
-    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
-        raise InvalidModelError(f"{name}: is an absolute path; external data has to lie in the model's folder")
-    if ".." in (*folders, last) or ".." in PureWindowsPath(location).parts:
-        raise InvalidModelError(f"{name}: leaves the model's folder")
+    problem = location_problem(location)
+    if problem:
+        raise InvalidModelError(f"{name}: {problem}")
+    *folders, last = PurePosixPath(location).parts
     path = base_dir
     for folder in folders:
         path /= folder

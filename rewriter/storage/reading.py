@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -10,8 +11,20 @@ from onnx import ModelProto, TensorProto
 
 from ..errors import InvalidModelError
 from . import wire
-from .payload import CUT_FIELDS, CUT_FROM, DATA_FIELDS, MARK, SourceFile, is_external, is_kept, model_file, refer_to_cut
+from .payload import (
+    CUT_FIELDS,
+    CUT_FROM,
+    DATA_FIELDS,
+    LOCATION_KEY,
+    MARK,
+    SourceFile,
+    is_external,
+    is_kept,
+    model_file,
+    refer_to_cut,
+)
 from .skeleton import LARGEST_PROTOBUF, Skeleton
+from .spool import SpooledFile
 
 PARSED_WHOLE = 1 << 23  # bytes; parsing a file of this size takes less time than looking for what to cut
 
@@ -38,18 +51,27 @@ def read(path: str | os.PathLike[str]) -> Skeleton:
     if file.size == 0:
         raise InvalidModelError(f"{file.name}: is empty")
     try:
-        proto = _parse(file)
+        data = _without_payloads(file)
+        proto = _parse(data)
+        locations = _locations(data)
     except wire.MalformedError as error:
-        reason = _known_format(file) or f"is damaged or no ONNX model: {error}"
+        reason = _known_format(file) or f"is corrupt or not an ONNX model: {error}"
         raise InvalidModelError(f"{file.name}: {reason}") from error
     except OSError as error:
         raise InvalidModelError(f"{file.name}: cannot be read: {error.strerror}") from error
     if not proto.HasField("graph"):
         raise InvalidModelError(f"{file.name}: {_known_format(file) or 'has no graph; is it an ONNX model?'}")
-    return Skeleton(proto, file, Path(path).parent)
+    base_dir = None if isinstance(path, SpooledFile) else Path(path).parent
+    return Skeleton(proto, file, base_dir, locations)
 
 
-def _parse(file: SourceFile) -> ModelProto:
+def data_locations(path: str | os.PathLike[str]) -> frozenset[str]:
+    """The locations of external data in the model at `path`. Raises: InvalidModelError where that is none."""
+    return _locations(_without_payloads(model_file(path)))
+
+
+def _without_payloads(file: SourceFile) -> bytes:
+    """The serialized skeleton. Raises: InvalidModelError, OSError."""
     with file.opened() as descriptor:
         source = wire.FileSource(descriptor, file.size)
         if file.size <= PARSED_WHOLE:
@@ -58,11 +80,29 @@ def _parse(file: SourceFile) -> ModelProto:
             data, cuts = _cut(source, file.name)
     if data.count(MARK.encode()) != cuts:
         raise InvalidModelError(f"{file.name}: has external data at the location {MARK!r}, which is reserved")
+    return data
+
+
+def _parse(data: bytes) -> ModelProto:
     try:
         return ModelProto.FromString(data)
     except DecodeError as error:
         wire.rewrite(wire.MemorySource(data), {}, minimum=0)  # knows better what is wrong
         raise wire.MalformedError(str(error)) from error
+
+
+def _locations(data: bytes) -> frozenset[str]:
+    """Where the external data of a serialized skeleton is, as far as its tensors can be read."""
+    found: set[str] = set()
+
+    def note(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> None:
+        with suppress(DecodeError):
+            tensor = TensorProto.FromString(source.read(start, stop))
+            if is_external(tensor):
+                found.update(os.fsdecode(entry.value) for entry in tensor.external_data if entry.key == "location")
+
+    wire.rewrite(wire.MemorySource(data), {"TensorProto": note}, hits=wire.find_all(data, LOCATION_KEY))
+    return frozenset(location for location in found if "\0" not in location)  # as the mark of what was cut
 
 
 def _cut(source: wire.FileSource, name: str) -> tuple[bytes, int]:

@@ -36,8 +36,7 @@ from .payload import (
     refer_to_cut,
     without_payload,
 )
-
-LARGEST_PROTOBUF = 2**31 - 1  # bytes
+from .wire import LARGEST_PROTOBUF
 
 # onnx takes a location that begins with "#" for data in memory, and looks for no file.
 _NO_FILE = "#"
@@ -48,14 +47,22 @@ class Skeleton:
 
     `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external
     data, is a reference inside the TensorProto. `file` is where cut payloads are; `path` the model file, None for a model
-    in memory; `base_dir` the folder that locations of external data are relative to, None if unknown.
+    in memory; `base_dir` the folder that locations of external data are relative to, None if unknown; `locations` those
+    that the model file has.
     """
 
-    def __init__(self, proto: ModelProto, file: SourceFile | ForeignTensors | None = None, base_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        proto: ModelProto,
+        file: SourceFile | ForeignTensors | None = None,
+        base_dir: Path | None = None,
+        locations: frozenset[str] = frozenset(),
+    ) -> None:
         self.proto = proto
         self.file = file
         self.path = file.path if isinstance(file, SourceFile) else None
         self.base_dir = base_dir
+        self.locations = locations
         self._data_files: dict[str, SourceFile] = {}
         self._sealed: tuple[wire.MemorySource, list[int]] | None = None
 
@@ -192,19 +199,10 @@ class Skeleton:
         payload = self.payload(tensor)
         return None if payload is None else restored(tensor, payload)
 
-    def refers_to(self, file: Path) -> bool:
-        """Whether `file`, which exists, is external data of this model."""
-        locations: set[str] = set()
-
-        def note_location(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> None:
-            tensor = TensorProto.FromString(source.read(start, stop))
-            if is_external(tensor) and not is_cut(tensor):
-                locations.add(external_entries(tensor)["location"])
-
-        source, hits = self.with_references()
-        wire.rewrite(source, {"TensorProto": note_location}, hits=hits)
-        paths = [self.base_dir / location for location in locations] if self.base_dir else []
-        return any(path.exists() and path.samefile(file) for path in paths)
+    @property
+    def data_paths(self) -> list[Path]:
+        """The data files of the model as it was read, whether they exist or not."""
+        return [] if self.base_dir is None else [self.base_dir / location for location in sorted(self.locations)]
 
     def with_references(self) -> tuple[wire.MemorySource, list[int]]:
         """`proto`, serialized deterministically, and the positions where tensors may refer to payloads on disk."""

@@ -1,159 +1,89 @@
-"""Writes a model beside the place where it will be, and puts it there in one step."""
+"""Writes a model beside the place where it will be, and puts it there in one step.
+
+That step is the renaming of the model file. A data file gets its final name at once, one that no other file has, so that no model
+refers to it before that step, and what the old model refers to stays. Nothing but temporary files is ever removed.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple
+from typing import IO
 
 from .. import progress
 from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
-from .layout import PAGE, DataName, Layout, lay_out
-from .payload import ForeignTensors, Payload, model_file
-from .reading import read
+from .layout import PAGE, Layout, lay_out
+from .paths import Destination, Path_, create, explained, identity_of, temporary_path
+from .payload import ForeignTensors, Payload, SourceFile, data_file
+from .reading import data_locations
 from .skeleton import Skeleton
 
 _BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
 _KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in calls of 256 MiB 4 GB took 1.5 times as long
 _SHOWN = 1 << 28  # bytes whose copying may take a while
+_SYNC = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows syncs only what is open for writing
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 
 
-class _Target(NamedTuple):
-    """Where the result goes: the model, and the data file if there is one."""
-
-    path: Path
-
-    @property
-    def folder(self) -> Path:
-        return self.path.parent
-
-    @property
-    def data(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.data")
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> _Target:
-        target = cls(Path(path))
-        with _explained(target.path):
-            target.check()
-        return target
-
-    def check(self) -> None:
-        if not self.path.name or self.path.is_dir():
-            raise SplitRewriteError(f"{self.path}: is a folder; name the file to write")
-        if not self.folder.is_dir():
-            raise SplitRewriteError(f"{self.path}: the folder {self.folder} does not exist")
-        for file in (self.path, self.data):
-            if _is_special(file):
-                raise SplitRewriteError(f"{file}: exists and is not a regular file")
-
-    def is_in(self, folder: Path | None) -> bool:
-        return folder is not None and folder.is_dir() and os.path.samefile(folder, self.folder)
-
-    def replaces(self, model: Path | None) -> bool:
-        """Whether `model` is the very directory entry that the result will take."""
-        return model is not None and model.name == self.path.name and self.is_in(model.parent)
-
-
-def _is_special(path: Path) -> bool:
-    """Whether `path` is there and no file, or, like /dev/stdout, a link to what is none."""
-    try:
-        if path.is_symlink() and os.readlink(path).startswith("/proc/"):
-            return True
-        return not stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return False
-
-
 class Staged:
-    """A complete model file at `path`, beside the place where it will be.
+    """A complete model file at `path`, beside the place where it will be, and its data file, if it has one.
 
-    A context manager that discards what was not committed.
+    `notes` are sentences about data files that the user has to know. A context manager that discards what was not committed.
     """
 
-    def __init__(self, target: _Target, data_name: str) -> None:
-        self.path = _temporary_path(target.folder, ".onnx")
-        self._target = target
-        self._data = target.folder / data_name
-        self._name_positions: list[int] = []
-        self._stale: Path | None = None
-        self._replaces = True
-        self._temporary: list[Path] = []
+    def __init__(self, skeleton: Skeleton, destination: Destination) -> None:
+        self.path = temporary_path(destination.folder, ".onnx")
+        self.notes: list[str] = []
+        self._skeleton = skeleton
+        self._destination = destination
+        self._old_locations = _data_locations(destination.path)
+        self._new_data: Path | None = None
 
     def commit(self) -> None:
         """Put the model in its place. Whoever looks there at any moment finds the old model or the new one, whole.
 
         What takes the place of an old model is on the disk before, so that a power cut leaves one of them, too; a new file is as
         safe as a copy (waiting for the disk takes twice as long as copying).
-        Raises: SplitRewriteError if the disk does not take it.
+        Raises: SplitRewriteError if the disk does not take it; InvalidModelError if it would replace an input that has changed.
         """
-        self._replaces = os.path.lexists(self._target.path)
-        with _explained(self._target.path):
-            self._sync(self.path)
-            if self._data not in self._temporary:
-                os.replace(self.path, self._target.path)
-            elif os.path.lexists(self._target.data):
-                self._commit_over_old_data()
-            else:
-                self._commit_with_data()
-            self._sync(self._target.folder)
-            self._temporary.clear()
-            if self._stale is not None:
-                self._stale.unlink(missing_ok=True)
+        path, folder = self._destination.path, self._destination.folder
+        with explained(self._destination.given):
+            if not path.exists():
+                os.replace(self.path, path)
+                return
+            if self._new_data is not None:
+                _sync(self._new_data)
+                _sync(folder)
+            _sync(self.path)
+            self._require_same_input()
+            os.replace(self.path, path)
+            _sync(folder)
 
-    def _commit_with_data(self) -> None:
-        """Nothing refers to the place of the data file yet, so the data goes there first."""
-        self._put_final_name(self.path)
-        self._sync(self._data)
-        os.rename(self._data, self._target.data)
-        self._temporary.append(self._target.data)
-        self._sync(self._target.folder)
-        os.replace(self.path, self._target.path)
+    def _require_same_input(self) -> None:
+        """Where the input is replaced, what somebody else wrote there meanwhile must not be lost."""
+        file = self._skeleton.file
+        if isinstance(file, SourceFile) and self._is_in_place():
+            with file.opened():
+                pass
 
-    def _commit_over_old_data(self) -> None:
-        """The old model needs the old data until the new model is in place. So that comes first, with its data under a
-        temporary name; then its data under the final name; then the model that refers to that.
-
-        For an instant the data has two names, hard links. Runtimes do not mind; onnx does, and refuses to load such data.
-        """
-        renamed, linked = _temporary_path(self._target.folder, ".onnx"), _temporary_path(self._target.folder, ".data")
-        self._temporary += [renamed, linked]
-        _duplicate(self.path, renamed)
-        self._put_final_name(renamed)
-        self._sync(self._data)
-        os.replace(self.path, self._target.path)
-        self._temporary.remove(self._data)
-        self._sync(self._target.folder)
-        _link(self._data, linked)
-        os.replace(linked, self._target.data)
-        os.replace(renamed, self._target.path)
-        os.unlink(self._data)
-
-    def _put_final_name(self, model: Path) -> None:
-        """Write the final name of the data file over the temporary one, which has as many bytes."""
-        with open(model, "r+b") as file:
-            for position in self._name_positions:
-                file.seek(position)
-                file.write(self._target.data.name.encode())
-        self._sync(model)
-
-    def _sync(self, path: Path) -> None:
-        if self._replaces:
-            _sync(path)
+    def _is_in_place(self) -> bool:
+        source = self._skeleton.path
+        return source is not None and identity_of(source) == identity_of(self._destination.path)
 
     def discard(self) -> None:
-        """Remove what is staged and was not committed."""
-        for file in self._temporary:
-            with suppress(OSError):
-                file.unlink()
-        self._temporary.clear()
+        """Remove what is staged, unless it was committed: then the temporary model file is gone, and the data file in use."""
+        if not os.path.lexists(self.path):
+            return
+        for file in (self._new_data, self.path):
+            if file is not None:
+                with suppress(OSError):
+                    file.unlink()
 
     def __enter__(self) -> Staged:
         return self
@@ -161,111 +91,147 @@ class Staged:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.discard()
 
-    def _write(self, layout: Layout) -> None:
-        with _explained(self._target.path):
+    def _write(self, external_data: str) -> None:
+        """The temporary model file is made first: as long as it is there, nothing was committed."""
+        name = usual = next(self._data_names())
+        layout = self._lay_out(external_data, usual)
+        with explained(self._destination.given), open(create(self.path, self._destination.path), "wb", buffering=_BUFFER) as out:
             if layout.data:
-                self._temporary.append(self._data)
-                _write(self._data, layout.source, layout.data, self._target.data)
-            self._temporary.append(self.path)
-            self._name_positions = _write(self.path, layout.source, layout.model, self._target.path)
+                name = self._write_data(layout)
+            if name != usual:
+                layout = self._lay_out(external_data, name)
+                self.notes.append(f"the data is in {name}, because {usual} exists and may be needed by another model")
+            _write(out, layout.source, layout.model)
+        self._note_unneeded_data(layout, name)
+
+    def _lay_out(self, external_data: str, data_name: str) -> Layout:
+        destination, base_dir = self._destination, self._skeleton.base_dir
+        is_same_folder = base_dir is not None and base_dir.is_dir() and os.path.samefile(base_dir, destination.folder)
+        layout = lay_out(self._skeleton, external_data, data_name, is_same_folder)
+        if (layout.data or layout.kept) and destination.is_in_other_folder:
+            raise SplitRewriteError(
+                f"{destination.given}: is a link into another folder, and runtimes look for data files beside the link; "
+                f"name {destination.path}"
+            )
+        return layout
+
+    def _data_names(self) -> Iterator[str]:
+        """Names for the data file: the usual one, and others where that is taken."""
+        model = self._destination.path.name
+        yield f"{model}.data"
+        yield from (f"{model}.{number}.data" for number in count(1))
+
+    def _write_data(self, layout: Layout) -> str:
+        """Write the data file; its name, which no file had before, unless the model to be replaced has the same data there."""
+        name = ""
+        for name in self._data_names():
+            if name in self._old_locations and self._is_there(name, layout):
+                break
+            path = self._destination.folder / name
+            with suppress(FileExistsError):
+                descriptor = create(path, self._destination.path)
+                self._new_data = path
+                with open(descriptor, "wb", buffering=_BUFFER) as out:
+                    _write(out, layout.source, layout.data)
+                break
+        return name
+
+    def _is_there(self, name: str, layout: Layout) -> bool:
+        """Whether the file `name` contains the data of `layout` already."""
+        with suppress(InvalidModelError):
+            return _contains(data_file(self._destination.folder, name), layout.source, layout.data)
+        return False
+
+    def _note_unneeded_data(self, layout: Layout, data_name: str) -> None:
+        """Say which data files of the old model the new one does without. Whose they are else is not known, so they stay."""
+        folder = self._destination.folder
+        in_use = [folder / data_name] if layout.data else []
+        in_use += [] if self._is_in_place() else self._skeleton.data_paths
+        needed = layout.kept | {identity_of(path) for path in in_use}
+        for location in sorted(self._old_locations):
+            path = folder / location
+            if path.is_file() and identity_of(path) not in needed:
+                self.notes.append(
+                    f"{self._destination.given.name} no longer needs {location}, which may be needed by another model"
+                )
 
 
-def check_destination(path: str | os.PathLike[str]) -> None:
-    """Raises SplitRewriteError where no model can be written to `path`; cheap, so that nobody works for nothing."""
-    _Target.of(path)
-
-
-def stage(skeleton: Skeleton, path: str | os.PathLike[str], external_data: str = "auto") -> Staged:
+def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Staged:
     """Write `skeleton` with all its payloads beside `path`; `commit` of the result puts it there.
 
     `external_data` says where payloads go:
     - "keep": external data stays where it is and is referenced, which needs `path` in the folder of the input;
-    - "copy": external data is copied to `<path>.data`;
+    - "copy": external data is copied to the data file, `<path>.data`;
     - "inline": external data goes into the model file;
-    - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to `<path>.data`, wherever it was,
+    - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to the data file, wherever it was,
       and all others into the model file, as do always: strings, packed integers (like `int32_data`), int64 vectors of up
       to 64 KiB, and tensors in places where `onnx.load` reads no external data, such as sparse tensors;
     - "auto": "keep" in the same folder, else "copy"; but "split" if the model file would pass 2 GiB.
-    Whatever is at `path` is replaced, a link too; what a link points to is not touched.
+    The model at `path` is replaced; if that is a symbolic link, what it points to. Data files never are: where
+    `<path>.data` exists, the data goes to `<path>.1.data` and so on, unless the model that is replaced has the same data
+    there.
     Raises: InvalidModelError if a payload is missing, unsafe or misfits, and SplitRewriteError if `path` cannot be
     written; nothing is left behind then.
     """
-    target = _Target.of(path)
-    data_name = _data_name_like(target.data)
-    layout = lay_out(skeleton, external_data, data_name, target.is_in(skeleton.base_dir))
-    if layout.data:
-        _protect_input(skeleton, target)
-    staged = Staged(target, data_name)
+    staged = Staged(skeleton, Destination.of(path))
     try:
-        staged._write(layout)
-        staged._stale = None if layout.data else _stale_data(skeleton, target, layout)
+        staged._write(external_data)
     except BaseException:
         staged.discard()
         raise
     return staged
 
 
-def _data_name_like(final: Path) -> str:
-    """A name with as many bytes as that of `final`, so that one can be written over the other."""
-    try:
-        length = len(final.name.encode())
-    except UnicodeEncodeError:
-        raise SplitRewriteError(f"{final}: the name is not valid Unicode, which a data file needs") from None
-    return f".{os.urandom(16).hex()}".ljust(length, "0")[:length]
+def _data_locations(model: Path) -> frozenset[str]:
+    """The locations of external data in the model there; none where there is no model."""
+    with suppress(InvalidModelError, OSError):
+        return data_locations(model)
+    return frozenset()
 
 
-def _temporary_path(folder: Path, suffix: str) -> Path:
-    return folder / f".split-rewrite-{os.urandom(8).hex()}{suffix}"
-
-
-def _protect_input(skeleton: Skeleton, target: _Target) -> None:
-    """Raises: SplitRewriteError if the result's data file would take the place of a file that the input consists of."""
-    if target.replaces(skeleton.path) or not target.data.exists():
-        return
-    original = skeleton if skeleton.path is None else read(skeleton.path)
-    is_model = skeleton.path is not None and os.path.samefile(skeleton.path, target.data)
-    if is_model or original.refers_to(target.data):
-        raise SplitRewriteError(f"{target.data}: belongs to the input; write the result under another name")
-
-
-def _stale_data(skeleton: Skeleton, target: _Target, layout: Layout) -> Path | None:
-    """The data file of the model that is being replaced, if nothing needs it any more."""
-    if not (target.path.exists() and target.data.exists()):
-        return None
-    status = os.stat(target.data)
-    if (status.st_dev, status.st_ino) in layout.kept:
-        return None
-    try:
-        if not read(target.path).refers_to(target.data):
-            return None
-        _protect_input(skeleton, target)
-    except SplitRewriteError:
-        return None
-    return target.data
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise SplitRewriteError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def _write(path: Path, source: wire.Source, pieces: Sequence[bytes | wire.Piece], like: Path) -> list[int]:
-    """Write `pieces` to a new file, with the permissions of `like` if that exists; the positions of the DataNames."""
-    names: list[int] = []
+def _contains(file: SourceFile, source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bool:
+    """Whether `pieces`, one after the other, are what `file` contains. Raises: InvalidModelError if one cannot be read."""
+    if file.size != wire.length_of(pieces):
+        return False
     position = 0
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with open(descriptor, "wb", buffering=_BUFFER) as out:
-        with suppress(FileNotFoundError):
-            os.fchmod(descriptor, stat.S_IMODE(os.stat(like).st_mode))
-        for piece in _joined(pieces):
-            if isinstance(piece, DataName):
-                names.append(position)
-            _write_piece(out, source, piece)
-            position += wire.length_of([piece])
-    return names
+    for piece in _joined(pieces):
+        length = wire.length_of([piece])
+        if piece != Payload(file, position, length) and not _is_at(file, position, source, piece):
+            return False
+        position += length
+    return True
+
+
+def _is_at(file: SourceFile, position: int, source: wire.Source, piece: bytes | wire.Piece) -> bool:
+    for part in _parts(source, piece):
+        if file.read(position, len(part)) != part:
+            return False
+        position += len(part)
+    return True
+
+
+def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
+    """The bytes of `piece`, a few at a time."""
+    if isinstance(piece, bytes):
+        yield piece
+    elif isinstance(piece, wire.Span):
+        for start in range(piece.start, piece.stop, _BUFFER):
+            yield source.read(start, min(start + _BUFFER, piece.stop))
+    elif isinstance(piece, Payload) and isinstance(piece.file, ForeignTensors):
+        yield from piece.file.pieces(piece.offset, piece.length)
+    elif isinstance(piece, Payload):
+        for start in range(0, piece.length, _BUFFER):
+            yield piece.raw_range(start, min(start + _BUFFER, piece.length)).read()
+
+
+def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> None:
+    for piece in _joined(pieces):
+        if isinstance(piece, Payload) and isinstance(piece.file, SourceFile):
+            out.flush()
+            with piece.file.opened() as descriptor:
+                _copy_range(descriptor, piece.offset, piece.length, out.fileno())
+        else:
+            out.writelines(_parts(source, piece))
 
 
 def _joined(pieces: Sequence[bytes | wire.Piece]) -> list[bytes | wire.Piece]:
@@ -278,25 +244,6 @@ def _joined(pieces: Sequence[bytes | wire.Piece]) -> list[bytes | wire.Piece]:
         else:
             joined.append(piece)
     return joined
-
-
-def _write_piece(out: IO[bytes], source: wire.Source, piece: bytes | wire.Piece) -> None:
-    if isinstance(piece, bytes):
-        out.write(piece)
-    elif isinstance(piece, wire.Span):
-        for start in range(piece.start, piece.stop, _BUFFER):
-            out.write(source.read(start, min(start + _BUFFER, piece.stop)))
-    elif isinstance(piece, Payload):
-        _write_payload(out, piece)
-
-
-def _write_payload(out: IO[bytes], piece: Payload) -> None:
-    if isinstance(piece.file, ForeignTensors):
-        out.writelines(piece.file.pieces(piece.offset, piece.length))
-    else:
-        out.flush()
-        with piece.file.opened() as descriptor:
-            _copy_range(descriptor, piece.offset, piece.length, out.fileno())
 
 
 def _copy_range(source: int, offset: int, length: int, out: int) -> None:
@@ -326,24 +273,16 @@ def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
 
 
 def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:
-    return os.write(out, os.pread(source, min(length, _BUFFER), offset))
-
-
-def _duplicate(source: Path, copy: Path) -> None:
-    file = model_file(source)
-    _write(copy, wire.MemorySource(b""), [Payload(file, 0, file.size)], source)
-
-
-def _link(source: Path, link: Path) -> None:
-    try:
-        os.link(source, link)
-    except OSError:  # not every file system has hard links
-        _duplicate(source, link)
-        _sync(link)
+    return os.write(out, wire.read_at(source, min(length, _BUFFER), offset))
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, _SYNC)
+    except PermissionError:
+        if path.is_dir():  # Windows opens no folders
+            return
+        raise
     try:
         os.fsync(descriptor)
     finally:

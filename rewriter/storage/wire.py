@@ -22,6 +22,7 @@ _DEEPEST = 100  # protobuf's own limit on nested messages
 _LONGEST_HEADER = 20  # a tag and a length, ten bytes each
 _WINDOW = 1 << 16
 NOWHERE = 1 << 63
+LARGEST_PROTOBUF = 2**31 - 1  # bytes
 
 
 class MalformedError(InvalidModelError):
@@ -80,6 +81,14 @@ class MemorySource:
         return self.data[start:stop]
 
 
+def read_at(descriptor: int, length: int, position: int) -> bytes:
+    """Up to `length` bytes of a file, by a descriptor that nobody else reads from meanwhile."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, length, position)
+    os.lseek(descriptor, position, os.SEEK_SET)  # Windows
+    return os.read(descriptor, length)
+
+
 class FileSource:
     """A serialized message in a file, of which one small window is in memory at a time."""
 
@@ -88,12 +97,12 @@ class FileSource:
         self.size = size
 
     def window(self, position: int) -> tuple[bytes, int]:
-        return os.pread(self.descriptor, _WINDOW, position), position
+        return read_at(self.descriptor, _WINDOW, position), position
 
     def read(self, start: int, stop: int) -> bytes:
         parts = []
         while start < stop:
-            part = os.pread(self.descriptor, stop - start, start)
+            part = read_at(self.descriptor, stop - start, start)
             if not part:
                 raise MalformedError(f"the file ends at byte {start}, {stop - start} bytes early")
             parts.append(part)
@@ -149,7 +158,7 @@ def _decode(buffer: bytes, base: int, position: int) -> Field:
     key, at = _varint(buffer, position - base)
     number, wire_type = key >> 3, key & 7
     if number == 0:
-        raise MalformedError(f"there is no field number 0, at byte {position}")
+        raise MalformedError(f"the field at byte {position} has the number 0, which is not allowed")
     if wire_type == VARINT:
         _, stop = _varint(buffer, at)
         return Field(number, wire_type, position, base + at, base + stop)

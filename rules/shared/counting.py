@@ -32,5 +32,5 @@ def stack(node: Node, count: str, number: str, step: NodeProto) -> str:
     body = helper.make_graph([step, *copies], "step", inputs, outputs)
     condition = node.add_constant(True, np.bool_, "condition")
     _, stacked = node.before_many("Loop", [count, condition, count], 2, what="counted", body=body)
-    node.scope.note_type(stacked, helper.make_tensor_type_proto(TensorProto.INT64, [None]))
+    node.scope.types.note(stacked, helper.make_tensor_type_proto(TensorProto.INT64, [None]))
     return stacked

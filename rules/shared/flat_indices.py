@@ -44,7 +44,7 @@ def indices_from_the_front(node: Node, index: int, size: str) -> str:
 
 def count_elements(node: Node, name: str, axes: range) -> str:
     """The number of elements along `axes` of `name`, an int64 scalar."""
-    shape = node.scope.shape_worked_out(name)
+    shape = node.scope.shape(name)
     known = [] if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
     if len(known) == len(axes):
         return int64(node, prod(known), "stride")
@@ -55,7 +55,7 @@ def count_elements(node: Node, name: str, axes: range) -> str:
 def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> str:
     """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and where it is else."""
     data = node.input(0)
-    shapes = [node.scope.shape_worked_out(name) for name in (data, indices)]
+    shapes = [node.scope.shape(name) for name in (data, indices)]
     known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
     if all(len(dims) == rank for dims in known):
         strides = [prod(known[0][d + 1 :]) for d in range(rank)]
@@ -69,7 +69,7 @@ def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int])
 
     Along each axis, the stride is added at every step; the result broadcasts to the shape of `counted`.
     """
-    rank = len(node.scope.shape_worked_out(data) or ())
+    rank = len(node.scope.shape(data) or ())
     total = int64(node, 0, "places")
     for axis in axes:
         count = count_up(node, int64(node, [0], "zero"), length(node, counted, axis), int64(node, [1], "one"))
@@ -90,7 +90,7 @@ def index_depth(node: Node) -> int:
 def row_places(node: Node, depth: int) -> str:
     """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged to one."""
     data, vector = node.input(0), int64(node, [1], "vector")
-    shape = node.scope.shape_worked_out(data)
+    shape = node.scope.shape(data)
     known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]
     if len(known) == depth:
         sizes = int64(node, known, "sizes")

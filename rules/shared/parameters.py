@@ -12,7 +12,7 @@ import numpy as np
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
-MAKE_CONSTANT = "make it a constant (an initializer that is no graph input), for example by exporting with fixed sizes"
+MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
 """The hint for an operand that is computed at run time and should not be."""
 
 
@@ -27,7 +27,9 @@ def known_input(node: Node, index: int) -> np.ndarray | None:
 def one_number(constant: np.ndarray) -> np.ndarray:
     """A constant that has to have one element, as a scalar. Raises Unconvertible where it has more, or none."""
     if constant.size != 1:
-        raise Unconvertible(f"a constant of shape {list(constant.shape)} stands where one number has to be", "correct the model")
+        raise Unconvertible(
+            f"a constant of shape {list(constant.shape)} is given where a single number is needed", "correct the model"
+        )
     return constant.reshape(())
 
 

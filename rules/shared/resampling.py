@@ -79,7 +79,7 @@ def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
     exact, single = (_coordinates(axis, how, np.dtype(dtype)) for dtype in (np.float64, np.float32))
     inside = (exact >= 0) & (exact <= axis.length - 1)
     if not np.array_equal(inside, (single >= 0) & (single <= axis.length - 1)):
-        raise Unconvertible("whether the border of the region of interest is extrapolated hangs on the runtime's rounding")
+        raise Unconvertible("whether the border of the region of interest is extrapolated depends on how the runtime rounds")
     return inside
 
 
@@ -113,7 +113,7 @@ def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
     single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
     last = axis.length - 1
     if not np.array_equal(np.clip(exact, 0, last), np.clip(single, 0, last)):
-        raise Unconvertible("an element lies so near the middle between two that its neighbour hangs on the runtime's rounding")
+        raise Unconvertible("an element lies so near the middle between two that its neighbour depends on how the runtime rounds")
     return np.clip(exact, 0, last).astype(np.int64)
 
 

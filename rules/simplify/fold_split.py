@@ -90,7 +90,7 @@ def parts_of_constant(node: Node) -> None:
 
 def _stored(node: Node) -> TensorProto | None:
     """The data where it is stored in the model, as an initializer or in a Constant node."""
-    tensor = node.scope.constant_tensor(node.input(0))
+    tensor = node.scope.constants.tensor(node.input(0))
     producer = node.scope.producer(node.input(0))
     if tensor is not None or producer is None or producer.op_type != "Constant" or producer.domain not in DEFAULT_DOMAINS:
         return tensor
@@ -104,12 +104,12 @@ def _fit(sizes: list[int], dimension: int) -> bool:
 
 def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) -> bool:
     """Whether the parts, beside or instead of the constant, keep the file from growing by more than is stated above."""
-    size, name = node.scope.byte_length(tensor), node.scope.resolve(node.input(0))
+    size, name = node.scope.constants.byte_length(tensor), node.scope.resolve(node.input(0))
     home = node.scope.find(name)
     stays = home is None or name in home.inputs or not node.scope.model.is_read_once(name)
     if stays:
         return size <= MAX_SHARED
-    return size <= MAX_COPIED or (is_contiguous and node.scope.takes_initializers)
+    return size <= MAX_COPIED or (is_contiguous and node.scope.constants.takes_initializers)
 
 
 def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> TensorProto:
@@ -151,7 +151,7 @@ def _outer_split(node: Node, part: str) -> Node | None:
     if proto is None or proto.op_type != "Split" or proto.domain not in DEFAULT_DOMAINS:
         return None
     outer = Node(proto, node.scope, node.scope.target)
-    can_state_sizes = outer.opset < 13 or node.scope.takes_initializers
+    can_state_sizes = outer.opset < 13 or node.scope.constants.takes_initializers
     return outer if can_state_sizes and node.scope.model.is_read_once(part) else None
 
 

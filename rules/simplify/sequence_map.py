@@ -85,5 +85,5 @@ def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]
     results = [names.get(value.name, value.name) for value in body.output]
     for value, result in zip(body.output, results, strict=True):
         if node.scope.type(result) is None and value.type.tensor_type.elem_type:
-            node.scope.note_type(result, helper.make_tensor_type_proto(value.type.tensor_type.elem_type, None))
+            node.scope.types.note(result, helper.make_tensor_type_proto(value.type.tensor_type.elem_type, None))
     return results

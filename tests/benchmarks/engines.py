@@ -111,7 +111,7 @@ def _run_onnxruntime(model: ModelProto, feeds: Mapping[str, Value]) -> list[Valu
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        payload = _for_onnxruntime(model).SerializeToString()
+        payload = for_onnxruntime(model).SerializeToString()
         session = onnxruntime.InferenceSession(payload, options, providers=["CPUExecutionProvider"])
         wanted = {entry.name for entry in session.get_inputs()}
         outputs = session.run(None, {name: value for name, value in feeds.items() if name in wanted})
@@ -131,7 +131,7 @@ def _typed(value: Value, kind: TypeProto) -> Value:
     return value.view(declared) if declared.itemsize == value.itemsize else value
 
 
-def _for_onnxruntime(model: ModelProto) -> ModelProto:
+def for_onnxruntime(model: ModelProto) -> ModelProto:
     known = newest_onnxruntime_opset()
     copy = ModelProto()
     copy.CopyFrom(model)

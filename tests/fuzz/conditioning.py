@@ -35,11 +35,11 @@ def is_amplified(
     original: Path, result: Path, inputs: dict[str, np.ndarray], tolerance: Tolerance, runtime: str, worker: Worker, random: Random
 ) -> bool:
     """Whether each element that differs in the two models also differs in the original with its numbers moved by last bits."""
-    expected, got = (_elements(worker.run(path, inputs, runtime)) for path in (original, result))
-    if expected is None or got is None or not _comparable(expected, got):
+    expected, got = (elements(worker.run(path, inputs, runtime)) for path in (original, result))
+    if expected is None or got is None or not comparable(expected, got):
         return False
     bounds = [tolerance.of("", dtype_name(array)) for array in expected]
-    left = list(map(_wrong, expected, got, bounds))
+    left = list(map(differs, expected, got, bounds))
     source = np.random.default_rng(random.getrandbits(32))
     for _ in range(TRIES):
         model = onnx.load(original)
@@ -47,10 +47,10 @@ def is_amplified(
         move_approximate(model, source)
         path = original.with_name("moved.onnx")
         onnx.save(model, path)
-        values = _elements(worker.run(path, {name: moved(array, source) for name, array in inputs.items()}, runtime))
+        values = elements(worker.run(path, {name: moved(array, source) for name, array in inputs.items()}, runtime))
         path.unlink()
-        if values is not None and _comparable(expected, values):
-            left = [mask & ~_wrong(*entry) for mask, *entry in zip(left, expected, values, bounds, strict=True)]
+        if values is not None and comparable(expected, values):
+            left = [mask & ~differs(*entry) for mask, *entry in zip(left, expected, values, bounds, strict=True)]
         if not any(mask.any() for mask in left):
             return True
     return False
@@ -102,22 +102,23 @@ def _attributes(node: NodeProto) -> list[AttributeProto]:
     return [attribute for attribute in node.attribute if not attribute.ref_attr_name]
 
 
-def _elements(answer: Any) -> list[np.ndarray] | None:
+def elements(answer: Any) -> list[np.ndarray] | None:
     """All tensors that a model gave, those in sequences too; None where it gave nothing."""
     if not isinstance(answer, Outputs) or any(value is None for value in answer.values):
         return None
-    return [np.asarray(part) for value in answer.values for part in (value if isinstance(value, list) else [value])]
+    arrays = [np.asarray(part) for value in answer.values for part in (value if isinstance(value, list) else [value])]
+    return [array.astype(object) if array.dtype.kind in "US" else array for array in arrays]
 
 
-def _comparable(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
+def comparable(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
     return [(array.shape, array.dtype) for array in some] == [(array.shape, array.dtype) for array in others]
 
 
-def _wrong(expected: np.ndarray, got: np.ndarray, bounds: Bounds) -> np.ndarray:
+def differs(expected: np.ndarray, got: np.ndarray, bounds: Bounds) -> np.ndarray:
     if bounds == Bounds():
         return np.asarray(expected != got) & ~(_is_nan(expected) & _is_nan(got))
     return ~np.isclose(got.astype(np.complex128), expected.astype(np.complex128), bounds.rtol, bounds.atol, equal_nan=True)
 
 
 def _is_nan(array: np.ndarray) -> np.ndarray:
-    return np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
+    return np.asarray(array != array) if array.dtype.kind not in "OUSbiu" else np.zeros(array.shape, bool)

@@ -150,7 +150,7 @@ def _gist(reason: str) -> str:
     """The last line of a traceback, the first blocker, the first line of anything else; without numbers, so that equal reasons are counted together."""
     lines = [line.strip() for line in reason.splitlines() if line.strip()] or [""]
     line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-    if "in the way" in line and len(lines) > 1:
+    if "cannot be converted" in line and len(lines) > 1:
         line = lines[1]
     return "".join("#" if char.isdigit() else char for char in line)[:160]
 

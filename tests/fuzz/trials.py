@@ -24,7 +24,8 @@ from random_models import Case, random_case
 
 from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
 from split_rewrite.rewriter.checks.validity import checker_failure
-from split_rewrite.rewriter.comparison.by_model import Comparison, _shared_worker, compare
+from split_rewrite.rewriter.comparison import model_client
+from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.samples import Samples
 from split_rewrite.rewriter.comparison.tolerance import Tolerance
@@ -206,8 +207,8 @@ def _inside(folder: Path) -> Iterator[None]:
 @functools.cache
 def runner() -> Worker:
     """What runs models, those of the command line too: there, a loop that does not end may take 5 minutes."""
-    worker = _shared_worker()
-    worker.time_limit = RUN_SECONDS
+    worker = Worker(RUN_SECONDS)
+    model_client._idle[:] = [worker]
     return worker
 
 
@@ -252,7 +253,9 @@ def _judge_run(status: int, errors: str, files: set[str], writes: bool) -> Verdi
     if status == 0:
         return Verdict("converted", errors)
     is_clear = lines and lines[0].startswith("error: ") and all(line.startswith("  ") for line in lines[1:])
-    is_clear = is_clear or (status == 1 and not writes and all(line.startswith(("in the way: ", "warning: ")) for line in lines))
+    is_clear = is_clear or (
+        status == 1 and not writes and all(line.startswith(("cannot be converted: ", "warning: ")) for line in lines)
+    )
     if status not in (1, 2) or not is_clear or (status == 2 and len(lines) > 1):
         return Verdict("UNCLEAR", f"status {status}: {errors}")
     return Verdict("refused" if status == 1 else "unusable", errors)

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
-    {"errors", "progress", "child_call"},
+    {"errors", "progress", "serving"},
+    {"child_call", "onnx_child"},
     {"storage", "opsets"},
     {"graph"},
     {"engine"},
@@ -19,6 +20,7 @@ LAYERS = (
     {"comparison"},
     {"report"},
     {"runtimes", "bridge"},
+    {"arguments"},
     {"driver"},
     {"convert_pass"},
     {"batch"},

@@ -12,8 +12,9 @@ from pathlib import Path
 import helpers
 import onnx
 import pytest
+from helpers import convert_version
 
-from split_rewrite.rewriter import convert_version, progress, progress_bar
+from split_rewrite.rewriter import progress, progress_bar
 from split_rewrite.rewriter.engine import conversion
 
 

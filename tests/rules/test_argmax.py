@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model
 
 X = np.array([[3, 1, 3, 1], [2, 2, 2, 2], [1, 3, 1, 3]], np.float32)
 

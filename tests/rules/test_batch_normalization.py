@@ -3,9 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 PARAMETERS = "float[3] s, float[3] b, float[3] m, float[3] v"
 FEEDS = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal, run
+from helpers import convert_version, model, refusal, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 
@@ -16,7 +15,7 @@ from split_rewrite.rewriter.graph.survey import all_graphs
     [
         pytest.param(
             'g (float[2] x) => (int64[2] y) { y = Cast <to = "integer"> (x) }',
-            *(5, 6, "'integer' is no type"),
+            *(5, 6, "'integer' is not a type"),
             id="no_type_of_that_name",
         ),
         pytest.param(

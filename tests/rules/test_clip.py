@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 X = np.array([[-np.inf, -5.0, -0.5], [2.0, np.nan, np.inf]], np.float32)
 
@@ -35,6 +33,14 @@ def test_computed_bounds_become_max_and_min(target: int) -> None:
     proto = model("g (float[2, 3] x, float low, float high) => (float[2, 3] y) { y = Clip (x, low, high) }", opset=13)
     for low, high in ((-1, 3), (3, -1)):
         result = assert_same(proto, target, {"x": X, "low": np.array(low, np.float32), "high": np.array(high, np.float32)})
+    assert [node.op_type for node in result.graph.node] == ["Max", "Min"]
+
+
+@pytest.mark.parametrize("opset", [11, 12])
+def test_min_above_max_below_opset_13_is_written_with_max_and_min(opset: int) -> None:
+    """onnxruntime does not load attributes of which min is above max."""
+    text = "g (float[2, 3] x) => (float[2, 3] y) <float low = {3}, float high = {0}> { y = Clip (x, low, high) }"
+    result = assert_same(model(text, opset), 10, {"x": X})
     assert [node.op_type for node in result.graph.node] == ["Max", "Min"]
 
 

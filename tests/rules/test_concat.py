@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers import model, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 
 
 def test_the_axis_of_opset_1_is_1() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal
+from helpers import convert_version, model, refusal
 from onnx import helper, numpy_helper
-
-from split_rewrite.rewriter import convert_version
 
 
 def _sparse(indices: np.ndarray, dims: list[int]) -> onnx.ModelProto:

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import model, refusal, run
+from helpers import convert_version, model, refusal, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
+from helpers import assert_same, convert_version, model, refusal, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.tolerance import Tolerance

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 X = np.array([1, np.nan, 0, -2], np.float32)
 
@@ -91,3 +89,14 @@ def test_the_mask_keeps_its_type(opset: int, target: int, kind: str) -> None:
     proto = model(f"g (float[4] x) => (float[4] y, {kind}[4] m) {{ y, m = Dropout (x) }}", opset=opset)
     before, after = run(proto, {"x": X})[1], run(convert_version(proto, target).model, {"x": X})[1]
     np.testing.assert_array_equal(after, before, strict=True)
+
+
+@pytest.mark.parametrize("opset", [7, 10])
+def test_a_ratio_that_opset_12_does_not_take_is_left_out_where_nothing_is_dropped(opset):
+    proto = model("g (float[4] x) => (float[4] y) { y = Dropout <ratio = 1.0> (x) }", opset)
+    np.testing.assert_array_equal(run(convert_version(proto, 13).model, {"x": X})[0], X)
+
+
+def test_a_ratio_that_drops_everything_is_refused():
+    proto = model("g (float[4] x) => (float[4] y) { y = Dropout <ratio = 1.0> (x) }", 6)
+    assert "ratio=1 drops everything, and opset 12 takes ratios below 1 only" in refusal(proto, 12)

@@ -4,9 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import known, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, known, model, refusal, run
 
 SPREAD = 10.0 ** np.linspace(-44, 38, 4001)
 ORDINARY = np.linspace(0, 6, 20001)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -5,9 +5,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 
 def proto(attributes, opset, shape="[2,3,4,5]", grid="[2,3,2,2]", out="[2,3,3,2]", kind="float"):

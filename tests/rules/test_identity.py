@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 
 def test_refuses_sequences_where_there_are_none():

@@ -3,9 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, known, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, known, model, refusal, run
 
 TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, known, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, known, model, refusal, run
 
 RNG = np.random.default_rng(5)
 FAR = (1000 + RNG.normal(size=(2, 4, 6))).astype(np.float32)

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, run
 
 
 @pytest.mark.parametrize("kind", ["int64", "int32", "uint32"])

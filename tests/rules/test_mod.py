@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import model, run
+from helpers import convert_version, model, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytestmark = pytest.mark.skipif(newest_opset() < 28, reason="the installed onnx has no opset 28")

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import model, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, run
 
 
 def proto(opset, axis="", kind="int64", constants=""):
@@ -16,7 +14,7 @@ def proto(opset, axis="", kind="int64", constants=""):
 
 
 def cautions(opset, target, **how):
-    return [remark.message for remark in convert_version(proto(opset, **how), target).report.remarks if remark.kind == "caution"]
+    return [remark.message for remark in convert_version(proto(opset, **how), target).report.remarks if remark.kind == "warning"]
 
 
 def test_up_a_caution_where_an_index_may_be_negative():
@@ -51,3 +49,9 @@ def test_down_the_declared_shape_tells_the_depth(axis):
     expected = (np.array([0, 3, 1, 7])[:, None] == np.arange(4)).astype(np.float32)
     got = run(convert_version(model(text, 9), 8).model, {"i": np.array([0, 3, 1, 7]), "d": np.array(4)})[0]
     np.testing.assert_array_equal(got, expected.T if axis else expected)
+
+
+@pytest.mark.parametrize("opset", [9, 11])
+@pytest.mark.parametrize("target", [8, 7])
+def test_an_index_counts_from_the_back_where_the_depth_is_known(opset, target):
+    assert_same(proto(opset), target, {"i": np.array([0, 3, -1, -4, -5, 4])})

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import model, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 
 
 def test_the_element_of_a_tensor_is_the_tensor():

@@ -3,9 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
+from helpers import assert_same, convert_version, model, refusal, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 SINCE_23 = pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no opset 23")

@@ -3,9 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import model, run
+from helpers import convert_version, model, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytestmark = pytest.mark.skipif(newest_opset() < 27, reason="the installed onnx has no opset 27")

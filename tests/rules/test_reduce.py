@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 X = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7) / 4
 OPERATORS = ["L1", "L2", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
@@ -112,3 +110,29 @@ def test_integers_of_log_sum_are_gone() -> None:
     proto = model("g (int32[2, 3] x) => (int32[1, 1] y) { y = ReduceLogSum (x) }", opset=18)
     result = convert_version(proto, 28).model
     assert [node.op_type for node in result.graph.node] == ["Cast", "ReduceLogSum", "Cast"]
+
+
+@pytest.mark.parametrize(("dtype", "lowest", "highest"), [("int8", -128, 127), ("uint8", 0, 255)])
+@pytest.mark.parametrize("name", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("target", [11, 7])
+def test_an_empty_axis_gives_the_end_of_a_narrow_type(name: str, dtype: str, lowest: int, highest: int, target: int) -> None:
+    proto = model(f"g ({dtype}[2, N] x) => ({dtype}[2] y) {{ y = {name} <axes = [1], keepdims = 0> (x) }}", opset=13)
+    result = assert_same(proto, target, {"x": np.array([[lowest, 3], [highest, 5]], dtype)})
+    end = lowest if name == "ReduceMax" else highest
+    assert run(result, {"x": np.zeros((2, 0), dtype)})[0].tolist() == [end, end]
+
+
+def test_an_axis_that_is_known_to_have_elements_needs_no_bound() -> None:
+    proto = model("g (int8[2, 3] x) => (int8[2] y) { y = ReduceMax <axes = [1], keepdims = 0> (x) }", opset=13)
+    assert [node.op_type for node in convert_version(proto, 11).model.graph.node] == ["Cast", "ReduceMax", "Cast"]
+
+
+def test_a_norm_of_single_elements_overflows_as_its_square_does() -> None:
+    text = "g (float[N] x) => (float[N] y) <int64[0] a = {}> { y = ReduceL2 <noop_with_empty_axes = 1> (x, a) }"
+    x = np.array([1e30, -1e-30, -3, np.nan, np.inf], np.float32)
+    assert_same(model(text, opset=18), 13, {"x": x})
+
+
+def test_a_logarithm_of_integers_over_no_axes_is_refused() -> None:
+    text = "g (int64[N] x) => (int64[N] y) <int64[0] a = {}> { y = ReduceLogSum <noop_with_empty_axes = 1> (x, a) }"
+    assert "no specification says how the logarithm is rounded" in refusal(model(text, opset=18), 17)

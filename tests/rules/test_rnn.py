@@ -3,9 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import model, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, run
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 

@@ -3,9 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 BODY = "body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) { t = Add (s, e) o = Mul (s, e) }"
 

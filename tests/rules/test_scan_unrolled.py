@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal
 
 SCAN = """g (float[2] s, float[{dims}] x) => (float[2] last, float[{out}] all) {{
     last, all = Scan <num_scan_inputs=1{attributes}, body = step (float[2] a, float[2] b) => (float[2] c, float[2] d) {{

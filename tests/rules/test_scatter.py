@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 NUMPY = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
@@ -90,3 +88,11 @@ def test_reductions_of_slices_with_equal_indices(reduction, target, indices, upd
 
 def test_a_reduction_that_is_there_stays():
     assert [node.op_type for node in convert_version(slices(18), 16).model.graph.node] == ["ScatterND"]
+
+
+@pytest.mark.parametrize("axis", [-1, -2])
+@pytest.mark.parametrize("target", [8, 7])
+def test_an_axis_from_the_back_with_computed_indices(axis, target):
+    text = f"g (float[3,4] x, int64[2,3] i, float[2,3] u) => (float[3,4] y) {{ y = Scatter <axis = {axis}> (x, i, u) }}"
+    x, u = np.arange(12, dtype=np.float32).reshape(3, 4), -np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+    assert_same(model(text, 9), target, {"x": x, "i": np.array([[0, 2, 1], [1, 0, 2]]), "u": u})

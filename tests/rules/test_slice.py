@@ -7,9 +7,8 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_same, convert_version, model, refusal
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.errors import Unconvertible
 from split_rewrite.rules.slice import positions
 

@@ -1,11 +1,9 @@
-"""StringNormalizer below opset 10, by onnxruntime's own."""
+"""StringNormalizer below opset 10, by onnxruntime's own; constant StringConcat below 20."""
 
 import numpy as np
 import onnx
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 
 def normalizer(attributes: str, shape: str = "N") -> str:
@@ -47,3 +45,19 @@ def test_stopwords(words, shape):
 def test_nothing_to_do(attributes):
     result = same(normalizer(attributes), 7, np.array(["a", "B"], object))
     assert [node.op_type for node in result.graph.node] == ["Identity"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        pytest.param('string a = {"x"}', 'string b = {"y"}', np.array("xy", object), id="scalars"),
+        pytest.param('string[1] a = {"x"}', 'string b = {"y"}', np.array(["xy"], object), id="scalar-on-the-right"),
+        pytest.param("string[0] a = {}", 'string b = {"y"}', np.array([], object), id="empty"),
+    ],
+)
+def test_constants_are_joined(left, right, expected):
+    shape = "" if expected.ndim == 0 else list(expected.shape)
+    proto = model(f"g () => (string{shape} y) <{left}, {right}> {{y = StringConcat(a, b)}}", 20)
+    result = convert_version(proto, 13).model
+    assert [node.op_type for node in result.graph.node] == ["Constant"]
+    np.testing.assert_array_equal(run(result, {})[0], expected, strict=True)

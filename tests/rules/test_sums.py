@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(11)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, model, refusal, run
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -21,7 +19,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
         ),
         pytest.param(
             "g (float[2, 3] x) => (float[A, B] y) <float t = {1.5}, float a = {1}> { y = Tile (x, t, a) }",
-            *(5, 6, "tiles 't' is no whole number"),
+            *(5, 6, "tiles 't' is not a whole number"),
             id="half_a_copy",
         ),
         pytest.param(

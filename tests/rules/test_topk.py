@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, known, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, known, model, refusal, run
 
 X = np.array([[3, -1, 3, 0, -0.0], [2, -2, 5, np.inf, -np.inf], [1, 1, 1, 1, 0]], np.float32)
 
@@ -16,13 +14,18 @@ X = np.array([[3, -1, 3, 0, -0.0], [2, -2, 5, np.inf, -np.inf], [1, 1, 1, 1, 0]]
     [
         pytest.param(
             "g (int64[3, N] x) => (int64[3, 2] v, int64[3, 2] i) <int64[1] k = {2}> { v, i = TopK (x, k) }",
-            *(9, "64-bit integers are sorted along the whole axis: it becomes TopK, and the axis dimension 'N' of"),
+            *(9, "64-bit integers are sorted along the whole axis: is rewritten with TopK: the axis dimension 'N' of"),
             id="all_are_sorted_by_their_low_halves_first",
         ),
         pytest.param(
             "g (float[3, N] x, int64[1] k) => (float[3, M] v, int64[3, M] i) { v, i = TopK (x, k) }",
             *(9, "the axis dimension 'N' of 'x' is unknown"),
             id="computed_k_of_an_unknown_length",
+        ),
+        pytest.param(
+            "g (float[3, 5] x) => (float[3, 0] v, int64[3, 0] i) <int64[1] k = {0}> { v, i = TopK (x, k) }",
+            *(9, "k is 0, and before opset 10 TopK takes no k below 1"),
+            id="nothing_is_taken",
         ),
     ],
 )

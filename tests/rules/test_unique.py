@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import known, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import convert_version, known, model, refusal, run
 
 DTYPES = {"float": "float32", "double": "float64", "float16": "float16", "int64": "int64", "int8": "int8", "uint32": "uint32"}
 
@@ -73,7 +71,7 @@ def equal(a, b, result) -> str:
 
 @strings
 def test_strings_below_11():
-    assert "it becomes Unique, and older operators cannot sort string" in refusal(model(equal("N", "N", "N"), 19), 10)
+    assert "is rewritten with Unique: older operators cannot sort string" in refusal(model(equal("N", "N", "N"), 19), 10)
 
 
 @strings
@@ -99,3 +97,18 @@ def test_strings(declared, shapes, target):
     a, b = (np.array(rng.choice(words, shape), object) for shape in shapes)
     got = run(convert_version(proto, target).model, {"a": a, "b": b})[0]
     np.testing.assert_array_equal(got, np.asarray(a == b, bool), strict=True)
+
+
+@pytest.mark.parametrize("is_sorted", [0, 1])
+def test_what_is_no_number_is_one_value_behind_all_others(is_sorted):
+    """onnxruntime itself loses it; numpy and the reference do not."""
+    attributes = f"sorted = {is_sorted}"
+    text = f"g (float[7] x) => (float[N] y, int64[N] a, int64[7] b, int64[N] c) {{ y, a, b, c = Unique <{attributes}> (x) }}"
+    x = np.array([1, np.nan, 2, np.nan, 1, -np.inf, np.inf], np.float32)
+    result = convert_version(model(text, 13), 10).model
+    values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    if not is_sorted:
+        order = np.argsort(first)
+        values, first, counts, inverse = values[order], first[order], counts[order], np.argsort(order)[inverse]
+    for expected, got in zip((values, first, inverse, counts), run(result, {"x": x}), strict=True):
+        np.testing.assert_array_equal(got, expected)

@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model
+from helpers import assert_same, convert_version, model, refusal, run
+
+
+def test_refused():
+    text = "g () => (int8[2] y) <int64 n = {2}> { y = BlackmanWindow <output_datatype = 3> (n) }"
+    assert "a window of int8: which number an element is cut to is up to its last bit" in refusal(model(text, 17), 16)
 
 
 @pytest.mark.parametrize("operator", ["HannWindow", "HammingWindow", "BlackmanWindow"])
@@ -18,3 +23,15 @@ def test_constant_size(operator, periodic, size, target):
 def test_size_at_run_time(operator, target):
     text = f"g (int32 n) => (double[N] y) {{ y = {operator} <output_datatype=11> (n) }}"
     assert_same(model(text, 17), target, {"n": np.array(12, np.int32)}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("operator", "a0", "a1", "a2"),
+    [("HannWindow", 0.5, 0.5, 0.0), ("HammingWindow", 25 / 46, 21 / 46, 0.0), ("BlackmanWindow", 0.42, 0.5, 0.08)],
+)
+def test_doubles_are_computed_as_doubles(operator, a0, a1, a2):
+    """onnxruntime itself has some of the coefficients as floats."""
+    text = f"g (int64 n) => (double[N] y) {{ y = {operator} <output_datatype = 11> (n) }}"
+    angle = 2 * np.pi / 12 * np.arange(12)
+    (got,) = run(convert_version(model(text, 17), 13).model, {"n": np.array(12)})
+    np.testing.assert_allclose(got, a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle), rtol=1e-12, atol=1e-15)

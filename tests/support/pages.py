@@ -35,15 +35,15 @@ def hostile_model() -> onnx.ModelProto:
 
 
 def many_nodes(count: int) -> onnx.ModelProto:
-    """A chain of `count` Splits of different axes and attributes, and of the Concats that undo them in another order."""
+    """A chain of `count` Splits in two to 151 parts, and of the Concats that undo them in another order."""
     nodes = []
     for number in range(count):
-        parts = [f"{letter}{number}" for letter in "ab"]
+        parts = [f"part{part}_{number}" for part in range(2 + number % 150)]
         source = f"x{number}" if number else "x"
-        sizes = [1 + number % 1000, 1001 - number % 1000]
+        sizes = [1] * (len(parts) - 1) + [152 - len(parts)]
         nodes.append(helper.make_node("Split", [source], parts, name=f"/some/long/path/of/a/module/split_{number}", split=sizes))
         nodes.append(helper.make_node("Concat", parts[::-1], [f"x{number + 1}"], axis=0))
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1002]) for name in ("x", f"x{count}")]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [151]) for name in ("x", f"x{count}")]
     graph = helper.make_graph(nodes, "g", ends[:1], ends[1:])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7)
 

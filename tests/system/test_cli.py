@@ -1,21 +1,30 @@
-"""The command line: how it says what is in the way; then what it prints, writes and leaves alone. Its errors are in test_errors."""
+"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in test_errors."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from helpers import Ended, model
+from storage_models import runnable, to_external
 
 from split_rewrite.rewriter import cli, driver
+from split_rewrite.rewriter.comparison import loadable
+from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
 from split_rewrite.rules import split as split_rules
 
 SPLIT = """
@@ -80,7 +89,7 @@ def test_every_node_in_the_way_gets_a_line(cli_in: Cli, tmp_path: Path) -> None:
     status, out, err = cli_in("young.onnx", "o.onnx", "--target-opset", "18")
     assert (status, out) == (1, "")
     first, *others = err.splitlines()
-    assert first == "error: not converted, 2 nodes are in the way:"
+    assert first == "error: 2 nodes cannot be converted:"
     assert [line.partition(")")[0] for line in others] == [
         "  RegexFullMatch 'vowel' (main graph",
         "  RegexFullMatch 'digit' (main graph",
@@ -102,7 +111,7 @@ def test_a_wrong_rule_is_found_by_the_comparison(cli_in: Cli, tmp_path: Path, mo
     before = contents(tmp_path)
     status, out, err = cli_in("m.onnx", "o.onnx", "-t", "17")
     assert (status, out) == (3, "")
-    assert re.fullmatch(r"error: the result computes something else \(onnxruntime .*\): output 'b' differs: .*\n", err)
+    assert re.fullmatch(r"error: outputs differ \(onnxruntime .*\): output 'b' differs: .*\n", err)
     assert contents(tmp_path) == before
 
 
@@ -177,7 +186,8 @@ def test_the_table(cli_in: Cli) -> None:
     assert re.fullmatch(
         "opset       18 → 12\n"
         "IR version  8 → 7\n"
-        "operators   none changed in number\n"
+        "nodes       1, unchanged\n"
+        "operators   counts unchanged\n"
         "rules       split.sizes_to_attribute  1 node\n"
         "            split.spell_out_parts     1 node\n"
         f"check       passed: onnx.checker {runtime}, full check\n"
@@ -198,7 +208,9 @@ def test_the_table_counts_operators_that_came_or_went(cli_in: Cli) -> None:
 def test_nothing_to_do_comes_back_equal(cli_in: Cli) -> None:
     status, out, _ = cli_in("m.onnx", "o.onnx")
     assert status == 0
-    assert out.startswith("opset       18, unchanged\nIR version  8, unchanged\noperators   none changed in number\n")
+    assert out.startswith(
+        "opset       18, unchanged\nIR version  8, unchanged\nnodes       1, unchanged\noperators   counts unchanged\n"
+    )
     assert "\nrules       none needed\n" in out
     assert Path("o.onnx").read_bytes() == Path("m.onnx").read_bytes()
 
@@ -229,10 +241,10 @@ def test_one_warning_for_what_is_true_of_many_nodes(cli_in: Cli) -> None:
     status, out, err = cli_in(*arguments, "-v")
     assert status == 0
     assert re.fullmatch(r"warning: Reshape 'first' \(main graph\) and 1 more: [^\n]+\n", err)
-    assert len(re.findall(r"^caution: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
+    assert len(re.findall(r"^warning: Reshape '(?:first|second)'", out, re.MULTILINE)) == 2
     strict = cli_in(*arguments, "--strict")
     assert (strict.status, strict.out) == (1, "")
-    assert strict.err.startswith("error: not converted, 2 nodes are in the way:\n  Reshape 'first' (main graph): ")
+    assert strict.err.startswith("error: 2 nodes cannot be converted:\n  Reshape 'first' (main graph): ")
 
 
 def test_the_input_may_be_the_output(cli_in: Cli, tmp_path: Path) -> None:
@@ -247,9 +259,49 @@ def test_the_same_input_gives_the_same_bytes(cli_in: Cli) -> None:
     assert Path("a.onnx").read_bytes() == Path("b.onnx").read_bytes()
 
 
-def test_latest_is_the_newest_opset_of_onnx(cli_in: Cli) -> None:
+def test_latest_is_the_newest_opset_that_onnxruntime_loads(cli_in: Cli) -> None:
     assert cli_in("m.onnx", "o.onnx", "-t", "latest", "--compare", "off").status == 0
-    assert onnx.load("o.onnx").opset_import[0].version == driver.latest_opset()
+    newest = max(opset for opset in range(21, onnx.defs.onnx_opset_version() + 1) if loads(opset))
+    assert onnx.load("o.onnx").opset_import[0].version == newest
+
+
+def loads(opset: int) -> bool:
+    try:
+        onnxruntime.InferenceSession(model("g (float[1] x) => (float[1] y) {y = Identity(x)}", opset).SerializeToString())
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+        return False
+    return True
+
+
+@pytest.fixture
+def an_old_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An onnxruntime that takes opsets up to 22, as 1.20 does."""
+
+    def run(worker: Worker, path: Path, inputs: dict[str, object], runtime: str = "onnxruntime") -> Outputs | Failure:
+        if onnx.load(path).opset_import[0].version > 22:
+            return Failure("unsupported", "under development and support for this is limited")
+        return Outputs(("y",), (inputs["x"],), "onnxruntime 1.20")
+
+    monkeypatch.setattr(Worker, "run", run)
+    loadable.newest_loadable.cache_clear()
+    yield
+    loadable.newest_loadable.cache_clear()
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 23, reason="the installed onnx has no opset 23")
+def test_latest_goes_no_further_than_onnxruntime(cli_in: Cli, an_old_onnxruntime: None) -> None:
+    assert cli_in("m.onnx", "o.onnx", "-t", "latest", "--compare", "off").err == ""
+    assert onnx.load("o.onnx").opset_import[0].version == 22
+    status, _, err = cli_in("m.onnx", "o.onnx", "-t", "23", "--compare", "off")
+    assert (status, err) == (0, "warning: the installed onnxruntime does not load opset 23, but 22 and older\n")
+    assert cli_in("o.onnx", "p.onnx", "--compare", "off").err == "", "it had that opset before"
+
+
+@pytest.mark.usefixtures("an_old_onnxruntime")
+def test_without_onnxruntime_latest_is_the_newest_opset_of_onnx(cli_in: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli_in("m.onnx", "o.onnx", "-t", "latest", "--compare", "off").err == ""
+    assert onnx.load("o.onnx").opset_import[0].version == onnx.defs.onnx_opset_version()
 
 
 def test_ir_version(cli_in: Cli) -> None:
@@ -262,6 +314,17 @@ def test_an_excluded_rule_is_in_the_way(cli_in: Cli) -> None:
         status, _, err = cli_in("m.onnx", "o.onnx", "-t", "13", *options)
         assert status == 1
         assert "rule split.spell_out_parts is needed here, and --only or --skip excludes it" in err
+
+
+def test_a_rule_that_is_excluded_and_not_needed_is_not_in_the_way(cli_in: Cli) -> None:
+    """Sizes that are written out need no rule between 18 and 17, whatever is skipped; nor does a Relu with --only split."""
+    sizes = "g (float[7] x) => (float[3] a, float[4] b) <int64[2] s = {3, 4}> {a, b = Split(x, s)}"
+    onnx.save(model(sizes), "sizes.onnx")
+    assert cli_in("sizes.onnx", "o.onnx", "-t", "17", "--skip", "split", "--compare", "off").status == 0
+    assert onnx.load("o.onnx").graph.node == onnx.load("sizes.onnx").graph.node
+    refused = cli_in("sizes.onnx", "p.onnx", "-t", "12", "--skip", "split", "--compare", "off")
+    assert refused.status == 1
+    assert "rule split.sizes_to_attribute is needed here" in refused.err
 
 
 def test_shapes_and_data_for_the_comparison(cli_in: Cli) -> None:
@@ -331,7 +394,7 @@ def test_imports_only_what_is_needed(program: str, unwanted: tuple[str, ...]) ->
 def test_a_terminal_without_arrows(tmp_path: Path) -> None:
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
-    done = python("-m", "split_rewrite", "m.onnx", "o.onnx", "-t", "13", "--compare", "off", cwd=tmp_path, env=environment)
+    done = python("-m", "split_rewrite.rewriter", "m.onnx", "o.onnx", "-t", "13", "--compare", "off", cwd=tmp_path, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("opset       18 \\u2192 13\n")
 
@@ -340,7 +403,7 @@ def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "split_rewrite", "m.onnx", "o.onnx", "--compare", "off"]
+    command = [sys.executable, "-m", "split_rewrite.rewriter", "m.onnx", "o.onnx", "--compare", "off"]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -348,7 +411,7 @@ def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize(("signal_name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("signal_name", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int) -> None:
     """The signal comes when the result is staged and not yet in its place. Background jobs of a shell ignore SIGINT: not here."""
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
@@ -368,3 +431,222 @@ def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int)
     assert done.returncode == status
     assert "Traceback" not in done.stderr
     assert os.listdir(tmp_path) == ["m.onnx"]
+
+
+# -- what is lost to nobody: paths that are read and written, streams, and ends at any moment
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """The command line as a process of its own, in a folder of models, by a shell."""
+    onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
+    main = f"{shlex.quote(sys.executable)} -m split_rewrite.rewriter"
+
+    def run(line: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        line = line.replace("split-rewrite", f"{main} -t 13 --compare off")
+        return subprocess.run(["bash", "-c", line], capture_output=True, cwd=tmp_path, check=False, timeout=60, **options)
+
+    return run
+
+
+CONFLICTS = {
+    "report-as-output": ("m.onnx a.json --report a.json", "a.json: a report would replace OUTPUT, a.json; choose another name"),
+    "report-as-input": ("m.json o.onnx --report ./m.json", "./m.json: a report would replace INPUT, m.json; choose another name"),
+    "report-as-input-of-a-dry-run": (
+        "m.json --dry-run --report m.json",
+        "m.json: a report would replace INPUT, m.json; choose another name",
+    ),
+    "reports-that-are-one-file": (
+        "m.onnx o.onnx --report r.json --report ./r.json",
+        "./r.json: a report would replace a report, r.json; choose another name",
+    ),
+    "reports-that-differ-by-case": (
+        "m.onnx o.onnx --report r.json --report R.json",
+        "R.json: a report would replace a report, r.json; choose another name",
+    ),
+    "report-as-data": (
+        "split.onnx o.onnx --report w.json",
+        "w.json: a report would replace the external data of INPUT, w.json; choose another name",
+    ),
+    "report-as-data-of-a-dry-run": (
+        "split.onnx --dry-run --report w.json",
+        "w.json: a report would replace the external data of INPUT, w.json; choose another name",
+    ),
+    "report-as-a-link-to-the-input": (
+        "m.onnx o.onnx --report link.json",
+        "link.json: a report would replace INPUT, m.onnx; choose another name",
+    ),
+    "report-as-a-hard-link-to-the-input": (
+        "m.onnx o.onnx --report hard.json",
+        "hard.json: a report would replace INPUT, m.onnx; choose another name",
+    ),
+    "output-as-data": (
+        "split.onnx w.json",
+        "w.json: OUTPUT would replace the external data of INPUT, w.json; choose another name",
+    ),
+    "output-as-data-by-another-path": (
+        "split.onnx ../{folder}/w.json",
+        "../{folder}/w.json: OUTPUT would replace the external data of INPUT, w.json; choose another name",
+    ),
+    "output-as-inputs": (
+        "m.onnx x.npz --input-data x.npz",
+        "x.npz: OUTPUT would replace a file of --input-data, x.npz; choose another name",
+    ),
+    "output-as-one-input": (
+        "m.onnx ./x.npy --input-data x:x.npy",
+        "./x.npy: OUTPUT would replace a file of --input-data, x.npy; choose another name",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), CONFLICTS.values(), ids=CONFLICTS)
+def test_no_file_is_read_and_written(cli_in: Cli, tmp_path: Path, arguments: str, message: str) -> None:
+    proto = runnable()
+    Path("w.json").write_bytes(to_external(proto, "w.json"))
+    Path("split.onnx").write_bytes(proto.SerializeToString())
+    Path("m.json").write_bytes(Path("m.onnx").read_bytes())
+    Path("link.json").symlink_to("m.onnx")
+    os.link("m.onnx", "hard.json")
+    np.savez("x.npz", x=np.ones((2, 7), np.float32))
+    np.save("x.npy", np.ones((2, 7), np.float32))
+    before = contents(tmp_path)
+    ended = cli_in(*arguments.format(folder=tmp_path.name).split(), "-t", "20")
+    assert ended == (2, "", f"error: {message.format(folder=tmp_path.name)}\n")
+    assert contents(tmp_path) == before
+
+
+def test_a_model_that_is_its_own_data_is_not_replaced(cli_in: Cli, tmp_path: Path) -> None:
+    proto = runnable()
+    to_external(proto, "own.onnx")
+    Path("own.onnx").write_bytes(proto.SerializeToString())
+    before = contents(tmp_path)
+    assert "own.onnx: OUTPUT would replace the external data of INPUT" in cli_in("own.onnx", "own.onnx").err
+    assert contents(tmp_path) == before
+
+
+def test_models_that_differ_by_case_are_two(cli_in: Cli, tmp_path: Path) -> None:
+    """Where the file system says that they are."""
+    assert cli_in("m.onnx", "M.onnx", "-t", "13", "--compare", "off").status == 0
+    assert onnx.load("M.onnx").opset_import[0].version == 13
+
+
+def test_what_is_no_longer_needed_is_said_and_kept(cli_in: Cli, tmp_path: Path) -> None:
+    proto = runnable()
+    Path("w.bin").write_bytes(to_external(proto, "w.bin"))
+    Path("split.onnx").write_bytes(proto.SerializeToString())
+    ended = cli_in("split.onnx", "split.onnx", "--external-data", "inline", "--report", "r.json")
+    note = "split.onnx no longer needs w.bin, which may be needed by another model"
+    assert (ended.status, ended.err) == (0, f"warning: {note}\n")
+    assert json.loads(Path("r.json").read_text())["data_files"] == [note]
+    assert Path("w.bin").exists()
+
+
+def test_the_report_of_a_conversion_in_place_tells_before_from_after(cli_in: Cli) -> None:
+    before = hashlib.sha256(Path("m.onnx").read_bytes()).hexdigest()
+    assert cli_in("m.onnx", "m.onnx", "-t", "13", "--report", "r.json").status == 0
+    after = hashlib.sha256(Path("m.onnx").read_bytes()).hexdigest()
+    document = json.loads(Path("r.json").read_text())
+    assert before != after
+    assert (document["input"]["sha256"], document["output"]["sha256"]) == (before, after)
+
+
+def test_a_report_through_a_link(cli_in: Cli) -> None:
+    Path("real.json").write_text("old")
+    Path("real.json").chmod(0o600)
+    Path("link.json").symlink_to("real.json")
+    assert cli_in("m.onnx", "o.onnx", "--report", "link.json", "-q").status == 0
+    assert os.readlink("link.json") == "real.json"
+    assert json.loads(Path("real.json").read_text())["outcome"] == "converted"
+    assert Path("real.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_report_that_cannot_be_written_stops_the_conversion(cli_in: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is known only by trying, as on a full disk. An error that came before is still said."""
+    before = contents(tmp_path)
+    replace = os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if str(target).endswith(".html"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    error = "error: r.html: cannot be written: No space left on device\n"
+    assert cli_in("m.onnx", "m.onnx", "-t", "13", "--report", "r.html") == (2, "", error)
+    assert contents(tmp_path) == before
+    both = cli_in("m.onnx", "o.onnx", "-t", "17", "--skip", "split", "--report", "r.html", "--report", "r.json")
+    assert both.status == 1
+    assert error in both.err and "error: 1 node cannot be converted" in both.err
+    assert json.loads(Path("r.json").read_text())["outcome"] == "not convertible"
+
+
+STREAMS = {
+    "full": ("split-rewrite m.onnx o.onnx > /dev/full", "No space left on device"),
+    "full-for-a-report": ("split-rewrite m.onnx o.onnx -q --report - > /dev/full", "No space left on device"),
+    "full-for-a-model": ("split-rewrite m.onnx - > /dev/full", "No space left on device"),
+    "closed": ("split-rewrite m.onnx o.onnx >&-", "Bad file descriptor"),
+    "closed-for-a-model": ("split-rewrite m.onnx - >&-", "Bad file descriptor"),
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(("line", "reason"), STREAMS.values(), ids=STREAMS)
+def test_an_output_stream_that_takes_nothing(process, tmp_path: Path, line: str, reason: str) -> None:
+    done = process(line)
+    assert done.returncode == 2
+    assert done.stderr.decode().endswith(f"error: standard output: cannot be written: {reason}\n")
+    assert os.listdir(tmp_path) == ["m.onnx"]
+
+
+def test_standard_output_is_not_the_input(process, tmp_path: Path) -> None:
+    before = contents(tmp_path)
+    done = process("split-rewrite m.onnx o.onnx >> m.onnx")
+    message = "standard output: the text on standard output would replace INPUT, m.onnx; choose another name"
+    assert (done.returncode, done.stderr.decode()) == (2, f"error: {message}\n")
+    assert contents(tmp_path) == before
+
+
+def test_streams_that_nobody_needs_may_be_closed(process, tmp_path: Path) -> None:
+    """And the files of the conversion are not taken for them."""
+    assert process("split-rewrite m.onnx o.onnx -q <&- >&- 2>&-").returncode == 0
+    assert onnx.load(tmp_path / "o.onnx").opset_import[0].version == 13
+
+
+PIPES = {
+    "through": "cat m.onnx | split-rewrite - - > o.onnx",
+    "in": "split-rewrite - o.onnx < m.onnx",
+    "out": "split-rewrite m.onnx -o - | cat > o.onnx",
+    "fifo": "mkfifo p; timeout 50 cat m.onnx > p & split-rewrite p o.onnx; rm p",
+    "of-a-shell": "split-rewrite <(cat m.onnx) o.onnx",
+    "by-its-path": "cat m.onnx | split-rewrite /dev/stdin o.onnx",
+    "only-input": "cat m.onnx | split-rewrite - o.onnx --test-input-shape 2,7 --compare model",
+}
+
+
+@pytest.mark.parametrize("line", PIPES.values(), ids=PIPES)
+def test_pipes(process, tmp_path: Path, line: str) -> None:
+    expected = process("split-rewrite m.onnx expected.onnx")
+    done = process(line)
+    assert done.returncode == 0, done.stderr
+    summary = done.stdout + done.stderr
+    assert summary.replace(b"off", b"")[:60] == expected.stdout.replace(b"off", b"")[:60]
+    assert (tmp_path / "o.onnx").read_bytes() == (tmp_path / "expected.onnx").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["expected.onnx", "m.onnx", "o.onnx"]
+
+
+def test_a_report_on_a_pipe(process, tmp_path: Path) -> None:
+    done = process("cat m.onnx | split-rewrite - o.onnx --report -")
+    document = json.loads(done.stdout)
+    data = (tmp_path / "m.onnx").read_bytes()
+    assert document["input"] == {"path": "-", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def test_a_pipe_has_no_external_data(process, tmp_path: Path) -> None:
+    proto = runnable()
+    (tmp_path / "w.bin").write_bytes(to_external(proto, "w.bin"))
+    (tmp_path / "split.onnx").write_bytes(proto.SerializeToString())
+    done = process("split-rewrite - o.onnx -t 18 < split.onnx")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"has external data, but the folder of the model is not known" in done.stderr
+    assert process("split-rewrite split.onnx - -t 18 > o.onnx").returncode == 0
+    assert all(tensor.data_location == 0 for tensor in onnx.load(tmp_path / "o.onnx").graph.initializer)

@@ -18,7 +18,9 @@ from split_rewrite.rewriter import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 ERRORS = {
+    "ArgumentError",
     "InvalidModelError",
+    "PathConflictError",
     "SplitRewriteError",
     "CheckError",
     "CompareError",

@@ -14,13 +14,13 @@ import numpy as np
 import onnx
 import pytest
 from conditioning import is_amplified
+from helpers import run_isolated
 from hypothesis import strategies as st
 from mutations import mutated
 from random_models import random_case
 from trials import FINDINGS, judge_case, judge_file
 
 from split_rewrite.rewriter import Tolerance
-from split_rewrite.rewriter.child_call import run_isolated
 from split_rewrite.rewriter.comparison.model_client import Worker
 
 RANDOM = st.randoms(use_true_random=False)

@@ -12,12 +12,12 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import Ended, model
+from helpers import Ended, model, run_isolated
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
-from split_rewrite.rewriter.child_call import run_isolated
-from split_rewrite.rewriter.comparison import by_model, by_node
+from split_rewrite.rewriter.comparison import by_node, model_client
+from split_rewrite.rewriter.comparison.model_client import Worker
 
 MEMORY = 2 << 30
 SECONDS = 60
@@ -26,7 +26,7 @@ COMPARISON_SECONDS = 3.0
 
 
 def command_line(folder: Path, *arguments: str) -> Ended:
-    """`split-rewrite` in a child that may use MEMORY and SECONDS. Fails the test by Crashed where that does not do."""
+    """`split-rewrite` in a child that may use MEMORY and SECONDS. Fails the test by ForkDied where that does not do."""
     return run_isolated(_run, folder, arguments, cpu_seconds=SECONDS)
 
 
@@ -34,10 +34,9 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> Ended:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.alarm(SECONDS)
     os.chdir(folder)
-    by_model._shared_worker().time_limit = by_node._PIECE_SECONDS = COMPARISON_SECONDS
-    ended = helpers.command_line(*arguments)
-    by_model._shared_worker().close()
-    return ended
+    model_client._idle[:] = [Worker(COMPARISON_SECONDS)]
+    by_node._PIECE_SECONDS = COMPARISON_SECONDS
+    return helpers.command_line(*arguments)
 
 
 # -- what the files below are made of
@@ -167,10 +166,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "functions-that-stand-for-2-to-the-60-nodes": (
         lambda: functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(60)} | {"f60": ["Relu"]}),
-        "stands for more than 1,000,000 calls",
+        "call each other more than 1,000,000 times in all",
     ),
     "subgraphs-10000-deep": (lambda: nested_graphs(10_000), "nested more than 100 deep"),
-    "types-10000-deep": (lambda: nested_types(10_000), "is damaged or no ONNX model"),
+    "types-10000-deep": (lambda: nested_types(10_000), "is corrupt or not an ONNX model"),
     "a-varint-of-30-bytes": (lambda: b"\x08" + b"\xff" * 30, "more than ten bytes"),
     "a-length-of-2-to-the-63": (lambda: b"\x3a" + b"\xff" * 8 + b"\x7f", "reaches beyond the end"),
     "an-ir-version-of-2-to-the-63": (changed(RELU, lambda m: setattr(m, "ir_version", 2**63 - 1)), "ir_version"),
@@ -403,12 +402,11 @@ def test_odd_and_valid(folder: Path, make: Callable[[], bytes], expected: int, m
 
 
 SPECIAL_FILES = {
-    "fifo": "is not a regular file",
     "/dev/zero": "is not a regular file",
     "/dev/null": "is not a regular file",
     "/dev/stdin": "",
     "link/m.onnx": "cannot be read",
-    "zeros": "is damaged or no ONNX model",
+    "zeros": "is corrupt or not an ONNX model",
     "n" * 5000: "nnn",
 }
 

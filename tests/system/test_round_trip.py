@@ -5,10 +5,11 @@ from __future__ import annotations
 import helpers
 import hypothesis
 import numpy as np
+from helpers import convert_version, round_trip
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from split_rewrite.rewriter import UnconvertibleError, convert_version, round_trip
+from split_rewrite.rewriter import UnconvertibleError
 
 OPSETS = (7, 9, 10, 11, 12, 13, 15, 17, 18, 20, 21, 22)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import helpers
 import numpy as np
 import onnx
+from helpers import convert_version
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 OPSETS = helpers.known(11, 12, 13, 17, 18, 24)

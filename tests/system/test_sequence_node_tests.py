@@ -17,9 +17,9 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version
 from onnx import helper, numpy_helper
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 OPERATORS = frozenset(

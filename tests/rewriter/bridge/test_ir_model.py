@@ -14,7 +14,6 @@ from helpers import model, run
 
 from split_rewrite.rewriter import (
     InvalidModelError,
-    SplitRewriteError,
     UnconvertibleError,
     check_convertible,
     convert_version,
@@ -62,14 +61,6 @@ def store(found: ir.Model, tensor: Any) -> ir.Model:
 
 
 # -- what is refused
-
-
-@pytest.mark.parametrize("given", [None, 13, b"model.onnx", ["model.onnx"]])
-def test_what_is_no_model_is_refused(given):
-    with pytest.raises(
-        SplitRewriteError, match=r"a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram, and is of the type"
-    ):
-        convert_version(given, 13)
 
 
 def test_a_refusal_leaves_the_model_as_it_was():
@@ -141,7 +132,7 @@ def test_the_library_imports_no_library_of_models():
 
 def test_tensors_are_not_read_and_come_back_as_the_same_objects():
     lazy = never_read([4096, 4096])
-    result = convert_version(with_weight(lazy), 13).model
+    result = convert_version(with_weight(lazy), 13, compare="off").model
     assert result.graph.initializers["w"].const_value is lazy
 
 
@@ -153,7 +144,7 @@ def test_small_tensors_come_back_as_the_same_objects():
 
 def test_external_tensors_come_back_with_their_folder(tmp_path):
     external = ir.ExternalTensor("w.bin", 4096, 64, ir.DataType.FLOAT, shape=ir.Shape([4, 4]), name="w", base_dir=tmp_path)
-    result = convert_version(with_weight(external), 13).model
+    result = convert_version(with_weight(external), 13, compare="off").model
     assert result.graph.initializers["w"].const_value is external
 
 
@@ -162,7 +153,7 @@ def test_tensors_of_attributes_come_back_as_the_same_objects():
     given = with_weight(never_read([64, 64], "unused"), "c = Constant <value = float[1] {1.0}> () m = MatMul(x, c)")
     constant = next(node for node in given.graph if node.op_type == "Constant")
     constant.attributes["value"] = ir.AttrTensor("value", lazy)
-    result = convert_version(given, 13).model
+    result = convert_version(given, 13, compare="off").model
     assert next(node for node in result.graph if node.op_type == "Constant").attributes["value"].value is lazy
     assert constant.attributes["value"].value is lazy
 

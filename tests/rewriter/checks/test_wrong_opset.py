@@ -5,8 +5,9 @@ from __future__ import annotations
 import helpers
 import numpy as np
 import pytest
+from helpers import convert_version
 
-from split_rewrite.rewriter import InvalidModelError, Options, convert_version
+from split_rewrite.rewriter import InvalidModelError, Options
 
 HEAD = "g (float[4] x, int64[2] s) => (float[P] a) "
 STRANGERS = {

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import known, model
+from helpers import convert_version, known, model
 from onnx import helper, numpy_helper
 
-from split_rewrite.rewriter import Tolerance, convert_version
+from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
 from split_rewrite.rewriter.engine import conversion
@@ -415,3 +415,15 @@ def test_wrong_conversion_raises_and_writes_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(CompareError, match=r"Split 'a' \(main graph\), Split → Split: output 'a' differs"):
         convert_file(source, destination, 13, compare="nodes")
     assert not destination.exists()
+
+
+@pytest.mark.parametrize("maker", ["h = Relu (x)", "s = Shape (x)\n h = Reshape (x, s)", "h = other.Unknown (x)"])
+def test_a_stale_size_is_not_the_only_one_tried(maker: str) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 18, "other" : 1]>
+    g (float[N,4] x) => (float[A,4] y) <float[1,4] h> { MAKER y = LAST }"""
+    before = model(text.replace("MAKER", maker + "\n").replace("LAST", "Softmax <axis = 0> (h)"))
+    after = model(text.replace("MAKER", maker + "\n").replace("LAST", "Div (h, h)"))
+    found = compared(before, after)
+    assert found.status == "different" and "Softmax" in found.reason
+    right_for_one = model(text.replace("MAKER", maker + "\n").replace("LAST", "Softmax <axis = 1> (h)"))
+    assert compared(before, right_for_one).status == "different"

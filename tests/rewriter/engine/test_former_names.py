@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from helpers import model
+from helpers import convert_version, model
 
-from split_rewrite.rewriter import SplitRewriteError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import SplitRewriteError, UnconvertibleError
 from split_rewrite.rewriter.driver import Options
 from split_rewrite.rewriter.engine.former_names import MODULES, current_names
 from split_rewrite.rewriter.engine.registry import registry

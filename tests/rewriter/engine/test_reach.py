@@ -5,8 +5,9 @@ from __future__ import annotations
 import helpers
 import onnx
 import pytest
+from helpers import convert_version
 
-from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible, convert_version
+from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible
 
 MODELS = {
     "runs-everywhere": ("g (float[4] x) => (float[P] a, float[Q] b) {a, b = Split<num_outputs = 2>(x)}", 18),

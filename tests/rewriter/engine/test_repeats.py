@@ -1,4 +1,4 @@
-"""What became of one node becomes of its twins: only where a rule would do the same, and always byte for byte that."""
+"""What became of one node is repeated on others of its form: only where a rule would do the same, and always byte for byte that."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import onnx
 import pytest
-from helpers import model
+from helpers import convert_version, model
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.engine.conversion import Engine
-from split_rewrite.rewriter.engine.repeats import Twins
-from split_rewrite.rewriter.graph.protos import form_of
+from split_rewrite.rewriter.engine.repeats import Repeats, form_of
 
 
 def converted(source: onnx.ModelProto, target: int) -> tuple[object, ...]:
@@ -28,7 +27,7 @@ def converted(source: onnx.ModelProto, target: int) -> tuple[object, ...]:
 
 def one_by_one(source: onnx.ModelProto, target: int) -> tuple[object, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Twins, "find", lambda *_: None)
+        patch.setattr(Repeats, "find", lambda *_: None)
         return converted(source, target)
 
 
@@ -78,12 +77,12 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(("opset", "target", "text"), DIFFERENT.values(), ids=DIFFERENT.keys())
-def test_no_twins(opset: int, target: int, text: str) -> None:
+def test_nothing_is_repeated(opset: int, target: int, text: str) -> None:
     source = model(f"{HEAD.format(opset=opset)} {{\n{text}\n}}")
     assert converted(source, target) == one_by_one(source, target)
 
 
-def test_twins_are_not_asked(asked: list[str]) -> None:
+def test_rules_are_asked_once(asked: list[str]) -> None:
     splits = "\n".join(f"a{i}, b{i} = Split <axis = 1, num_outputs = 2> (x)" for i in range(50))
     text = f'<ir_version: 8, opset_import: ["" : 18]> g (float[4,6] x) => (float[4,3] a0) {{\n{splits}\n}}'
     expected = one_by_one(model(text), 11)

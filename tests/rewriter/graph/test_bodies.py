@@ -3,9 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, known, model, refusal, run
+from helpers import assert_same, convert_version, known, model, refusal, run
 
-from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 RNG = np.random.default_rng(3)

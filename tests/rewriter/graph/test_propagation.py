@@ -6,12 +6,12 @@ from random import Random
 
 import onnx
 import pytest
-from helpers import model
+from helpers import convert_version, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_models import random_case
 
-from split_rewrite.rewriter import InvalidModelError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
 from split_rewrite.rewriter.graph import model as graph_model
 from split_rewrite.rewriter.graph.propagation import MOST_KINDS, Propagated, propagate
 from split_rewrite.rewriter.graph.protos import may_hold_graphs
@@ -44,7 +44,6 @@ INCOMPLETE = {
     "a-value-is-declared-otherwise": "(float[N] x) => (float[N] y) <float[M] r> { r = Relu (x)\n y = Relu (r) }",
     "an-output-is-absent": "(float[4] x) => (int64[1] i) { k = Constant <value_ints = [1]> ()\n _, i = TopK (x, k) }",
     "a-twin-has-all-outputs": "(float[4] x) => (float[1] y) { k = Constant <value_ints = [1]> ()\n v, i = TopK (x, k)\n _, j = TopK (x, k)\n y = Relu (v) }",
-    "it-has-a-subgraph": "(bool b, float[4] x) => (float[4] y) { y = If (b) <then_branch = t () => (float[4] a) { a = Relu (x) }, else_branch = e () => (float[4] c) { c = Neg (x) }> }",
     "a-weight-may-be-overridden-and-is-a-shape": "(float[4] x, int64[1] s) => (float[4] y) <int64[1] s = {4}> { y = Reshape (x, s) }",
 }
 

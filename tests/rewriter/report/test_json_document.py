@@ -107,7 +107,7 @@ def test_equal_blockers_are_one_line(save, tmp_path: Path, capsys: pytest.Captur
     arguments = ["-t", "18", save(f"g (string[4] x) => (string[4] v29) {{{chain}}}", 20), str(tmp_path / "out.onnx")]
     assert cli.run(arguments) == 1
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "error: not converted, 30 nodes are in the way:"
+    assert lines[0] == "error: 30 nodes cannot be converted:"
     assert len(lines) == 2 and lines[1].endswith("(and 29 more like it; -v lists them)")
     assert cli.run([*arguments, "-v"]) == 1
     assert len(capsys.readouterr().err.splitlines()) == 31
@@ -122,14 +122,14 @@ def test_few_blockers_are_all_named(save, tmp_path: Path, capsys: pytest.Capture
 def test_what_a_dry_run_prints(save, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["-t", "18", "--dry-run", save(STRINGS, 20)]) == 1
     out = capsys.readouterr().out
-    assert "cannot be converted: 2 nodes are in the way" in out
-    assert "lowest   opset 20; further is in the way: StringConcat 'a'" in out
+    assert "dry run  2 nodes cannot be converted" in out
+    assert "lowest   opset 20; blocked below by: StringConcat 'a'" in out
     assert f"highest  opset {onnx.defs.onnx_opset_version()}" in out
 
 
 REFUSED = {
     "unknown-format": (["--report", "r.txt"], "ends with .json"),
-    "no-folder": (["--report", "none/r.json"], "there is no folder 'none'"),
+    "no-folder": (["--report", "none/r.json"], "r.json: the folder none does not exist"),
     "dry-run-with-output": (["--dry-run"], "leave OUTPUT out"),
 }
 

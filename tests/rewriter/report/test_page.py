@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pages
 import pytest
+from helpers import convert_version
 from onnx import numpy_helper
 
-from split_rewrite.rewriter import cli, convert_version
+from split_rewrite.rewriter import cli
 from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
 from split_rewrite.rewriter.report.drawing import MAX_NODES, visible
+from split_rewrite.rewriter.report.json_document import ModelFile
 from split_rewrite.rewriter.report.layered_layout import GAP, Size, place
-from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_SHOWN, make_page
+from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_LINES, MAX_SHOWN, make_page
 
 VOID = {"meta", "link", "wbr", "br"}
 SELF_CLOSED = {"rect", "path"}
@@ -139,7 +141,7 @@ WORDS = {
     "wide": ["5 more"],
     "subgraphs": ["If 'y' then_branch", "Split u (If 'y' then_branch)"],
     "untouched": ["No node had to change.", "no node had to change"],
-    "refused": ["Cannot be converted", "2 nodes are in the way. Nothing was written.", "StringConcat", "a , b", "20→19"],
+    "refused": ["Cannot be converted", "2 nodes cannot be converted. Nothing was written.", "StringConcat", "a , b", "20→19"],
     "dry-run": ["Cannot be converted to opset 18", "From opset 20, the model reaches opset 20 to"],
     "unusable": ["the target opset 99 is unknown", "Nothing was written."],
     "inexact": ["the last bits may differ", "Gelu →"],
@@ -160,7 +162,7 @@ def test_hostile_names_are_text(kinds: dict[str, str]) -> None:
 
 
 def test_hostile_paths_and_messages_are_text() -> None:
-    text = make_page(f"/none/{pages.HOSTILE}.onnx", None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
+    text = make_page(ModelFile(pages.HOSTILE, f"/none/{pages.HOSTILE}.onnx"), None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
     assert "<script" not in text and r"\udc80" in text
     Page(text)
 
@@ -175,14 +177,48 @@ def test_equal_rewrites_are_one_whatever_they_are_called(tmp_path: Path) -> None
     assert [(rewrite.count, [place[1] for place in rewrite.places]) for rewrite in found] == [(2, ["a", "c"]), (1, ["e"])]
 
 
+GROWTH = """g (float[2,3] x, float[7] z) => (float[2,3] y, float[2,3] w, float[4] a, float[3] b, float[3] c, float[3] d, float[1] e) {
+    y = Gelu(x) w = Gelu(y) a, b = Split<num_outputs = 2>(z) c, d, e = Split<num_outputs = 3>(z)}"""
+
+
+def test_what_adds_most_nodes_comes_first_whatever_its_attributes() -> None:
+    found = distinct_rewrites(convert_version(pages.helpers.model(GROWTH, 20), 12).report.rewrites)
+    assert [[node.op_type for node in rewrite.before] for rewrite in found] == [["Gelu"], ["Split"], ["Split"]]
+    assert found[0].count == 2 and found[0].added == 2 * (len(found[0].after) - 1) > 0
+    softmax = "g (float[2,3,4] x) => (float[2,3,4] y) {a = Unsqueeze(x, p) b = Squeeze(a, p) c = Unsqueeze(b, q) y = Squeeze(c, q)}"
+    proto = pages.helpers.model(softmax, 13)
+    proto.graph.initializer.extend(numpy_helper.from_array(np.array([axis], np.int64), name) for axis, name in ((0, "p"), (1, "q")))
+    found = distinct_rewrites(convert_version(proto, 12).report.rewrites)
+    assert [(rewrite.count, len(rewrite.variants)) for rewrite in found] == [(2, 2), (2, 2)]
+
+
+def test_a_large_rewrite_is_drawn_with_its_constants_inside(tmp_path: Path) -> None:
+    """int64 Max by comparisons of halves at opset 7 is over a hundred nodes."""
+    page = Page(
+        pages.page("g (int64[4] a, int64[4] b) => (int64[4] c) {c = Max(a, b)}", tmp_path, "-t", "7", "--compare", "off")[1]
+    )
+    assert page.tags.count("svg") == 2
+    assert "scroll large" in page.values("class") and "constant" not in page.values("class")
+    assert re.search(r"Cast input 1 = \S+ to = 7", page.words)
+
+
+def test_counts_of_nodes_and_operators(kinds: dict[str, str]) -> None:
+    assert re.search(r"Nodes 1 → \d+ 1 → \d+ operators", Page(kinds["inexact"]).words)
+    assert "Nodes 1 1 operator " in Page(kinds["converted"]).words
+
+
 def test_the_page_of_many_nodes_is_small(tmp_path: Path) -> None:
-    status, text = pages.page(pages.many_nodes(3000), tmp_path, "-t", "13", "--compare", "off")
+    status, text = pages.page(pages.many_nodes(600), tmp_path, "-t", "13", "--compare", "off")
     page = Page(text)
     assert status == 0
     assert len(text.encode()) < 1_000_000
-    assert page.tags.count("article") == MAX_SHOWN
+    shown = page.tags.count("article")
+    assert MAX_DRAWINGS < shown <= MAX_SHOWN
     assert page.tags.count("svg") == 2 * MAX_DRAWINGS
-    assert f"And {1000 - MAX_SHOWN} more distinct rewrites" in page.words
+    assert f"And {150 - shown} more distinct rewrites" in page.words
+    assert (
+        page.words.count(f"Not drawn, to keep the page small: the {MAX_DRAWINGS} rewrites before it are.") == shown - MAX_DRAWINGS
+    )
 
 
 def test_names_of_any_length_do_not_make_it_large(tmp_path: Path) -> None:
@@ -201,6 +237,8 @@ def test_what_is_too_large_to_be_drawn_is_text(tmp_path: Path) -> None:
     model = f"g (float[{count}] x) => ({outputs}) <{constants}> {{s = SplitToSequence(x) {picks}}}"
     page = Page(pages.page(model, tmp_path)[1])
     assert "svg" not in page.tags
+    assert f"Not drawn: it has {count + 1} nodes, and a picture of more than {MAX_NODES} shows nothing." in page.words
+    assert f"and {count + 1 - MAX_LINES} more nodes; the JSON report has them all" in page.words
     assert f"SequenceAt ×{count} → Split" in page.words
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, helper, numpy_helper, parser
 from storage_models import everywhere, field, noise, runnable, tensors_of, to_external
 
 from split_rewrite.rewriter import InvalidModelError
-from split_rewrite.rewriter.child_call import run_isolated
 from split_rewrite.rewriter.storage import read, reading
 from split_rewrite.rewriter.storage.payload import is_cut, is_external
 from split_rewrite.rewriter.storage.skeleton import Skeleton

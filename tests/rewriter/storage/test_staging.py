@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers import run_isolated
 from onnx import TensorProto, numpy_helper
 from storage_models import everywhere, expected, inputs, noise, runnable, tensors_of, to_external
 
 from split_rewrite.rewriter import InvalidModelError, SplitRewriteError
-from split_rewrite.rewriter.child_call import run_isolated
 from split_rewrite.rewriter.storage import layout, read, reading, stage
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
@@ -80,6 +80,11 @@ def folder_there(path: Path) -> None:
     path.mkdir()
 
 
+def link_away(path: Path) -> None:
+    (path.parent / "away").mkdir()
+    path.symlink_to("away/out.onnx")
+
+
 REFUSED_TARGETS: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "no folder": ("no/such/out.onnx", lambda path: None, "the folder .* does not exist"),
     "a file as the folder": ("model.onnx/out.onnx", lambda path: None, "does not exist"),
@@ -88,7 +93,9 @@ REFUSED_TARGETS: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a FIFO there": ("out.onnx", os.mkfifo, "is not a regular file"),
     "a link to a device, which would be replaced": ("out.onnx", lambda p: p.symlink_to("/dev/null"), "not a regular file"),
     "a link like /dev/stdout": ("out.onnx", lambda p: p.symlink_to("/proc/self/fd/1"), "not a regular file"),
-    "a folder where the data goes": ("out.onnx", lambda p: p.with_name("out.onnx.data").mkdir(), "not a regular file"),
+    "a link to itself": ("out.onnx", lambda p: p.symlink_to("out.onnx"), "Too many levels of symbolic links"),
+    "a link to no folder": ("out.onnx", lambda p: p.symlink_to("no/out.onnx"), "the folder .* does not exist"),
+    "a link into another folder": ("out.onnx", link_away, "is a link into another folder"),
     "a name that is too long": ("o" * 260, lambda path: None, "cannot be written: File name too long"),
 }
 
@@ -160,21 +167,6 @@ def test_refuses_to_keep_data_that_is_in_another_folder(tmp_path):
     assert content(tmp_path / "other") == {}
 
 
-@pytest.mark.parametrize("mode", ["copy", "split"])
-def test_refuses_to_overwrite_the_data_of_the_input(tmp_path, mode):
-    source = save(tmp_path / "model.onnx", runnable(), "out.onnx.data")
-    before = content(tmp_path)
-    with pytest.raises(SplitRewriteError, match="belongs to the input"):
-        stage(read(source), tmp_path / "out.onnx", mode)
-    assert content(tmp_path) == before
-
-
-def test_refuses_to_overwrite_the_input_with_data(tmp_path):
-    source = save(tmp_path / "out.onnx.data", runnable())
-    with pytest.raises(SplitRewriteError, match="belongs to the input"):
-        stage(read(source), tmp_path / "out.onnx", "split")
-
-
 def test_refuses_more_than_one_file_can_hold(tmp_path, monkeypatch):
     source = save(tmp_path / "model.onnx", runnable())
     monkeypatch.setattr(layout, "LARGEST_PROTOBUF", 20000)
@@ -198,6 +190,24 @@ def test_refuses_a_read_only_folder():
             run_isolated(convert_as_nobody, source)
         assert sorted(content(Path(folder))) == ["model.onnx"]
         Path(folder).chmod(0o755)
+
+
+def test_refuses_a_read_only_file():
+    """As any program that opens it for writing would be; as nobody, because root may write everything."""
+
+    def convert_as_nobody(source: Path) -> None:
+        if os.getuid() == 0:
+            os.setuid(65534)
+        convert(source, source.with_name("out.onnx"))
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = save(Path(folder, "model.onnx"), runnable())
+        Path(folder, "out.onnx").write_bytes(b"precious")
+        Path(folder, "out.onnx").chmod(0o444)
+        Path(folder).chmod(0o777)
+        with pytest.raises(SplitRewriteError, match=r"out\.onnx: cannot be written: Permission denied"):
+            run_isolated(convert_as_nobody, source)
+        assert content(Path(folder))["out.onnx"] == b"precious"
 
 
 def with_small_disk(limit: int, function: Callable[[], object]) -> object:
@@ -483,7 +493,9 @@ def test_data_that_moves_within_the_page_is_not_for_the_kernel(tmp_path, kernel_
 def test_output_is_input(tmp_path, mode, data_name):
     source = save(tmp_path / "model.onnx", runnable(), data_name)
     original = loaded(source)
+    before = content(tmp_path)
     convert(source, source, mode)
+    assert content(tmp_path).get(data_name) == before.get(data_name)
     np.testing.assert_array_equal(run_isolated(run, str(source)), expected())
     if mode not in ("split", "split:0"):
         assert loaded(source) == original
@@ -493,71 +505,156 @@ def test_output_is_input(tmp_path, mode, data_name):
         for entry in tensor.external_data
         if entry.key == "location"
     }
-    kept = {data_name} - {"", "model.onnx.data"}
-    assert set(content(tmp_path)) == {"model.onnx"} | used | kept
+    assert set(content(tmp_path)) == {"model.onnx"} | used | ({data_name} - {""})
 
 
 @pytest.mark.parametrize("mode", ["auto", "inline", "split"])
 @pytest.mark.parametrize("data_name", ["", "w.bin", "model.onnx.data"])
-@pytest.mark.parametrize("make_link", [os.symlink, os.link], ids=["symbolic link", "hard link"])
-def test_output_is_a_link_to_the_input(tmp_path, mode, data_name, make_link):
+def test_output_is_a_hard_link_to_the_input(tmp_path, mode, data_name):
     """The link becomes a file of its own; the input stays as it was."""
     source = save(tmp_path / "model.onnx", runnable(), data_name)
     before = content(tmp_path)
-    make_link(source, tmp_path / "link.onnx")
+    os.link(source, tmp_path / "link.onnx")
     convert(source, tmp_path / "link.onnx", mode)
     assert {name: content(tmp_path)[name] for name in before} == before
-    assert not (tmp_path / "link.onnx").is_symlink()
     np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "link.onnx")), expected())
+
+
+@pytest.mark.parametrize("mode", ["auto", "inline", "split"])
+@pytest.mark.parametrize("data_name", ["", "w.bin", "model.onnx.data"])
+def test_a_symbolic_link_stays_one(tmp_path, mode, data_name):
+    """What it points to is replaced: here the input itself, and then another file."""
+    source = save(tmp_path / "model.onnx", runnable(), data_name)
+    (tmp_path / "link.onnx").symlink_to("model.onnx")
+    (tmp_path / "new.onnx").symlink_to("not yet.onnx")
+    convert(tmp_path / "link.onnx", tmp_path / "link.onnx", mode)
+    convert(source, tmp_path / "new.onnx", mode)
+    for name, target in {"link.onnx": "model.onnx", "new.onnx": "not yet.onnx"}.items():
+        assert os.readlink(tmp_path / name) == target
+        np.testing.assert_array_equal(run_isolated(run, str(tmp_path / name)), expected())
+    assert (tmp_path / "not yet.onnx.data").exists() == (mode == "split")
+
+
+def test_a_link_into_another_folder_is_followed_where_no_data_file_is_needed(tmp_path):
+    source = save(tmp_path / "model.onnx", runnable())
+    link_away(tmp_path / "out.onnx")
+    convert(source, tmp_path / "out.onnx")
+    assert sorted(content(tmp_path / "away")) == ["out.onnx"]
+    assert (tmp_path / "out.onnx").is_symlink()
 
 
 def test_output_through_another_path_to_the_folder_of_the_input(tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "linked").symlink_to("models")
-    source = save(tmp_path / "models" / "model.onnx", runnable(), "model.onnx.data")
+    source = save(tmp_path / "models" / "model.onnx", runnable())
     convert(source, tmp_path / "linked" / "model.onnx", "split")
     assert sorted(content(tmp_path / "models")) == ["model.onnx", "model.onnx.data"]
     np.testing.assert_array_equal(run_isolated(run, str(source)), expected())
 
 
-def test_an_older_result_is_replaced_with_its_data(tmp_path):
-    for seed in (0, 1, 2):
-        source = save(tmp_path / "model.onnx", runnable(seed))
-        convert(source, tmp_path / "out.onnx", "split")
-        np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "out.onnx")), expected(seed))
+def notes_of(source: Path, target: Path, mode: str) -> list[str]:
+    """What is to be said of the data files of this conversion."""
+    with stage(read(source), target, mode) as staged:
+        staged.commit()
+        return staged.notes
+
+
+def test_data_goes_to_a_file_that_nothing_has(tmp_path):
+    """The usual name may belong to any model: it is never overwritten, be it the input's or nobody's."""
+    source = save(tmp_path / "model.onnx", runnable(1), "out.onnx.data")
+    (tmp_path / "out.onnx.1.data").mkdir()
+    (tmp_path / "out.onnx.2.data").symlink_to("nothing")
+    before = content(tmp_path)
+    (note,) = notes_of(source, tmp_path / "out.onnx", "split")
+    assert note == "the data is in out.onnx.3.data, because out.onnx.data exists and may be needed by another model"
+    assert {name: content(tmp_path)[name] for name in before} == before
+    assert sorted(content(tmp_path)) == ["model.onnx", "out.onnx", "out.onnx.3.data", "out.onnx.data"]
+    np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "out.onnx")), expected(1))
+
+
+def test_the_same_data_is_used_again(tmp_path, kernel_copies):
+    """Neither converting once more nor converting in place writes it a second time."""
+    source = save(tmp_path / "model.onnx", runnable())
+    target = tmp_path / "out.onnx"
+    convert(source, target, "split")
+    data = (tmp_path / "out.onnx.data").stat()
+    for again in (source, target):
+        assert notes_of(again, target, "split") == []
+        assert (tmp_path / "out.onnx.data").stat() == data
         assert sorted(content(tmp_path)) == ["model.onnx", "out.onnx", "out.onnx.data"]
+        np.testing.assert_array_equal(run_isolated(run, str(target)), expected())
 
 
-def test_data_of_an_older_result_does_not_stay(tmp_path):
+@pytest.mark.parametrize("spoil", [hard_link, link], ids=["hard link", "symbolic link"])
+def test_the_same_data_is_not_used_again_where_onnx_would_refuse_it(tmp_path, spoil):
     source = save(tmp_path / "model.onnx", runnable())
     convert(source, tmp_path / "out.onnx", "split")
-    convert(source, tmp_path / "out.onnx", "inline")
-    assert sorted(content(tmp_path)) == ["model.onnx", "out.onnx"]
+    spoil(tmp_path / "out.onnx.data")
+    convert(source, tmp_path / "out.onnx", "split")
+    assert (tmp_path / "out.onnx.1.data").exists()
+    np.testing.assert_array_equal(run_isolated(run, str(tmp_path / "out.onnx")), expected())
 
 
-NOT_STALE = {
-    "no older result": None,
-    "an older result that does not use it": runnable,
-    "something that is no model": lambda: None,
-}
-
-
-@pytest.mark.parametrize("older", NOT_STALE.values(), ids=NOT_STALE.keys())
-def test_a_data_file_that_is_not_known_to_be_stale_stays(tmp_path, older):
+def test_data_that_only_looks_the_same_is_not_used_again(tmp_path):
+    """No model refers to it, so that nobody knows whether it is whole, or whose it is."""
     source = save(tmp_path / "model.onnx", runnable())
-    (tmp_path / "out.onnx.data").write_bytes(b"what is this?")
-    if older is not None:
-        model = older()
-        (tmp_path / "out.onnx").write_bytes(model.SerializeToString() if model else b"no model")
-    convert(source, tmp_path / "out.onnx")
-    assert content(tmp_path)["out.onnx.data"] == b"what is this?"
+    convert(source, tmp_path / "out.onnx", "split")
+    (tmp_path / "out.onnx").unlink()
+    (note,) = notes_of(source, tmp_path / "out.onnx", "split")
+    assert "the data is in out.onnx.1.data" in note
 
 
-def test_data_that_the_input_shares_with_an_older_result_stays(tmp_path):
-    source = save(tmp_path / "model.onnx", runnable(), "out.onnx.data")
+def test_data_of_an_older_result_stays(tmp_path):
+    """A sibling, made with "keep", has it too."""
+    source = save(tmp_path / "model.onnx", runnable(1))
+    target, sibling = tmp_path / "out.onnx", tmp_path / "sibling.onnx"
+    convert(source, target, "split")
+    convert(target, sibling, "keep")
+    (note,) = notes_of(target, target, "inline")
+    assert note == "out.onnx no longer needs out.onnx.data, which may be needed by another model"
+    save(source, runnable(2))
+    notes_of(source, target, "split")
+    np.testing.assert_array_equal(run_isolated(run, str(sibling)), expected(1))
+    np.testing.assert_array_equal(run_isolated(run, str(target)), expected(2))
+    (note,) = notes_of(sibling, target, "inline")
+    assert note == "out.onnx no longer needs out.onnx.1.data, which may be needed by another model"
+
+
+def test_nothing_is_said_of_data_that_the_input_needs(tmp_path):
+    source = save(tmp_path / "model.onnx", runnable(), "w.bin")
     convert(source, tmp_path / "out.onnx", "keep")
-    convert(source, tmp_path / "out.onnx", "inline")
-    assert sorted(content(tmp_path)) == ["model.onnx", "out.onnx", "out.onnx.data"]
+    assert notes_of(source, tmp_path / "out.onnx", "inline") == []
+
+
+def test_the_model_that_is_replaced_may_be_anything(tmp_path):
+    source = save(tmp_path / "model.onnx", runnable())
+    for old in (b"no model", b"", b"\x3a\xff", b"\x08location" * 3):
+        (tmp_path / "out.onnx").write_bytes(old)
+        assert notes_of(source, tmp_path / "out.onnx", "auto") == []
+
+
+def test_what_another_program_writes_meanwhile_is_not_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "PARSED_WHOLE", 1 << 30)  # nothing is read from the file again
+    source = save(tmp_path / "model.onnx", runnable())
+    with stage(read(source), source) as staged:
+        source.write_bytes(b"a better model")
+        with pytest.raises(InvalidModelError, match="changed on disk"):
+            staged.commit()
+    assert content(tmp_path) == {"model.onnx": b"a better model"}
+
+
+def test_two_conversions_to_the_same_output_at_once(tmp_path):
+    """Whichever is the last, its model has its data."""
+    sources = [save(tmp_path / f"{seed}.onnx", runnable(seed)) for seed in (1, 2)]
+    target = tmp_path / "out.onnx"
+    with stage(read(sources[0]), target, "split") as first, stage(read(sources[1]), target, "split") as second:
+        first.commit()
+        np.testing.assert_array_equal(run_isolated(run, str(target)), expected(1))
+        second.commit()
+    np.testing.assert_array_equal(run_isolated(run, str(target)), expected(2))
+    with stage(read(sources[0]), target, "split") as first, stage(read(sources[1]), target, "split"):
+        first.commit()
+    np.testing.assert_array_equal(run_isolated(run, str(target)), expected(1))
 
 
 def test_what_is_not_committed_is_discarded(tmp_path):
@@ -597,7 +694,7 @@ def which(path: Path) -> int:
 
 
 def value_of(tensor: TensorProto, folder: Path) -> bytes:
-    """The bytes of a tensor, with plain file access: onnx refuses the second hard link that exists for an instant."""
+    """The bytes of a tensor, by plain access to the file."""
     if tensor.data_location != TensorProto.EXTERNAL:
         return numpy_helper.to_array(tensor).tobytes()
     entries = {entry.key: entry.value for entry in tensor.external_data}
@@ -605,7 +702,7 @@ def value_of(tensor: TensorProto, folder: Path) -> bytes:
     return (folder / entries["location"]).read_bytes()[offset : offset + length]
 
 
-STEPS = ["replace", "rename", "link", "unlink", "fsync"]
+STEPS = ["replace", "unlink", "fsync", "open", "write", "fchmod"]
 
 
 def die_at(number: int, work: Callable[[], object]) -> bool:
@@ -683,7 +780,7 @@ def test_killed_at_random_moments(tmp_path):
         assert which(target) in (OLD, NEW)
 
 
-@pytest.mark.parametrize("step", ["replace", "rename", "link", "fsync"])
+@pytest.mark.parametrize("step", ["replace", "fsync", "open", "fchmod"])
 @pytest.mark.parametrize("number", range(6))
 def test_an_error_between_any_two_steps_leaves_a_whole_model(tmp_path, monkeypatch, step, number):
     """As the test of death, but the process lives on and cleans up."""
@@ -706,12 +803,4 @@ def test_an_error_between_any_two_steps_leaves_a_whole_model(tmp_path, monkeypat
     monkeypatch.undo()
     which(target)
     used = {entry.value for t in tensors_of(onnx.load(target, load_external_data=False)) for entry in t.external_data}
-    assert set(content(tmp_path)) - used <= {"old.onnx", "new.onnx", "out.onnx", "out.onnx.data"}
-
-
-def test_a_file_system_without_hard_links(tmp_path, monkeypatch):
-    def cannot(*args: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", cannot)
-    test_an_older_result_is_replaced_with_its_data(tmp_path)
+    assert set(content(tmp_path)) - used <= {"old.onnx", "new.onnx", "out.onnx", "out.onnx.data", "out.onnx.1.data"}

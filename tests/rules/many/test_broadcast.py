@@ -3,9 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal, run
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal, run
 
 REFUSED_DOWN = [
     pytest.param("float[N,M] a, float[N,K] b", "'M' may or may not equal 'K' (dimension -1", id="which one broadcasts"),

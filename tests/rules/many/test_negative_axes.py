@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
-
-from split_rewrite.rewriter import convert_version
+from helpers import assert_same, convert_version, model, refusal
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7
 

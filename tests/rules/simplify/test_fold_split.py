@@ -8,9 +8,10 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version, simplify
 from onnx import numpy_helper
 
-from split_rewrite.rewriter import Options, convert_file, convert_version, simplify
+from split_rewrite.rewriter import Options, convert_file
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 

@@ -6,8 +6,8 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version, simplify
 
-from split_rewrite.rewriter import convert_version, simplify
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 POSITIONS = "int64 zero = {0}, int64 one = {1}, int64 last = {-1}, int64 before_last = {-2}, int64 two = {2}, int64 most = {9223372036854775807}"
@@ -176,4 +176,4 @@ def test_a_caution_where_runtimes_disagree_on_keepdims() -> None:
         f"g (float[N] x, int64 c) => (float[a] y) <{POSITIONS}> {{s = SplitToSequence<keepdims = 0>(x, c) y = SequenceAt(s, one)}}"
     )
     (remark,) = simplify(helpers.model(text, 13)).report.remarks
-    assert remark.kind == "caution" and "keepdims=0 is ignored because split is given" in remark.message
+    assert remark.kind == "warning" and "keepdims=0 is ignored because split is given" in remark.message

@@ -8,8 +8,8 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version, simplify
 
-from split_rewrite.rewriter import convert_version, simplify
 from split_rewrite.rewriter.graph.survey import all_graphs
 from split_rewrite.rules.simplify import sequences
 

@@ -6,8 +6,9 @@ import helpers
 import numpy as np
 import onnx
 import pytest
+from helpers import convert_version, simplify
 
-from split_rewrite.rewriter import Options, UnconvertibleError, convert_version, simplify
+from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.graph.survey import all_graphs
 
 OPSETS = helpers.known(11, 13, 18, 24)
@@ -186,7 +187,7 @@ SCALAR_WITHOUT_KEEPDIMS = """g (float[4] x) => (float[a] y) <int64 c = {1}, int6
 def test_the_report_says_where_runtimes_disagree() -> None:
     source = helpers.model(SCALAR_WITHOUT_KEEPDIMS, 13)
     (remark,) = simplify(source).report.remarks
-    assert remark.kind == "caution" and "keepdims=0 is ignored because split is given" in remark.message
+    assert remark.kind == "warning" and "keepdims=0 is ignored because split is given" in remark.message
     with pytest.raises(UnconvertibleError, match="keepdims=0 is ignored"):
         simplify(source, options=Options(strict=True))
 

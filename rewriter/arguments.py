@@ -1,0 +1,133 @@
+"""Arguments of the library's functions, checked before anything else is done, so that a slip is told where it was made.
+
+A value of a wrong type is a TypeError; a value that is not possible is an ArgumentError, which is a ValueError. Messages show at
+most a few words of the value: it may be a model of a gigabyte.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from .bridge.opening import is_of_library
+from .engine.registry import RuleFunction
+from .errors import ArgumentError, shortened
+
+LONGEST_PATH = 4096
+"""Characters: what no system takes is text that somebody took for a path."""
+
+
+def check_model(model: object) -> None:
+    """Raises TypeError where `model` is nothing that can be converted, ArgumentError where it cannot be a path."""
+    if isinstance(model, onnx.ModelProto) or is_of_library(model):
+        return
+    if isinstance(model, bytes | bytearray | memoryview):
+        raise TypeError(f"model has to be {_MODELS}, not bytes: onnx.load_model_from_string reads a serialized model")
+    if hasattr(model, "read"):
+        raise TypeError(f"model has to be {_MODELS}, not an open file ({_kind(model)}): pass its path")
+    _check_path("model", model, _MODELS)
+
+
+_MODELS = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
+
+
+def check_path(name: str, path: object) -> None:
+    """Raises TypeError where `path` is not a path of text, ArgumentError where it cannot be a path."""
+    _check_path(name, path, "a path (str or os.PathLike)")
+
+
+def _check_path(name: str, path: object, expected: str) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} has to be {expected}, not {_kind(path)}")
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"{name} has to be {expected}, not a path of bytes")
+    if len(text) > LONGEST_PATH or "\0" in text:
+        raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
+
+
+def integer(name: str, value: object) -> int | None:
+    """`value`, None or any integer but a bool, as an int. Raises TypeError."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} has to be an integer or None, not {_shown(value)}")
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:  # an array of several numbers
+        raise TypeError(f"{name} has to be an integer or None, not {_kind(value)}") from None
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raises TypeError where `value` is no str, ArgumentError where it is none of `choices`."""
+    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    if not isinstance(value, str):
+        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+    if value not in choices:
+        raise ArgumentError(f"{name} has to be {expected}, not {_shown(value)}")
+
+
+def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
+    """Raises TypeError where `value` is no instance of `kind`, which `expected` says in words."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+
+
+def rule_names(name: str, value: object) -> frozenset[str]:
+    """The names of rules in `value`. Raises TypeError where it is a single str, or holds something else."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be a collection of names of rules, not {_shown(value)}")
+    names = frozenset(value)
+    for one in names:
+        check_kind(f"each of {name}", one, str, "the name of a rule")
+    return names
+
+
+def rules(name: str, value: object) -> tuple[str | RuleFunction, ...]:
+    """The functions, and the names of what packages offer, in `value`. Raises TypeError for a single one, or something else."""
+    expected = "a collection of functions and of names by which packages offer some"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+    found = tuple(value)
+    for one in found:
+        if not callable(one):
+            check_kind(f"each of {name}", one, str, "a function or the name by which a package offers some")
+    return found
+
+
+def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:
+    """`value`, input name → dimensions, with plain ints. Raises TypeError."""
+    check_kind(name, value, Mapping, "a mapping of input names to dimensions")
+    assert isinstance(value, Mapping)
+    return {key: _dimensions(f"{name}[{_shown(key)}]", dims) for key, dims in value.items()}
+
+
+def _dimensions(name: str, value: object) -> tuple[int, ...]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be a sequence of dimensions, not {_shown(value)}")
+    found: list[int] = []
+    for dimension in value:
+        size = integer(f"each dimension of {name}", dimension)
+        if size is None:
+            raise TypeError(f"each dimension of {name} has to be an integer, not None")
+        found.append(size)
+    return tuple(found)
+
+
+def _shown(value: object) -> str:
+    """A scalar or a short text as Python writes it, of all else the kind."""
+    if value is None or isinstance(value, bool | int | float):
+        return shortened(repr(value))
+    return repr(shortened(value)) if isinstance(value, str) else _kind(value)
+
+
+def _kind(value: Any) -> str:
+    """ "None", or the type of `value` as one would import it."""
+    if value is None:
+        return "None"
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

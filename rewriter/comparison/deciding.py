@@ -1,0 +1,178 @@
+"""Inputs that decide between computations that agree on usual ones: ties, signs, scales, both ends, high bits, NaN.
+
+What an input holds goes by what reads it (see `readers`): positions reach both ends of their axis, the amount of a shift stays
+below the number of bits, and what is a size stays small, whatever the style. Small models are run on several samples of each
+style, as an input of few elements holds few of the numbers that decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .readers import Dim, Reading
+
+Floats = Literal["halves", "wide", "large", "tiny", "landmarks", "nan", "infinite", "repeated"]
+Integers = Literal["ends", "signed", "bits", "extremes", "landmarks"]
+
+
+class Style(NamedTuple):
+    """How one sample is filled. `truth` is what booleans are, None for either at random; `turn` counts the samples of a style."""
+
+    floats: Floats
+    integers: Integers
+    truth: bool | None = None
+    turn: int = 0
+
+
+_STYLES: tuple[Style, ...] = (
+    Style("halves", "ends", True),
+    Style("wide", "signed", False),
+    Style("large", "bits"),
+    Style("tiny", "extremes"),
+    Style("landmarks", "landmarks"),
+    Style("nan", "ends"),
+    Style("infinite", "signed"),
+    Style("repeated", "bits"),
+)
+_TURNS = 3
+_FEW_NODES = 60
+"""Nodes of a model that gets several samples of each style."""
+_UNKNOWN_LENGTH = 2
+"""Of an axis of unknown length, positions -2 to 1 are tried."""
+_UNKNOWN_RANK = 2
+_LARGEST = 1000.0
+_LARGEST_INTEGER = 100.0
+"""What is cast to an integer stays below this: what is more than the integer holds is nobody's to say."""
+_HALVES = (0.5, -1.5, -0.0, 2.5, -0.5, 1.0, 0.0, -2.5, 3.0, 1.5, -1.0, 3.5, -4.0, 2.0, -3.5, 4.0, -3.0, -2.0)
+_SCALES = (0.5, 2.0, 1.0, 1.5, 0.75)
+_WHOLE = (-1, 5, -3, 9, 101, -7, 0, 127, 2, -100)
+_DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
+_SIZES = (130, 17, 5)
+"""Of a single one; of several, what they make may be as large as their product."""
+
+
+def styles(nodes: int) -> list[Style]:
+    """The samples for a model of so many nodes."""
+    return [style._replace(turn=turn) for turn in range(_TURNS if nodes <= _FEW_NODES else 1) for style in _STYLES]
+
+
+def decide_floats(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
+    """Numbers of `style` in float64, for an input that is read as `reading` says."""
+    largest = _LARGEST_INTEGER if reading.becomes_integer else _LARGEST
+    if reading.scales:
+        return _dealt(random, _SCALES, dims, style.turn)
+    if reading.sizes:
+        return random.integers(1, 4, dims).astype(float)
+    if style.floats == "halves":
+        return _dealt(random, _HALVES, dims, style.turn)
+    if style.floats == "wide":
+        return _signs(random, dims, style.turn) * np.exp2(random.uniform(-14, math.log2(largest), dims))
+    if style.floats == "large":
+        signs = _signs(random, dims, 0) if style.turn == 0 else (-1.0) ** style.turn
+        return signs * np.exp2(random.uniform(3.2, math.log2(largest), dims))
+    if style.floats == "tiny":
+        return random.standard_normal(dims) * 1e-4
+    if style.floats == "landmarks":
+        return _around(random, [number for number in reading.landmarks if abs(number) <= largest], dims, style.turn)
+    if style.floats == "repeated":
+        return random.choice(random.standard_normal(3).round(2), dims)
+    return _marked(random, style, reading, dims)
+
+
+def _dealt(random: np.random.Generator, deck: Sequence[float] | np.ndarray, dims: tuple[int, ...], turn: int) -> np.ndarray:
+    """The numbers of `deck`, from the first on, in random places; the next turn goes on where this one ends."""
+    count = math.prod(dims)
+    places = random.permutation(count) + turn * count
+    return np.array(deck)[places % len(deck)].reshape(dims)
+
+
+def _signs(random: np.random.Generator, dims: tuple[int, ...], turn: int) -> np.ndarray:
+    return _dealt(random, (-1.0, 1.0), dims, turn)
+
+
+def _around(random: np.random.Generator, known: list[float], dims: tuple[int, ...], turn: int) -> np.ndarray:
+    """The numbers that the input meets, what is beside them, and their opposites."""
+    center = random.choice(sorted(known) or [0.0], dims) * random.choice([1.0, 1.0, -1.0], dims)
+    return center + _dealt(random, (0.0, 2.0**-8, -(2.0**-8), 0.5, 0.0, -3.0, 3.0, -0.5), dims, turn)
+
+
+def _marked(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
+    """Usual numbers, and among them a few NaN, or infinities and negative zeros, unless it is not defined what becomes of them."""
+    values = np.array(random.standard_normal(dims) * 3)
+    if reading.becomes_integer or (reading.is_ordered and style.floats == "nan"):
+        return values
+    marks = (np.nan,) if style.floats == "nan" else (-np.inf, np.inf, -0.0)
+    count = max(1, values.size // (2 + 2 * style.turn))
+    places = random.permutation(values.size)[:count]
+    values.reshape(-1)[places] = _dealt(random, marks, (len(places),), style.turn)
+    return values
+
+
+def decide_integers(
+    random: np.random.Generator,
+    style: Style,
+    reading: Reading,
+    dims: tuple[int, ...],
+    limits: tuple[int, int],
+    sizes: Mapping[str, int],
+) -> np.ndarray:
+    """Whole numbers of `style` within `limits`, those of the type; `sizes` are the symbolic dimensions of this sample."""
+    low, high = limits
+    if reading.shifts:
+        return random.integers(0, high.bit_length(), dims)
+    if reading.positions:
+        return _positions(random, style, _shortest(reading.positions, sizes), dims, is_signed=low < 0)
+    if reading.axes:
+        return _axes(style, min(reading.axes) or _UNKNOWN_RANK, dims)
+    if reading.offsets:
+        return np.clip(random.integers(-3, 6, dims), low, high)
+    if reading.sizes:
+        return _sizes(random, style, dims).clip(low, high)
+    if reading.divides and style.integers == "bits":
+        return random.integers(1, min(high, 1 << 20), dims)
+    if reading.divides or reading.powers:
+        return np.abs(_dealt(random, _DIVISORS, dims, style.turn)) if low == 0 else _dealt(random, _DIVISORS, dims, style.turn)
+    return _whole_numbers(random, style, reading, dims, limits)
+
+
+def _whole_numbers(
+    random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...], limits: tuple[int, int]
+) -> np.ndarray:
+    low, high = limits
+    wide = np.uint64 if low == 0 else np.int64
+    if style.integers == "bits":
+        return random.integers(low, high, dims, dtype=wide, endpoint=True)
+    if style.integers == "extremes":
+        return _dealt(random, np.array([high, low, high - 1, low + 1], wide), dims, style.turn)
+    known = sorted(int(number) for number in reading.landmarks if low < number < high and abs(number) < 2**53)
+    if style.integers == "landmarks" and known:
+        return random.choice(known, dims) + random.integers(-1, 2, dims)
+    return np.clip(_dealt(random, _WHOLE, dims, style.turn), low, high)
+
+
+def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
+    if style.integers == "bits" and math.prod(dims) == 1:
+        return _dealt(random, _SIZES, dims, style.turn)
+    return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
+
+
+def _positions(random: np.random.Generator, style: Style, length: int, dims: tuple[int, ...], is_signed: bool) -> np.ndarray:
+    first = -length if is_signed and style.integers != "bits" else 0
+    if style.integers == "ends":
+        return _dealt(random, (length - 1, -1, first, 0) if first else (length - 1, 0), dims, style.turn)
+    return random.integers(first, max(length, 1), dims)
+
+
+def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:
+    """The length that positions of all these axes have to stay below."""
+    return max(1, min(sizes.get(dim, _UNKNOWN_LENGTH) if isinstance(dim, str) else dim for dim in lengths))
+
+
+def _axes(style: Style, rank: int, dims: tuple[int, ...]) -> np.ndarray:
+    """Different axes, counted from the front and from the back."""
+    axes = (np.arange(math.prod(dims)) + style.turn) % rank
+    return (axes - rank * (style.integers in ("signed", "ends"))).reshape(dims)

@@ -1,0 +1,197 @@
+"""What counts when an original and its result are compared: which samples tell something, and which differences are real."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import onnx
+
+from .differences import (
+    OutputComparison,
+    are_one_value,
+    compare_values,
+    dtype_name,
+    excused,
+    is_empty,
+    is_nan_throughout,
+    is_number,
+    shape_of_value,
+    within,
+)
+from .model_client import Worker
+from .model_server import Failure, Outputs
+from .tolerance import Tolerance
+
+_TELLING = 6
+"""So many samples of the same shapes have to give the same before it is taken for what no sample decides."""
+
+
+class Run(NamedTuple):
+    """One sample that the original ran on. `decides`: it was made to (see `deciding`), with "odd" numbers: NaN or infinities."""
+
+    inputs: dict[str, Any]
+    outputs: Outputs
+    decides: Literal["", "usual", "odd"] = ""
+
+
+_KERNELS = Tolerance(inexact=True, sums=True)
+"""Within which two runtimes say the same."""
+
+
+def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
+    """Each output, at its worst over the samples."""
+    return functools.reduce(worst, (compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
+
+
+def compare_run(run: Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
+    triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
+    return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
+
+
+def worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
+    return tuple(map(_worse, first, second))
+
+
+def _worse(first: OutputComparison, second: OutputComparison) -> OutputComparison:
+    return replace(
+        first,
+        max_abs=max(first.max_abs, second.max_abs),
+        max_rel=max(first.max_rel, second.max_rel),
+        equal=first.equal and second.equal,
+        note=first.note or second.note,
+        atol=max(first.atol, second.atol),
+    )
+
+
+def _is_wrong(tolerance: Tolerance, name: str, expected: Any, got: Any, may_overflow: bool) -> np.ndarray:
+    """Which elements of output `name` differ; of those that are no numbers, none where arithmetic `may_overflow`."""
+    wrong = ~within(expected, got, *tolerance.of(name, dtype_name(expected)))
+    if may_overflow and np.shape(expected) == np.shape(got):
+        return wrong & is_number(expected) & is_number(got)
+    return wrong
+
+
+class Evidence:
+    """Runs two models again, to find out whether a difference between them is one."""
+
+    def __init__(self, original: Path, result: Path, worker: Worker, tolerance: Tolerance) -> None:
+        self._original = original
+        self._result = result
+        self._worker = worker
+        self._tolerance = tolerance
+
+    def run_again(self, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
+        """What the original, or another `model`, loaded anew, answers to the same inputs."""
+        with self._worker.open(model or self._original, engine) as session:
+            return [session.run(run.inputs) for run in runs]
+
+    def without_disputed(self, engine: str, runs: list[Run], *, has_halves: bool) -> list[Run]:
+        """The runs without those that were made to decide and of which the other runtime does not confirm that they differ.
+
+        Of NaN and infinities it has to say the same of the original, too: what an operator makes of these is often not defined,
+        and another kernel, or another way to compute the same, makes something else of them. With `has_halves`, where arithmetic
+        was written in another order, what overflows in one order and not in the other says nothing either.
+        """
+        may_overflow = has_halves and self._tolerance.inexact
+        deciding = [run for run in runs if run.decides]
+        other = "onnx.reference" if engine == "onnxruntime" else "onnxruntime"
+        if not importlib.util.find_spec(other.partition(".")[0]):
+            return [run for run in runs if run.decides != "odd"]
+        ways = ((engine, self._result), (other, self._original), (other, self._result))
+        answers = zip(*(self.run_again(way[0], deciding, way[1]) for way in ways), strict=True)
+        kept = {
+            id(run)
+            for run, of_run in zip(deciding, answers, strict=True)
+            if self._is_confirmed(run, *of_run, may_overflow=may_overflow)
+        }
+        return [run for run in runs if not run.decides or id(run) in kept]
+
+    def _is_confirmed(
+        self, run: Run, result: Outputs | Failure, before: Outputs | Failure, after: Outputs | Failure, *, may_overflow: bool
+    ) -> bool:
+        """Whether the other runtime, with `before` from the original and `after` from the result, finds a difference too."""
+        if not isinstance(result, Outputs):
+            return True
+        if not isinstance(before, Outputs) or not isinstance(after, Outputs):
+            triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
+            return run.decides != "odd" and any(_is_wrong(_KERNELS, *triple, may_overflow).any() for triple in triples)
+        values = zip(run.outputs.names, run.outputs.values, result.values, before.values, after.values, strict=True)
+        return any(self._differ_in_both(run, *of_output, may_overflow=may_overflow) for of_output in values)
+
+    def _differ_in_both(
+        self, run: Run, name: str, expected: Any, got: Any, other_expected: Any, other_got: Any, *, may_overflow: bool
+    ) -> bool:
+        kind = dtype_name(expected)
+        bounds = self._tolerance.of(name, kind)
+        wrong = _is_wrong(self._tolerance, name, other_expected, other_got, may_overflow)
+        if run.decides != "odd":
+            return bool(wrong.any())
+        here, agreed = ~within(expected, got, *bounds), within(expected, other_expected, *_KERNELS.of(name, kind))
+        if len({wrong.shape, here.shape, agreed.shape}) > 1:  # shapes differ, so that there is no element to look at
+            return bool(wrong.any() and here.any() and agreed.all())
+        found = wrong & here & agreed
+        if self._tolerance.inexact and np.shape(expected) == np.shape(got):
+            found = found & (is_number(expected) | is_number(got))
+        return bool(np.any(found))
+
+    def are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
+        """Whether the results are as near to the original computed in float64 as the original itself, where they are not equal.
+
+        This goes for rules that compute otherwise, as in a wider type, and for the tolerances that come with them.
+        """
+        tolerance = self._tolerance
+        if not tolerance.inexact or tolerance.is_stated:
+            return False
+        exact = self.run_again("float64", runs)
+        for run, result, answer in zip(runs, results, exact, strict=True):
+            if all(output.equal for output in compare_run(run, result, tolerance)):
+                continue
+            if not isinstance(answer, Outputs):
+                return False
+            values = zip(run.outputs.names, run.outputs.values, result.values, answer.values, strict=True)
+            bounds = {name: tolerance.of(name, dtype_name(value))[:2] for name, value in zip(*run.outputs[:2], strict=True)}
+            near = tuple(excused(expected, got, wide, *bounds[name]) for name, expected, got, wide in values)
+            if not all(output.equal for output in compare_run(run, result._replace(values=near), tolerance)):
+                return False
+        return True
+
+
+def unjudged(runs: list[Run], computed: Mapping[str, frozenset[str]], original: Path) -> str:
+    """What is wrong with the first output that nearly any computation would equal: "output 'y' is NaN throughout"; or "".
+
+    `computed`: the inputs whose values decide each output. The model in `original` is read where an output is empty, to
+    see whether it can be anything else.
+    """
+    for index, name in enumerate(runs[0].outputs.names):
+        values = [run.outputs.values[index] for run in runs]
+        if all(map(is_nan_throughout, values)):
+            return f"output '{name}' is NaN throughout"
+        if all(map(is_empty, values)):
+            if not _is_always_empty(name, original):
+                return f"output '{name}' is empty"
+        elif (deciding := computed.get(name)) and _never_varies(runs, index, sorted(deciding)):
+            return f"output '{name}' is always the same"
+    return ""
+
+
+def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
+    """Whether an output is the same for many values of the inputs that are `deciding`, of the same shapes."""
+    by_shapes: dict[Hashable, list[Run]] = {}
+    for run in runs:
+        by_shapes.setdefault(tuple(map(shape_of_value, run.inputs.values())), []).append(run)
+    alike = max(by_shapes.values(), key=len)
+    fed = {repr([run.inputs.get(name) for name in deciding]) for run in alike}
+    return len(fed) >= _TELLING and all(are_one_value([run.outputs.values[index] for run in group]) for group in by_shapes.values())
+
+
+def _is_always_empty(name: str, path: Path) -> bool:
+    """Whether the shape of a graph output says that it has no elements, or there is no tensor of which it could."""
+    model = onnx.shape_inference.infer_shapes(onnx.load(path, load_external_data=False), data_prop=True)
+    kind = next(value.type for value in model.graph.output if value.name == name)
+    return any(dim.HasField("dim_value") and dim.dim_value == 0 for dim in kind.tensor_type.shape.dim)

@@ -1,0 +1,264 @@
+"""What a model does with the values of its inputs: which of them are positions, axes, sizes, conditions, or plain numbers.
+
+Each input is followed forwards through the graph. Operators that only move elements hand its values on as they are; others
+compute something new, in which the values take part no longer as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
+
+from ..opsets.folding import constant_value
+
+MAX_NODES = 3000
+"""In the main graph of a model whose inputs are followed."""
+_MAX_LANDMARKS = 24
+_FEW = 8
+"""Elements of a constant that may be a bound, a threshold or a scale."""
+
+Dim = int | str
+
+
+@dataclass
+class Reading:
+    """What is done with the values of one input.
+
+    `positions`: the lengths of the axes that it holds positions in (a number, a symbol, or "" where unknown); `axes`: the ranks
+    of the tensors that it names axes of (0 where unknown). `sizes`: it decides how large something is, or how often something
+    is done. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale
+    of a resize, a start, end or diagonal. `becomes_integer`: it is cast or quantized, which nobody defines for NaN, infinities,
+    and more than the type holds. `is_ordered`: what comes of it is sorted or the place of the largest, where no specification says
+    where NaN goes. `landmarks`: the numbers that it meets, constants and attributes of the nodes that read it.
+    """
+
+    positions: set[Dim] = field(default_factory=set)
+    axes: set[int] = field(default_factory=set)
+    sizes: bool = False
+    shifts: bool = False
+    divides: bool = False
+    powers: bool = False
+    scales: bool = False
+    offsets: bool = False
+    becomes_integer: bool = False
+    is_ordered: bool = False
+    landmarks: set[float] = field(default_factory=set)
+
+    def joined(self, other: Reading) -> Reading:
+        """What either of two models does with the input; what the first alone must be able to do stays its own."""
+        return Reading(
+            self.positions | other.positions,
+            self.axes | other.axes,
+            self.sizes or other.sizes,
+            self.shifts or other.shifts,
+            self.divides or other.divides,
+            self.powers or other.powers,
+            self.scales or other.scales,
+            self.offsets or other.offsets,
+            self.becomes_integer,
+            self.is_ordered or other.is_ordered,
+            self.landmarks | other.landmarks,
+        )
+
+
+class Readings(NamedTuple):
+    """`by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output.
+
+    `nodes`: how many there are in the main graph. `has_halves`: whether it computes in 16-bit floats anywhere.
+    """
+
+    by_input: Mapping[str, Reading]
+    computed: Mapping[str, frozenset[str]]
+    nodes: int = 0
+    has_halves: bool = False
+
+
+NO_READINGS = Readings({}, {})
+
+
+def readings(model: ModelProto) -> Readings:
+    """What `model` does with its inputs; nothing is said of models of over MAX_NODES nodes."""
+    if len(model.graph.node) > MAX_NODES:
+        return NO_READINGS
+    walk = _Walk(model)
+    walk.graph(model.graph)
+    computed = {value.name: frozenset(walk.sources.get(value.name, ())) for value in model.graph.output}
+    return Readings(walk.found, computed, len(model.graph.node), _has_halves(model.graph))
+
+
+def _has_halves(graph: GraphProto) -> bool:
+    """Whether the main graph states a 16-bit float type: of an input, an output, a value, a constant, or in a Cast."""
+    stated = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output, *graph.value_info)}
+    stated.update(tensor.data_type for tensor in graph.initializer)
+    for attribute in (attribute for node in graph.node for attribute in node.attribute):
+        stated.add(attribute.i if attribute.name in ("to", "dtype") else attribute.t.data_type)
+    return not stated.isdisjoint((TensorProto.FLOAT16, TensorProto.BFLOAT16))
+
+
+_Sources = dict[str, bool]
+"""The graph inputs that decide a value, and whether they do so as they are: True where the elements were only moved."""
+
+_FIRST = ("Reshape", "Squeeze", "Unsqueeze", "Expand", "Tile", "Slice", "Split", "Gather", "GatherElements", "GatherND", "CastLike")
+_MOVERS: dict[str, frozenset[int] | None] = {
+    **dict.fromkeys(("Identity", "Transpose", "Flatten", "Concat", "Cast", "DepthToSpace", "SpaceToDepth", "Max", "Min"), None),
+    **dict.fromkeys(("SequenceConstruct", "SequenceAt", "SequenceInsert", "ConcatFromSequence", "SplitToSequence"), None),
+    **dict.fromkeys((*_FIRST, "Trilu", "Compress", "Dropout", "TopK", "Clip", "Relu", "Abs", "Neg"), frozenset({0})),
+    **dict.fromkeys(("ScatterElements", "ScatterND", "Scatter"), frozenset({0, 2})),
+    "Pad": frozenset({0, 2}),
+    "Where": frozenset({1, 2}),
+}
+"""operator → the inputs whose elements it hands on, None for all. What keeps most of them, or their size, counts too."""
+
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+_POSITIONS = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "Scatter": 1, "GatherND": 1, "ScatterND": 1}
+_POSITIONS |= {"SequenceAt": 1, "SequenceErase": 1, "SequenceInsert": 2}
+_AXES = {**{f"Reduce{name}": (1,) for name in _REDUCTIONS}, "Squeeze": (1,), "Unsqueeze": (1,), "CumSum": (1,), "CumProd": (1,)}
+_AXES |= {"DFT": (2,), "Slice": (3,), "Pad": (3,)}
+_SIZES: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("Reshape", "Expand", "Tile", "Pad", "Split", "SplitToSequence", "TopK", "OneHot", "CenterCropPad"), (1,)),
+    **dict.fromkeys(("ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow", "Loop"), (0,)),
+    **dict.fromkeys(("Range", "MelWeightMatrix"), (0, 1, 2)),
+    "AffineGrid": (1,),
+    "MaxUnpool": (2,),
+    "Col2Im": (1, 2),
+    "DFT": (1,),
+    "STFT": (1, 3),
+    "Resize": (3,),
+    "Slice": (4,),
+    "RoiAlign": (2,),
+    "NonMaxSuppression": (2,),
+}
+_SCALES = {"Resize": 2, "Upsample": 1}
+_OFFSETS = {"Slice": (1, 2), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
+_DIVISORS = {"Div": 1, "Mod": 1}
+_SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
+_ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
+_HOLD_ANYTHING = frozenset(
+    {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
+)
+"""Types that say what NaN, infinities and large numbers become."""
+
+
+class _Walk:
+    """One pass over the nodes, in their order; subgraphs are entered with what their inputs are fed."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.found = {value.name: Reading() for value in model.graph.input}
+        self.sources: dict[str, _Sources] = {value.name: {value.name: True} for value in model.graph.input}
+        self._dims: dict[str, tuple[Dim, ...]] = {}
+        self._constants: dict[str, list[float]] = {}
+
+    def graph(self, graph: GraphProto) -> None:
+        self._constants.update((tensor.name, _few_numbers(_stored(tensor))) for tensor in graph.initializer)
+        self._dims.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer)
+        for value in (*graph.input, *graph.value_info, *graph.output):
+            if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):
+                shape = value.type.tensor_type.shape.dim
+                self._dims[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in shape)
+        for node in graph.node:
+            self._node(node)
+
+    def _node(self, node: NodeProto) -> None:
+        if node.op_type == "Constant":
+            self._constants[node.output[0]] = _few_numbers(constant_value(node, _stored))
+        if node.op_type in _SHAPES_ONLY or not node.input:
+            return
+        self._enter_subgraphs(node)
+        handed_on: _Sources = {}
+        movers = _MOVERS.get(node.op_type, frozenset()) if _is_default(node) else frozenset()
+        for index, name in enumerate(node.input):
+            if node.op_type == "CastLike" and index == 1:
+                continue  # its type alone is read
+            for source, as_it_is in self.sources.get(name, {}).items():
+                self._read(node, index, self.found[source], as_it_is)
+                moved = as_it_is and (movers is None or index in movers)
+                handed_on[source] = handed_on.get(source, True) and moved
+        for graph in _subgraphs(node):
+            for value in graph.output:
+                handed_on.update(dict.fromkeys(self.sources.get(value.name, {}), False))
+        if handed_on:
+            self.sources.update(dict.fromkeys(filter(None, node.output), handed_on))
+
+    def _enter_subgraphs(self, node: NodeProto) -> None:
+        for graph in _subgraphs(node):
+            fed = ["", "", *node.input[2:]] if node.op_type == "Loop" else list(node.input)
+            for value, name in zip(graph.input, fed, strict=False):
+                if name in self.sources:
+                    self.sources[value.name] = self.sources[name]
+            self.graph(graph)
+
+    def _read(self, node: NodeProto, index: int, reading: Reading, as_it_is: bool) -> None:
+        """Note what `node` does with its input number `index`."""
+        name = node.op_type
+        if not _is_default(node):
+            reading.sizes = True  # nobody knows
+            return
+        reading.sizes |= index in _SIZES.get(name, ())
+        reading.becomes_integer |= name in _QUANTIZERS or (name == "Cast" and _attribute(node, "to") not in _HOLD_ANYTHING)
+        reading.becomes_integer |= name == "CastLike"
+        reading.is_ordered |= name in _ORDERED
+        if not as_it_is:
+            return
+        reading.shifts |= name == "BitShift" and index == 1
+        reading.divides |= _DIVISORS.get(name) == index
+        reading.powers |= name == "Pow" and index == 1
+        reading.scales |= _SCALES.get(name) == index
+        reading.offsets |= index in _OFFSETS.get(name, ())
+        if _POSITIONS.get(name) == index:
+            reading.positions |= self._lengths(node)
+        if index in _AXES.get(name, ()):
+            reading.axes.add(len(self._dims.get(node.input[0], ())))
+        if len(reading.landmarks) < _MAX_LANDMARKS:
+            reading.landmarks.update(self._numbers(node, index))
+
+    def _lengths(self, node: NodeProto) -> set[Dim]:
+        dims = self._dims.get(node.input[0], ())
+        if node.op_type.endswith("ND"):
+            return set(dims) or {""}
+        axis = _attribute(node, "axis")
+        return {dims[axis] if -len(dims) <= axis < len(dims) else ""}
+
+    def _numbers(self, node: NodeProto, index: int) -> Iterator[float]:
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.FLOAT:
+                yield attribute.f
+        for other, name in enumerate(node.input):
+            if other != index:
+                yield from self._constants.get(name, ())
+
+
+def _stored(tensor: TensorProto) -> np.ndarray | None:
+    """The value of a small tensor that is in the file itself."""
+    if tensor.data_location == TensorProto.EXTERNAL or math.prod(tensor.dims) > _FEW:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except ValueError:  # data that does not fit its shape: the runtimes say so
+        return None
+
+
+def _few_numbers(array: np.ndarray | None) -> list[float]:
+    if array is None or array.size > _FEW or array.dtype.kind in "OUSbc":
+        return []
+    return [float(number) for number in array.reshape(-1)]
+
+
+def _is_default(node: NodeProto) -> bool:
+    return node.domain in ("", "ai.onnx")
+
+
+def _attribute(node: NodeProto, name: str) -> int:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), 0)
+
+
+def _subgraphs(node: NodeProto) -> Iterable[GraphProto]:
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.g
+        yield from attribute.graphs

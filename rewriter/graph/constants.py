@@ -1,0 +1,167 @@
+"""Which values are the same in every run, and what they are: initializers, and what can be computed from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+
+from ..opsets import folding
+from ..storage.payload import raw_length
+from .protos import DEFAULT_DOMAINS
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+_SHAPE_READERS = frozenset({"Shape", "Size"})
+
+
+class Constants:
+    """The constants of one scope: those that it stores, those that can be computed from them, and those that rules add."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._values: dict[str, np.ndarray | None] = {}
+        """What has been asked for: the value by its name, None where it is only known at run time."""
+        self._added: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        """The name of the initializer that a rule added, by the type, shape and content of the array."""
+
+    # -- asking
+
+    def tensor(self, name: str) -> TensorProto | None:
+        """The initializer called `name`, here or in an outer graph, unless a caller of the model may override it."""
+        name = self._scope.resolve(name)
+        scope = self._scope.find(name)
+        if scope is None:
+            return None
+        tensor = scope.initializers.get(name)
+        return None if tensor is None or tensor.name in scope.constants.overridable else tensor
+
+    @cached_property
+    def overridable(self) -> frozenset[str]:
+        """The initializers that are inputs as well, and no constants; before IR 4 all in the main graph have to be, and are."""
+        if self._scope.parent is None and self._scope.model.ir_version < 4:
+            return frozenset()
+        return self._scope.inputs & self._scope.initializers.keys()
+
+    def value(self, name: str) -> np.ndarray | None:
+        """The value of `name` where it is the same in every run, else None. Cut and external payloads are read on demand.
+
+        Raises InvalidModelError when the data of a tensor is missing or does not fit its shape.
+        """
+        name = self._scope.resolve(name)
+        scope = self._scope.find(name)
+        if scope is None:
+            return None
+        values = scope.constants._values
+        if name not in values:
+            scope.constants._evaluate_with_operands(name)
+        return values[name]
+
+    def operands(self, name: str) -> Sequence[str]:
+        """What decides the value of `name`, if `folding` can compute it: the inputs of the node that makes it."""
+        node = None if name in self._scope.initializers else self._scope.producers.get(name)
+        if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type not in folding.FOLDABLE:
+            return ()
+        return [value for value in node.input if value]
+
+    def decided_by(self, name: str) -> Sequence[str]:
+        """What decides whether `name` has a value: as `operands`, and where it is a Shape or Size, what that reads."""
+        node = self._scope.producers.get(name)
+        if node is None or node.op_type not in _SHAPE_READERS or node.domain not in DEFAULT_DOMAINS:
+            return self.operands(name)
+        return node.input[:1]
+
+    def _evaluate_with_operands(self, name: str) -> None:
+        """Operands come first, without recursion: what a value is computed from may be thousands of nodes long."""
+        pending: list[tuple[Constants, str, bool]] = [(self, name, False)]
+        while pending:
+            home, name, is_ready = pending.pop()
+            if is_ready:
+                home._values[name] = home._evaluate(name)
+            elif name not in home._values:
+                home._values[name] = None  # a cycle has no value
+                pending.append((home, name, True))
+                names = map(self._scope.resolve, home.operands(name))
+                owners = [(home._scope.find(operand), operand) for operand in names]
+                pending.extend((owner.constants, operand, False) for owner, operand in owners if owner is not None)
+
+    def _evaluate(self, name: str) -> np.ndarray | None:
+        scope = self._scope
+        if (tensor := scope.initializers.get(name)) is not None:
+            return None if name in self.overridable else scope.model.skeleton.array(tensor)
+        node = scope.producers.get(name)
+        if node is None or node.domain not in DEFAULT_DOMAINS:
+            return None
+        if node.op_type == "Constant":
+            return folding.constant_value(node, scope.model.skeleton.array)
+        if node.op_type in _SHAPE_READERS:
+            return self._shape_value(node)
+        if node.op_type not in folding.FOLDABLE:
+            return None
+        inputs = [self.value(value) if value else None for value in node.input]
+        if any(value is None and name for value, name in zip(inputs, node.input, strict=True)):
+            return None
+        results = folding.evaluate(node, inputs)
+        return None if results is None else results[list(node.output).index(name)]
+
+    def _shape_value(self, node: NodeProto) -> np.ndarray | None:
+        """What `node`, a Shape or Size, gives, if the dimensions that it reads are numbers."""
+        shape = self._scope.shape(node.input[0])
+        if shape is None:
+            return None
+        if node.op_type == "Size":
+            known = [dim for dim in shape if isinstance(dim, int)]
+            return np.array(math.prod(known), np.int64) if len(known) == len(shape) else None
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+        if any(attribute.ref_attr_name for attribute in attributes.values()):
+            return None
+        start = attributes["start"].i if "start" in attributes else 0
+        end = attributes["end"].i if "end" in attributes else len(shape)
+        part = shape[start:end]
+        return np.array(part, np.int64) if all(isinstance(dim, int) for dim in part) else None
+
+    def reconsider(self) -> None:
+        """A value became constant: what was computed from it may be constant as well."""
+        self._values = {name: value for name, value in self._values.items() if value is not None}
+
+    # -- adding
+
+    @property
+    def takes_initializers(self) -> bool:
+        """Whether constants can be initializers: not in functions, nor before IR 4, where each is an input as well."""
+        return isinstance(self._scope.graph, GraphProto) and self._scope.model.constants_as_initializers
+
+    def add(self, array: np.ndarray, name: str) -> str | NodeProto:
+        """A constant that every node of this scope can use.
+
+        The name of an initializer (an equal one made before is used again), or, where initializers are not possible
+        (functions, IR 3), a new Constant node whose output it is.
+        """
+        array = np.asarray(array, order="C")
+        key = (array.dtype.name, array.shape, array.tobytes())
+        if array.dtype != object and key in self._added:
+            return self._added[key]
+        tensor = numpy_helper.from_array(array, self._scope.model.fresh_name(name))
+        if self.takes_initializers:  # a Constant node may come too late for another use
+            self._added[key] = tensor.name
+        self._values[tensor.name] = array
+        return self.add_tensor(tensor)
+
+    def add_tensor(self, tensor: TensorProto) -> str | NodeProto:
+        """As `add`, for a tensor that has its name."""
+        graph = self._scope.graph
+        if isinstance(graph, GraphProto) and self.takes_initializers:
+            graph.initializer.append(tensor)
+            self._scope.initializers[tensor.name] = graph.initializer[-1]
+            return tensor.name
+        return helper.make_node("Constant", [], [tensor.name], name=tensor.name, value=tensor)
+
+    @staticmethod
+    def byte_length(tensor: TensorProto) -> int:
+        """Bytes of raw data that `tensor` takes, whether its payload is in memory or on disk."""
+        return raw_length(tensor)

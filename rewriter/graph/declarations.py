@@ -1,0 +1,208 @@
+"""What a model declares of the values that its nodes make, weighed against what follows from its inputs.
+
+Editors that make the batch dynamic change the inputs, and leave the old sizes in value_info, in the outputs, and in the inputs and
+outputs of subgraphs. So what follows from the inputs outranks these, and what only they say is a hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import onnx
+from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
+
+from ..opsets import inference
+from ..opsets.inference import Shape
+from .protos import subgraphs
+from .survey import all_graphs
+
+DECLARED_SIZE = "declared size "
+"""What the symbol of a size begins with, in `Evidence.proven`, that nothing but a declaration says; the size comes behind it."""
+_LARGE, _SMALL = 1009, 2
+"""First sizes that are tried for the symbols of inputs: what a declaration says of both has little to do with the symbol."""
+
+
+class Contradiction(NamedTuple):
+    """A declared shape that the inputs of the model belie."""
+
+    name: str
+    declared: Shape
+    derived: str
+
+
+class Evidence(NamedTuple):
+    """The types of all values, as value_info of two copies of the model."""
+
+    believed: ModelProto
+    """What follows from the inputs, and what is declared where nothing contradicts it."""
+    proven: ModelProto
+    """As `believed`, but a size that nothing but a declaration says is a symbol, `DECLARED_SIZE` and the size."""
+    contradictions: list[Contradiction]
+
+
+class _Claim(NamedTuple):
+    """A shape that is declared, and says more than what follows from the inputs; by the position of the graph and the name."""
+
+    place: tuple[int, str]
+    shape: Shape
+
+
+def weigh(serialized: bytes) -> Evidence | None:
+    """The evidence on the values of a model; None where inference crashes or refuses the model."""
+    model = ModelProto.FromString(serialized)
+    declared = _take_declarations(model)
+    derived = inference.infer_model(model.SerializeToString())
+    if derived is None:
+        whole = inference.infer_model(serialized)
+        return None if whole is None else Evidence(whole, whole, [])
+    claims, contradictions = _compare(declared, derived)
+    if not claims:
+        return Evidence(derived, derived, contradictions)
+    unproven, belied = _try_sizes(model, claims)
+    claims = [claim for claim in claims if claim not in belied]
+    believed = _with_claims(model, {claim.place: list(claim.shape) for claim in claims})
+    opened = {claim.place: [_opened(dim) if claim in unproven else dim for dim in claim.shape] for claim in claims}
+    proven = _with_claims(model, opened) if unproven else believed
+    return Evidence(believed or derived, proven or derived, [*contradictions, *belied.values()])
+
+
+def _opened(dim: inference.Dimension) -> inference.Dimension:
+    return f"{DECLARED_SIZE}{dim}" if isinstance(dim, int) else dim
+
+
+def _graphs(model: ModelProto) -> list[GraphProto]:
+    return [graph for graph in all_graphs(model) if isinstance(graph, GraphProto)]
+
+
+def _stated(model: ModelProto) -> Iterator[tuple[int, ValueInfoProto]]:
+    """All that states types of values that are neither inputs of the model nor stored, with the position of its graph."""
+    for position, graph in enumerate(_graphs(model)):
+        given = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input if not position}
+        for value in (*graph.value_info, *graph.output, *(graph.input if position else ())):
+            if value.name not in given:
+                yield position, value
+
+
+def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
+    """Remove the declared shapes from `model`, which keeps the element types, and return them."""
+    found: dict[tuple[int, str], Shape] = {}
+    for position, value in _stated(model):
+        shape = inference.shape_of(value.type)
+        if shape:  # the rank of a scalar is no size
+            found[position, value.name] = shape
+            value.type.tensor_type.ClearField("shape")
+    return found
+
+
+class _Types:
+    """The shapes in one inferred copy of the model; a name is looked up in the graphs around it, too."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self._shapes: list[dict[str, Shape | None]] = []
+        for graph in _graphs(model):
+            values = (*graph.value_info, *graph.output, *graph.input)
+            self._shapes.append({value.name: inference.shape_of(value.type) for value in values})
+            self._shapes[-1].update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer)
+        self._first_values = _first_values(model)
+
+    def shape(self, place: tuple[int, str]) -> Shape | None:
+        """What is derived for this value; for what a Loop carries, what it has in the first iteration."""
+        position, name = place
+        shape = self._shapes[position].get(name)
+        initial = self._first_values.get(place)
+        return self._shapes[initial[0]].get(initial[1]) if shape is None and initial is not None else shape
+
+    def is_carried(self, place: tuple[int, str]) -> bool:
+        """Whether a Loop carries the value, whose shape may change from one iteration to the next."""
+        return place in self._first_values
+
+
+def _first_values(model: ModelProto) -> dict[tuple[int, str], tuple[int, str]]:
+    """The value that each carried input of a Loop's body has in the first iteration; both by position and name."""
+    graphs = _graphs(model)
+    positions = {id(graph): position for position, graph in enumerate(graphs)}
+    found: dict[tuple[int, str], tuple[int, str]] = {}
+    for position, graph in enumerate(graphs if len(graphs) > 1 else ()):
+        for node in graph.node:
+            for _, body in subgraphs(node) if node.op_type == "Loop" else ():
+                for inner, outer in zip(body.input[2:], node.input[2:], strict=False):
+                    found[positions[id(body)], inner.name] = position, outer
+    return found
+
+
+def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> tuple[list[_Claim], list[Contradiction]]:
+    types = _Types(derived)
+    claims: list[_Claim] = []
+    contradictions: list[Contradiction] = []
+    for place, shape in declared.items():
+        known = types.shape(place)
+        if known is not None and _contradict(shape, known):
+            contradictions.append(Contradiction(place[1], shape, show(known)))
+        elif (
+            known is None or types.is_carried(place) or any(a is not None and b is None for a, b in zip(shape, known, strict=True))
+        ):
+            claims.append(_Claim(place, shape))
+    return claims, contradictions
+
+
+def _contradict(declared: Shape, derived: Shape) -> bool:
+    """Whether the ranks differ, or a declared number is another number or a symbol of an input."""
+    if len(declared) != len(derived):
+        return True
+    return any(isinstance(a, int) and b is not None and a != b for a, b in zip(declared, derived, strict=True))
+
+
+def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], dict[_Claim, Contradiction]]:
+    """The claims that sizes of the inputs neither prove nor belie, and those that they belie.
+
+    A shape with a symbol in it was declared by who knew that sizes vary, so its numbers need no proof.
+    """
+    with_numbers = [claim for claim in claims if any(isinstance(dim, int) for dim in claim.shape)]
+    unproven: set[_Claim] = set()
+    belied: dict[_Claim, Contradiction] = {}
+    sized = [_with_sizes(model, first) for first in (_LARGE, _SMALL)] if with_numbers else []
+    if not any(changed for _, changed in sized):
+        return unproven, belied
+    tried = [_Types(found) for proto, _ in sized if (found := inference.infer_model(proto.SerializeToString())) is not None]
+    for claim in with_numbers:
+        for types in tried:
+            known = types.shape(claim.place)
+            if known is not None and _contradict(claim.shape, known) and claim not in belied:
+                belied[claim] = Contradiction(claim.place[1], claim.shape, "another size for other sizes of the inputs")
+            elif inference.is_known(claim.shape) and (not inference.is_known(known) or types.is_carried(claim.place)):
+                unproven.add(claim)
+    return unproven - belied.keys(), belied
+
+
+def _with_sizes(model: ModelProto, first: int) -> tuple[ModelProto, bool]:
+    """A copy of `model` with a size for each open dimension of its inputs, from `first` on, and whether there were any."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    sizes: dict[str, int] = {}
+    for value in copy.graph.input:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            if dim.WhichOneof("value") != "dim_value":
+                dim.dim_value = sizes.setdefault(dim.dim_param or f"{value.name}[{axis}]", first + 2 * len(sizes))
+    has_unranked = any(not value.type.tensor_type.HasField("shape") for value in copy.graph.input)
+    return copy, bool(sizes) or has_unranked
+
+
+def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[inference.Dimension]]) -> ModelProto | None:
+    """`model`, which declares no shapes, with these, inferred."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for position, value in _stated(copy):
+        dims = shapes.get((position, value.name))
+        if dims is not None:
+            value.type.CopyFrom(_tensor(value.type, dims))
+    return inference.infer_model(copy.SerializeToString())
+
+
+def _tensor(kind: TypeProto, dims: list[inference.Dimension]) -> TypeProto:
+    return onnx.helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
+
+
+def show(shape: Shape) -> str:
+    """ "[N,64,?]"."""
+    return f"[{','.join('?' if dim is None else str(dim) for dim in shape)}]"

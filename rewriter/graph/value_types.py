@@ -1,0 +1,390 @@
+"""Types and shapes of the values of a scope: as the model declares them, as inference finds them, and worked out from there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+
+from ..opsets import inference
+from ..opsets.inference import Dimension, Shape
+from .propagation import Propagated
+from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
+from .tied_types import TiedTypes
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+Types = dict[str, TypeProto]
+
+
+class ValueTypes:
+    """The types of the values of one scope.
+
+    To ask changes no later answer: what inference left open is worked out when it is first asked for, whoever asks, and kept.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._noted: dict[str, TypeProto] = {}
+        """Types of values that rules made, as the rules know them or as inferred from the node."""
+        self._complete: dict[str, TypeProto | None] = {}
+        """Types with all that can be worked out, of the values that were asked about."""
+        self._gained: set[str] = set()
+        """Those of them of which more is known than inference as a whole found."""
+        self._shapes: dict[str, tuple[Shape | None, frozenset[int]]] = {}
+        self._strings: dict[str, str] = {}
+
+    # -- asking
+
+    def declared(self, name: str) -> TypeProto | None:
+        """The type that the model states for `name`, without any inference."""
+        home = self._scope.find(name)
+        return None if home is None else home.types._declared.get(name)
+
+    def type(self, name: str) -> TypeProto | None:
+        """All that is known about the type of `name`."""
+        name = self._scope.resolve(name)
+        home = self._home(name)
+        if name not in home._complete:
+            known = home.stated(name)
+            if home._is_open(known):
+                home._work_out(name)
+            else:
+                home._complete[name] = known
+        return home._complete[name]
+
+    def shape(self, name: str) -> Shape | None:
+        """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""
+        shape, unproven = self._shape(name)
+        if unproven and shape is not None:
+            self._scope.model.sizes_relied_on[self._scope.resolve(name)] = shape
+        return shape
+
+    def size(self, name: str, axis: int) -> Dimension:
+        """Dimension `axis` of `name`, counted from either end; None where it is unknown."""
+        shape, unproven = self._shape(name)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        if axis % len(shape) in unproven:
+            self._scope.model.sizes_relied_on[self._scope.resolve(name)] = shape
+        return shape[axis]
+
+    def rank(self, name: str) -> int | None:
+        """The number of dimensions of `name`; None where it is unknown."""
+        shape, _ = self._shape(name)
+        return None if shape is None else len(shape)
+
+    def _shape(self, name: str) -> tuple[Shape | None, frozenset[int]]:
+        """The dimensions, and which of them nothing but a declaration says."""
+        name = self._scope.resolve(name)
+        known = self._shapes.get(name)
+        if known is None:
+            kind = self.type(name)
+            shape = None if kind is None else inference.shape_of(kind)
+            known = self._shapes[name] = shape, self._home(name)._unproven.get(name, frozenset())
+        return known
+
+    def elem_type(self, name: str) -> int | None:
+        """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
+        kind = self._declared_or_stated(self._scope.resolve(name))
+        if kind is None or kind.WhichOneof("value") != "tensor_type":
+            return None
+        return kind.tensor_type.elem_type or None
+
+    def type_string(self, name: str) -> str | None:
+        """ "tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
+        known = self._strings.get(name)
+        if known is None:
+            known = self._find_string(self._scope.resolve(name))
+            if known is not None:
+                self._strings[name] = known
+        return known
+
+    def _find_string(self, name: str) -> str | None:
+        if name not in self._declared and self._propagated is not None:
+            known = self._propagated.type_string(name)
+            if known is not None:
+                return known
+        kind = self._declared_or_stated(name)
+        known = None if kind is None else inference.type_string(kind)
+        return known or self._tied.type_string(name)
+
+    @cached_property
+    def _tied(self) -> TiedTypes:
+        return TiedTypes(self._scope, self._first_makers)
+
+    # -- what is stated
+
+    def _declared_or_stated(self, name: str) -> TypeProto | None:
+        """For the element type, which no edit of sizes makes wrong: what is declared is there without inference."""
+        known = self._home(name)._declared.get(name)
+        return known if known is not None and inference.type_string(known) is not None else self.stated(name)
+
+    def stated(self, name: str) -> TypeProto | None:
+        """The type of `name`, here or in an outer graph, as inference as a whole has it."""
+        scope: Scope | None = self._scope
+        while scope is not None:
+            known = scope.types._stated_here(name)
+            if known is not None or scope.parent is None or scope.defines(name):
+                return known
+            scope = scope.parent
+        return None
+
+    def _stated_here(self, name: str) -> TypeProto | None:
+        if name in self._given:
+            return self._given[name]
+        known = self._inferred_type(name)
+        return self._declared.get(name) if known is None or inference.type_string(known) is None else known
+
+    @cached_property
+    def _given(self) -> dict[str, TypeProto]:
+        """The types of the inputs of the model and of what the graph stores: nothing can contradict them."""
+        graph = self._scope.graph
+        if not isinstance(graph, GraphProto):
+            return {}
+        types = {tensor.name: _tensor_type(tensor) for tensor in graph.initializer}
+        if self._scope.parent is None:
+            types.update((value.name, value.type) for value in graph.input if inference.type_string(value.type) is not None)
+        return types
+
+    @cached_property
+    def _unproven(self) -> dict[str, frozenset[int]]:
+        """The dimensions of values of this graph whose size nothing but a declaration says."""
+        evidence = self._scope.model.evidence if self._propagated is None else None
+        if evidence is None or evidence.proven is evidence.believed:
+            return {}
+        return _unproven_axes(self._scope.graph_in(evidence.believed), self._scope.graph_in(evidence.proven))
+
+    @cached_property
+    def _declared(self) -> dict[str, TypeProto]:
+        graph = self._scope.graph
+        if not isinstance(graph, GraphProto):
+            return {}
+        types = {tensor.name: _tensor_type(tensor) for tensor in graph.initializer}
+        for values in (graph.value_info, graph.output, graph.input):
+            types.update((value.name, value.type) for value in values if value.HasField("type"))
+        return types
+
+    @cached_property
+    def _propagated(self) -> Propagated | None:
+        model = self._scope.model
+        return model.propagated if self._scope is model.main else None
+
+    @cached_property
+    def _inferred(self) -> dict[str, TypeProto]:
+        graph = self.inferred_graph
+        if graph is None:
+            return {}
+        values = itertools.chain(graph.value_info, graph.output, graph.input)
+        return {value.name: value.type for value in values if value.HasField("type")}
+
+    @cached_property
+    def inferred_graph(self) -> GraphProto | None:
+        """This scope's graph in the inferred copy of the original model; None where there is none."""
+        scope, model = self._scope, self._scope.model
+        if isinstance(scope.graph, onnx.FunctionProto):
+            overload = getattr(scope.graph, "overload", "")
+            return model.inferred_functions.get((scope.graph.domain, scope.graph.name, overload))
+        if scope.parent is None:
+            return None if model.inferred is None else model.inferred.graph
+        outer = scope.parent.types.inferred_graph
+        if outer is None or scope.origin is None:
+            return None
+        index, which = scope.origin
+        graph = list(subgraphs(outer.node[index]))[which][1]
+        return graph if outer.node[index].domain in DEFAULT_DOMAINS else self._infer_alone(scope.parent.types, graph)
+
+    def _infer_alone(self, outer: ValueTypes, graph: GraphProto) -> GraphProto:
+        """The subgraph of a node of another domain, which inference of the model does not look into."""
+        types = {name: kind for name in captured(graph) if (kind := outer.stated(name)) is not None}
+        return inference.infer_subgraph(self._scope.model.original_proto, graph, types, self._scope.opset)
+
+    def _inferred_type(self, name: str) -> TypeProto | None:
+        known = self._inferred.get(name) if self._propagated is None else self._propagated.type(name)
+        if known is not None:
+            return known
+        if name in self._scope.made:
+            return self._made_type(name)
+        stored = self._scope.initializers.get(name)
+        return None if stored is None else _tensor_type(stored)
+
+    # -- values that rules made
+
+    def note(self, name: str, kind: TypeProto) -> None:
+        """The type of a value that a rule made, where the rule knows it better than inference."""
+        self._noted[name] = kind
+        self.renew([name])
+
+    def renew(self, names: Iterable[str]) -> None:
+        """A rule made `names` anew: what was known of them is to be found again."""
+        for name in names if self._complete else ():
+            self._complete.pop(name, None)
+            self._shapes.pop(name, None)
+
+    def _made_type(self, name: str) -> TypeProto | None:
+        """The type of a value that a rule made, inferred from the node as it was made."""
+        if name not in self._noted:
+            node, opset = self._scope.made[name]
+            types = {value: known for value in node.input if value and (known := self._stated_operand(value)) is not None}
+            found = self._infer(node, opset, types, self._small_constants(types))
+            for value, kind in {**found, **_types_by_body(self._scope, node, opset)}.items():
+                self._noted.setdefault(value, kind)
+        return self._noted.get(name)
+
+    def _stated_operand(self, name: str) -> TypeProto | None:
+        return self.stated(self._scope.resolve(name))
+
+    def _infer(self, node: NodeProto, opset: int, types: Types, constants: Mapping[str, np.ndarray]) -> Types:
+        """Types of the outputs of `node`, whose inputs have `types`, some of them known to be `constants`."""
+        if not all(value in types for value in node.input if value):
+            return inference.fixed_types(node, opset)
+        data = {value: numpy_helper.from_array(array, value) for value, array in constants.items()}
+        found = inference.infer_node(node, opset, types, data, self._scope.model.ir_version)
+        return {**inference.fixed_types(node, opset), **found}
+
+    def _small_constants(self, types: Types) -> dict[str, np.ndarray]:
+        """The values among those of `types` that are constants, and may say a shape."""
+        return {value: array for value, kind in types.items() if (array := self._small_constant(value, kind)) is not None}
+
+    def _small_constant(self, name: str, kind: TypeProto) -> np.ndarray | None:
+        shape = inference.shape_of(kind)
+        return None if shape is None or len(shape) > 1 else self._scope.constant(name)
+
+    # -- what inference as a whole leaves open
+
+    @cached_property
+    def _first_makers(self) -> dict[str, NodeProto]:
+        """The node that makes each value, in the form that it had before any rule."""
+        graph = self.inferred_graph
+        return {} if graph is None else {name: node for node in graph.node for name in node.output if name}
+
+    def _home(self, name: str) -> ValueTypes:
+        """Where `name` is known: the scope that defines it, or this one."""
+        scope = self._scope.find(name)
+        return self if scope is None else scope.types
+
+    def _work_out(self, name: str) -> None:
+        """Infer node by node, with every constant that folds, from the last values of known shape down to `name`.
+
+        What is read comes first, without recursion: it may be thousands of nodes long. Each node is inferred once.
+        """
+        pending: list[tuple[ValueTypes, str, bool]] = [(self, name, False)]
+        while pending:
+            home, name, is_ready = pending.pop()
+            if is_ready:
+                home._infer_again(name)
+            elif name not in home._complete:
+                home._complete[name] = home.stated(name)  # what a cycle is left with
+                read = home._deciding(name)
+                if read:
+                    pending.append((home, name, True))
+                    pending.extend((home._home(value), value, False) for value in map(home._scope.resolve, read))
+
+    def _maker(self, name: str) -> tuple[NodeProto | None, int]:
+        return self._scope.made.get(name) or (self._first_makers.get(name), self._scope.opset)
+
+    def _is_open(self, kind: TypeProto | None) -> bool:
+        """Whether inference as a whole found no size for a dimension that may have one: what is a symbol of an input has none."""
+        if kind is None or not kind.WhichOneof("value"):
+            return True
+        if kind.WhichOneof("value") != "tensor_type":
+            return False
+        shape = inference.shape_of(kind)
+        return shape is None or any(not isinstance(dim, int) and dim not in self._scope.model.input_symbols for dim in shape)
+
+    def _deciding(self, name: str) -> list[str]:
+        """The values to know before `name` can be worked out: operands, and what the sizes among them are read from."""
+        kind = self._complete[name]
+        if self._is_open(kind):
+            node, _ = self._maker(name)
+            return [] if node is None else [value for value in node.input if value]
+        is_small = kind is not None and len(inference.shape_of(kind) or ()) < 2
+        return list(self._scope.constants.decided_by(name)) if is_small else []
+
+    def _infer_again(self, name: str) -> None:
+        node, opset = self._maker(name)
+        if node is None or not self._is_open(self._complete[name]):
+            return
+        types = {value: kind for value in node.input if value and (kind := self.type(value)) is not None}
+        constants = self._small_constants(types)
+        types.update((value, _type_of(array)) for value, array in constants.items())
+        if not constants and not any(value in self._home(value)._gained for value in map(self._scope.resolve, types)):
+            return  # inference as a whole knew as much
+        for value, found in self._infer(node, opset, types, constants).items():
+            known = self._complete[value] if value in self._complete else self.stated(value)
+            merged = _merge_types(known, found) if self._is_open(known) else known
+            if merged != known:
+                self._gained.add(value)
+            self._complete[value] = merged
+
+    def reconsider(self) -> None:
+        """A value became constant: what was open may be known now."""
+        self._complete = {name: kind for name, kind in self._complete.items() if not self._is_open(kind)}
+        self._shapes = {name: known for name, known in self._shapes.items() if inference.is_known(known[0])}
+
+
+def _types_by_body(scope: Scope, node: NodeProto, opset: int) -> dict[str, TypeProto]:
+    """Output types of a node with subgraphs, taken from its body: the element type, and from Scan the rank."""
+    body = next(scope.children(node, None, opset), None)
+    if body is None or not isinstance(body.graph, GraphProto):
+        return {}
+    inner = [value.name for value in body.graph.output][node.op_type == "Loop" :]
+    scanned = next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), 0)
+    found: dict[str, TypeProto] = {}
+    for index, (outer, name) in enumerate(zip(node.output, inner, strict=False)):
+        kind = body.types.stated(name)
+        if not outer or kind is None or kind.WhichOneof("value") != "tensor_type":
+            continue
+        shape = inference.shape_of(kind) if node.op_type == "Scan" and opset >= 9 else None
+        stacked = index >= len(node.input) - scanned
+        dims = None if shape is None else [None] * (len(shape) + stacked)
+        found[outer] = helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims)
+    return found
+
+
+def _shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
+    if not isinstance(graph, GraphProto):
+        return {}
+    values = (*graph.value_info, *graph.output, *graph.input)
+    return {value.name: shape for value in values if (shape := inference.shape_of(value.type)) is not None}
+
+
+def _unproven_axes(believed: GraphLike | None, proven: GraphLike | None) -> dict[str, frozenset[int]]:
+    """The dimensions of each value that are numbers in the graph `believed` and none in `proven`."""
+    shapes = _shapes_of(proven)
+    return {
+        name: frozenset(axis for axis, dim in enumerate(shape) if isinstance(dim, int) and not _is_number(shapes.get(name), axis))
+        for name, shape in _shapes_of(believed).items()
+    }
+
+
+def _is_number(shape: Shape | None, axis: int) -> bool:
+    return shape is not None and axis < len(shape) and isinstance(shape[axis], int)
+
+
+def _tensor_type(tensor: TensorProto) -> TypeProto:
+    return helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+
+
+def _type_of(array: np.ndarray) -> TypeProto:
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+
+def _merge(known: Shape | None, inferred: Shape | None) -> Shape | None:
+    if known is None or inferred is None or len(known) != len(inferred):
+        return inferred if known is None else known
+    return tuple(a if isinstance(a, int) or (b is None) else b for a, b in zip(known, inferred, strict=True))
+
+
+def _merge_types(known: TypeProto | None, inferred: TypeProto) -> TypeProto:
+    """Both as one, if they are tensors: each dimension that either knows."""
+    if known is None or {known.WhichOneof("value"), inferred.WhichOneof("value")} != {"tensor_type"}:
+        return inferred if known is None else known
+    shape = _merge(inference.shape_of(known), inference.shape_of(inferred))
+    return helper.make_tensor_type_proto(known.tensor_type.elem_type or inferred.tensor_type.elem_type, shape)

@@ -1,0 +1,75 @@
+"""onnx's checker and shape inference, in a child process: they can abort, overflow the stack or loop on odd models.
+
+Of onnx, only the C++ part is imported, which takes 5 ms: all of onnx, with numpy and protobuf, takes 200. So models, nodes and
+types come and go as serialized protobuf messages. `child_call` starts this, and says what is `onnx` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from onnx import onnx_cpp2py_export
+
+from .serving import leave, lift_time_limit, limit_processor_time, limit_time, open_pipes, receive, send
+
+_onnx: Any = onnx_cpp2py_export  # it has no complete type stubs
+
+
+def check_model(model: bytes, full: bool) -> None:
+    _onnx.checker.check_model(model, full, False, False)
+
+
+def check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
+    context = _onnx.checker.CheckerContext()
+    context.ir_version, context.opset_imports = ir_version, {"": opset}
+    for node in nodes:
+        _onnx.checker.check_node(node, context, _onnx.checker.LexicalScopeContext())
+
+
+def infer_model(model: bytes) -> bytes:
+    """`model` with value_info, in all graphs."""
+    return _onnx.shape_inference.infer_shapes(model, False, False, True)
+
+
+def infer_node(
+    op_type: str, opset: int, node: bytes, types: Mapping[str, bytes], data: Mapping[str, bytes], ir_version: int
+) -> dict[str, bytes]:
+    """The types of the outputs of `node`, by name."""
+    schema = _onnx.defs.get_schema(op_type, opset, "")
+    return schema._infer_node_outputs(node, types, data, {}, {"": opset}, ir_version)
+
+
+def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
+    """`model` with the local functions `names`, domain and name, in the places of their calls."""
+    return _onnx.inliner.inline_selected_functions(model, names, False)
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (check_model, check_nodes, infer_model, infer_node, inline_functions)
+}
+
+
+def serve() -> None:
+    """Answer requests until nobody can ask any more: (True, the result) or (False, what onnx says against it)."""
+    _onnx.defs.get_schema("Split", 13, "")  # onnx builds all schemas now, while the parent does something else
+    requests, answers = open_pipes()
+    try:
+        while True:
+            send(answers, _answer(*receive(requests)))
+    except (OSError, EOFError):
+        leave()
+
+
+def _answer(operation: str, arguments: tuple[Any, ...], seconds: int) -> tuple[bool, Any]:
+    """`seconds`: of processor time, or of time where the platform does not limit that."""
+    has_limit = limit_processor_time(seconds)
+    if not has_limit:
+        limit_time(seconds)
+    try:
+        return True, OPERATIONS[operation](*arguments)
+    except Exception as error:
+        return False, " ".join(str(error).split()) or type(error).__name__
+    finally:
+        if not has_limit:
+            lift_time_limit()

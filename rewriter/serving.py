@@ -1,0 +1,94 @@
+"""What runs in a child process: it says that it is ready, answers one request after the other, and goes with its parent.
+
+Nothing but the standard library is imported here, and little of it: the child that checks models is ready after 40 ms.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+from io import FileIO
+from typing import Any, NoReturn
+
+READY = b"\0split-rewrite: ready\0"
+"""The first bytes of a child. What comes before them was printed by whatever was started."""
+
+
+def send(pipe: FileIO, message: object) -> None:
+    """Write `message`, pickled, after its length in 8 bytes."""
+    data = pickle.dumps(message, protocol=5)
+    for part in (len(data).to_bytes(8, "little"), data):
+        left = memoryview(part)
+        while left:
+            left = left[pipe.write(left) :]
+
+
+def receive(pipe: FileIO) -> Any:
+    """The next message. Raises: EOFError where the other end is closed before it is complete."""
+    return pickle.loads(_read(pipe, int.from_bytes(_read(pipe, 8), "little")))
+
+
+def _read(pipe: FileIO, length: int) -> bytearray:
+    data = bytearray(length)
+    left = memoryview(data)
+    while left:
+        count = pipe.readinto(left)
+        if not count:
+            raise EOFError
+        left = left[count:]
+    return data
+
+
+def open_pipes() -> tuple[FileIO, FileIO]:
+    """Where requests come from and answers go to; tells the parent that this process is ready.
+
+    They were descriptors 0 and 1, where a library that reads or prints would corrupt them. Ctrl-C of a terminal reaches all
+    of its processes: the parent decides what becomes of this one.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _write_no_core_files()
+    requests, answers = FileIO(os.dup(0), "rb"), FileIO(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
+    answers.write(READY)
+    return requests, answers
+
+
+def leave() -> NoReturn:
+    """End at once: nothing here is worth taking apart."""
+    os._exit(0)
+
+
+def limit_time(seconds: float) -> None:
+    """End this process `seconds` from now, even if it is in native code, or nobody waits any more."""
+    faulthandler.dump_traceback_later(max(seconds, 0.001), exit=True)
+
+
+def lift_time_limit() -> None:
+    faulthandler.cancel_dump_traceback_later()
+
+
+def limit_processor_time(seconds: int) -> bool:
+    """End this process with SIGXCPU after so many more seconds of processor time. False where the platform cannot."""
+    try:
+        import resource  # POSIX only
+    except ImportError:
+        return False
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    until = int(usage.ru_utime + usage.ru_stime) + 1 + seconds
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (until if most == resource.RLIM_INFINITY else min(until, most), most))
+    return True
+
+
+def _write_no_core_files() -> None:
+    try:
+        import resource  # POSIX only
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

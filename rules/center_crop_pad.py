@@ -1,0 +1,20 @@
+"""CenterCropPad below opset 18, as ONNX's own body has it.
+
+https://onnx.ai/onnx/operators/onnx__CenterCropPad.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph.bodies import expand
+from ..rewriter.graph.node import Node
+
+
+@decompose("CenterCropPad", opset=17, any_version=True)
+def sizes_as_int64(node: Node) -> None:
+    """ONNX's body counts in int64, also where the sizes are int32."""
+    if node.need_elem_type(1) == TensorProto.INT32:
+        node.set_input(1, node.before("Cast", [node.input(1)], what="sizes", to=TensorProto.INT64))
+    expand(node)

@@ -1,0 +1,49 @@
+"""What is known of types and shapes: the same whoever asks first, and no more believed than what follows from the inputs."""
+
+from __future__ import annotations
+
+import itertools
+
+import onnx
+from helpers import model
+
+from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.storage.skeleton import Skeleton
+
+
+def the_model(proto: onnx.ModelProto) -> Model:
+    return Model(Skeleton.of(proto), constants_as_initializers=True)
+
+
+def test_the_order_of_questions_changes_no_answer() -> None:
+    source = model("""g (float[N,6] x, int64[1] n) => (float[A,B] z) {
+        one = Constant <value_ints = [1]> ()
+        two = Constant <value_ints = [2]> ()
+        sum = Add (one, two)
+        shape = Concat <axis = 0> (n, sum)
+        y = Reshape (x, shape)
+        z = Relu (y)
+        s = Shape (z)
+    }""")
+    questions = [("shape", "y"), ("type", "z"), ("constant", "s"), ("shape", "z")]
+    answers = []
+    for order in itertools.permutations(questions):
+        scope = the_model(source).main
+        found = {question: getattr(scope, question[0])(question[1]) for question in order}
+        answers.append({question: str(found[question]) for question in questions})
+    assert all(answer == answers[0] for answer in answers)
+    assert answers[0][("shape", "z")] == "('A', 3)"
+
+
+def test_a_long_way_back_is_as_well_known_as_a_short_one() -> None:
+    relus = "\n".join(f"y{index + 1} = Relu (y{index})" for index in range(150))
+    source = model(f"""g (float[6] x) => (float[A,B] y150) {{
+        least = Constant <value_ints = [1, 3]> ()
+        most = Constant <value_ints = [2, 2]> ()
+        shape = Max (least, most)
+        y0 = Reshape (x, shape)
+        {relus}
+    }}""")
+    for names in (["y60", "y150"], ["y150", "y60"]):
+        scope = the_model(source).main
+        assert [scope.shape(name) for name in names] == [(2, 3), (2, 3)]

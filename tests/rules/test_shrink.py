@@ -1,0 +1,49 @@
+"""Shrink below opset 9, by what the specification says of each element."""
+
+import numpy as np
+import pytest
+from helpers import assert_same, convert_version, model, refusal, run
+
+
+def shrink(dtype: str, attributes: str) -> str:
+    return f"g ({dtype}[N] x) => ({dtype}[N] y) {{ y = Shrink <{attributes}> (x) }}"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "attributes", "reason"),
+    [
+        ("int32", "bias = 0.5", "bias=0.5 of int32: no specification says how the result is rounded"),
+        ("int8", "bias = -1.0", "the result may leave the type"),
+        ("uint8", "lambd = -1.0", "the result may leave the type"),
+        ("uint8", "bias = 3.0, lambd = 1.0", "the result may leave the type"),
+    ],
+)
+def test_refused(dtype, attributes, reason):
+    assert reason in refusal(model(shrink(dtype, attributes), 9), 8)
+
+
+@pytest.mark.parametrize("attributes", ["lambd = 0.5", "lambd = 2.7, bias = 1.0", "lambd = -1.5, bias = 2.0"])
+def test_integers_are_compared_with_fractions(attributes):
+    assert_same(model(shrink("int32", attributes), 9), 8, {"x": np.arange(-6, 7, dtype=np.int32)})
+
+
+X = np.array([np.nan, np.inf, -np.inf, 0.3, -0.3, 0.1, 1, -1, -0.0])
+
+
+@pytest.mark.parametrize("dtype", ["float", "float16"])
+def test_numbers(dtype):
+    """float16 has no 0.3, and what it has instead is above the float 0.3."""
+    proto = model(shrink(dtype, "lambd = 0.3, bias = 0.1"), 9)
+    assert_same(proto, 8, {"x": X.astype({"float": np.float32, "float16": np.float16}[dtype])})
+
+
+def test_double():
+    """onnxruntime itself rounds to float on the way."""
+    result = convert_version(model(shrink("double", "lambd = 0.25, bias = 0.125"), 9), 8).model
+    expected = [0, np.inf, -np.inf, 0.3 - 0.125, 0.125 - 0.3, 0, 0.875, -0.875, 0]
+    assert run(result, {"x": X})[0].tolist() == expected
+
+
+def test_unsigned():
+    result = assert_same(model(shrink("uint8", "lambd = 2.5, bias = 2.0"), 9), 8, {"x": np.arange(6, dtype=np.uint8)})
+    assert run(result, {"x": np.arange(6, dtype=np.uint8)})[0].tolist() == [0, 0, 0, 1, 2, 3]
