@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .batch.many import convert_many
+    from .batch.task import ModelReport
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
     from .convert_pass import ConvertOpset
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from .report.summary import Report
 
 _MODULES = {
+    "batch.many": ("convert_many",),
+    "batch.task": ("ModelReport",),
     "driver": (
         "ConversionResult",
         "Options",
@@ -52,6 +56,7 @@ __all__ = [
     "ConversionResult",
     "ConvertOpset",
     "InvalidModelError",
+    "ModelReport",
     "Options",
     "Report",
     "Samples",
@@ -60,6 +65,7 @@ __all__ = [
     "UnconvertibleError",
     "check_convertible",
     "convert_file",
+    "convert_many",
     "convert_version",
     "round_trip",
     "simplify",
@@ -67,7 +73,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: onnx takes 0.2 s, and `split-rewrite --help` needs none of it."""
+    """Import a name when it is asked for: onnx takes 0.2 s to import, and `split-rewrite --help` needs none of it."""
     for module, names in _MODULES.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)

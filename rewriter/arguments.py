@@ -1,7 +1,7 @@
-"""Arguments of the library's functions, checked before anything else is done, so that a slip is told where it was made.
+"""Checks of the arguments of the library's functions, made before any work, so that the error shows where the slip was made.
 
 A value of a wrong type is a TypeError; a value that is not possible is an ArgumentError, which is a ValueError. Messages show at
-most a few words of the value: it may be a model of a gigabyte.
+most a few words of the value, as it may be a model of a gigabyte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .engine.registry import RuleFunction
 from .errors import ArgumentError, shortened
 
 LONGEST_PATH = 4096
-"""Characters: what no system takes is text that somebody took for a path."""
+"""Characters of the longest path. No system takes a longer one, so that it is text that somebody took for a path."""
 
 
 def check_model(model: object) -> None:
@@ -41,6 +41,7 @@ def check_path(name: str, path: object) -> None:
 
 
 def _check_path(name: str, path: object, expected: str) -> None:
+    """Raises TypeError where `path` is not a path of text, with what was `expected`; ArgumentError where it cannot be a path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} has to be {expected}, not {_kind(path)}")
     text = os.fspath(path)
@@ -50,8 +51,28 @@ def _check_path(name: str, path: object, expected: str) -> None:
         raise ArgumentError(f"{name} is not a path: {shortened(text)!r}")
 
 
+def paths(name: str, value: object) -> list[str]:
+    """The paths in `value`. Raises TypeError where it is a single one, or holds something else; ArgumentError, as `check_path`."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be a collection of paths, not {_shown(value)}")
+    found = list(value)
+    for one in found:
+        check_path(f"each of {name}", one)
+    return [os.fspath(one) for one in found]
+
+
+def check_limit(name: str, value: object) -> None:
+    """Raises TypeError where `value` is neither a number nor None, ArgumentError where it is not above 0."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} has to be a number or None, not {_shown(value)}")
+    if not value > 0:
+        raise ArgumentError(f"{name} has to be above 0, not {_shown(value)}")
+
+
 def integer(name: str, value: object) -> int | None:
-    """`value`, None or any integer but a bool, as an int. Raises TypeError."""
+    """`value` as an int, or None for None. Raises TypeError for anything that is not an integer, and for a bool."""
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -63,7 +84,7 @@ def integer(name: str, value: object) -> int | None:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Raises TypeError where `value` is no str, ArgumentError where it is none of `choices`."""
+    """Raises TypeError where `value` is not a str, ArgumentError where it is none of `choices`."""
     expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
     if not isinstance(value, str):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
@@ -72,13 +93,13 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
-    """Raises TypeError where `value` is no instance of `kind`, which `expected` says in words."""
+    """Raises TypeError where `value` is not an instance of `kind`; `expected` describes that in the message."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
 
 
 def rule_names(name: str, value: object) -> frozenset[str]:
-    """The names of rules in `value`. Raises TypeError where it is a single str, or holds something else."""
+    """The names of rules in `value`. Raises TypeError where it is a single str, or holds anything but str."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be a collection of names of rules, not {_shown(value)}")
     names = frozenset(value)
@@ -100,13 +121,14 @@ def rules(name: str, value: object) -> tuple[str | RuleFunction, ...]:
 
 
 def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:
-    """`value`, input name → dimensions, with plain ints. Raises TypeError."""
+    """`value`, a mapping of input names to dimensions, with plain ints. Raises TypeError where it is anything else."""
     check_kind(name, value, Mapping, "a mapping of input names to dimensions")
     assert isinstance(value, Mapping)
     return {key: _dimensions(f"{name}[{_shown(key)}]", dims) for key, dims in value.items()}
 
 
 def _dimensions(name: str, value: object) -> tuple[int, ...]:
+    """`value` as dimensions, for the input `name`. Raises TypeError where it is anything else."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be a sequence of dimensions, not {_shown(value)}")
     found: list[int] = []
@@ -119,14 +141,14 @@ def _dimensions(name: str, value: object) -> tuple[int, ...]:
 
 
 def _shown(value: object) -> str:
-    """A scalar or a short text as Python writes it, of all else the kind."""
+    """A scalar or short text as Python writes it; of anything else the type."""
     if value is None or isinstance(value, bool | int | float):
         return shortened(repr(value))
     return repr(shortened(value)) if isinstance(value, str) else _kind(value)
 
 
 def _kind(value: Any) -> str:
-    """ "None", or the type of `value` as one would import it."""
+    """The type of `value` as one would import it, or "None"."""
     if value is None:
         return "None"
     kind = type(value)

@@ -1,10 +1,9 @@
-"""Child processes for what may crash or never end. A child's death becomes an ordinary Python error.
+"""Child processes for calls that may crash or never end. The death of a child becomes an ordinary Python error.
 
-A child is a fresh interpreter that talks through two pipes, which nobody else inherits; it is never a fork of this process, whose
-other threads may hold any lock at that moment. It ends when the pipes close, so with this process, however that ends.
-
-The children that check models are kept for the next call, and each serves one thread at a time, so threads do not wait for
-each other. What only they import is little, so that one is ready before this process has imported onnx.
+A child is a fresh interpreter that talks through two pipes, which no other process inherits. It is never a fork of this process,
+whose other threads may hold any lock at that moment. It ends when the pipes close, so with this process, however that ends.
+The children that check models are kept for the next call, and each serves one thread at a time, so that threads do not wait for
+each other. They import little, so that one is ready before this process has imported onnx.
 """
 
 from __future__ import annotations
@@ -26,16 +25,17 @@ from .errors import SplitRewriteError
 from .serving import READY, receive, send
 
 _CPU_SECONDS = 30
-"""For any request; what loops in onnx never ends. Checking 100,000 nodes, 10 MiB, takes a second."""
+"""Seconds of processor time for any request, as onnx may loop for ever. Checking 100,000 nodes, 10 MiB, takes a second."""
 _CPU_SECONDS_PER_MIB = 10
+"""Further seconds of processor time for each MiB of the request."""
 _MOST_IDLE = 4
 """Children that are kept for the next call."""
 _KEPT_AFTER = 8 << 20
-"""Bytes of a request. A child that had a larger one keeps a few hundred megabytes of freed memory, and is not kept."""
+"""Bytes of the largest request after which a child is kept. After a larger one it holds hundreds of megabytes of freed memory."""
 
 
 class Crashed(Exception):
-    """The child died without an answer; `str()` says of what ("signal SIGSEGV", "time limit of 60 s")."""
+    """The child died without an answer; `str()` names the cause ("signal SIGSEGV", "time limit of 60 s")."""
 
     def __init__(self, reason: str, is_timeout: bool = False) -> None:
         super().__init__(reason)
@@ -43,34 +43,37 @@ class Crashed(Exception):
 
 
 class NotReady(Exception):
-    """The child was started, and ended before it could be asked anything."""
+    """The child was started, but ended before it could take a request."""
 
 
 class Refused(Exception):
-    """What onnx says against a model, on one line."""
+    """onnx rejected the model; `str()` is its complaint on one line."""
 
 
 def check_model(model: bytes, full: bool) -> None:
-    """onnx.checker on a serialized model. Raises: Refused; Crashed; SplitRewriteError where no child can be started."""
+    """Run onnx.checker on a serialized model, with `full` also shape inference.
+
+    Raises Refused, Crashed, or SplitRewriteError where no child can be started.
+    """
     _call("check_model", model, full)
 
 
 def check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
-    """onnx.checker on serialized nodes of the default domain. Raises: as `check_model`."""
+    """Run onnx.checker on serialized nodes of the default domain. Raises as `check_model`."""
     _call("check_nodes", nodes, opset, ir_version)
 
 
 def infer_model(model: bytes) -> bytes:
-    """The serialized model with the value_info of all graphs filled in. Raises: as `check_model`."""
+    """The serialized model with the value_info of all its graphs filled in. Raises as `check_model`."""
     return _call("infer_model", model)
 
 
 def infer_node(
     op_type: str, opset: int, node: bytes, types: dict[str, bytes], data: dict[str, bytes], ir_version: int
 ) -> dict[str, bytes]:
-    """The types of the outputs of one node, of the default domain, given those of its inputs; all are serialized.
+    """The types of the outputs of one node of the default domain, by name, all serialized.
 
-    `data`: TensorProtos of inputs that are constants. Raises: as `check_model`.
+    `types` are those of its inputs, `data` the TensorProtos of inputs that are constants. Raises as `check_model`.
     """
     return _call("infer_node", op_type, opset, node, types, data, ir_version)
 
@@ -84,6 +87,7 @@ def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
 
 
 def _call(operation: str, *arguments: Any) -> Any:
+    """The result of `operation` in a child. Raises as `check_model`."""
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
     seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
     request = (operation, arguments, seconds)
@@ -107,6 +111,7 @@ def _call(operation: str, *arguments: Any) -> Any:
 
 
 def _ask(child: Child, request: object, seconds: float, is_kept: bool) -> Any:
+    """The answer of `child`, which is kept for the next call where `is_kept` and nothing went wrong."""
     try:
         answer = child.ask(request, seconds)
     except BaseException:  # also Ctrl-C: half a message is on its way
@@ -120,17 +125,21 @@ def _ask(child: Child, request: object, seconds: float, is_kept: bool) -> Any:
 
 
 _idle: list[Child] = []
-"""Children that check models and have nothing to do. One call of a list's method is one step for all threads: no lock."""
+"""Children that check models and have nothing to do.
+
+One call of a list's method is one step for all threads, so that no lock is needed.
+"""
 
 
 def prepare() -> None:
-    """Start a child that checks models, unless there is an idle one, so that it gets ready while this process works on."""
+    """Start a child that checks models, unless one is idle, so that it gets ready while this process goes on."""
     if not _idle:
         with suppress(SplitRewriteError):  # whoever needs it says so
             _idle.append(_start())
 
 
 def _take() -> Child:
+    """A child that checks models: an idle one, or a new one."""
     while _idle:
         with suppress(IndexError):  # another thread was faster
             child = _idle.pop()
@@ -145,7 +154,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _start() -> Child:
-    """A child that checks models. Packages are bare in it, none of their __init__ runs: that of onnx takes 0.2 s."""
+    """Start a child that checks models. Its packages are bare, without their `__init__`: that of onnx takes 0.2 s."""
     onnx = find_spec("onnx")
     assert onnx is not None and onnx.submodule_search_locations is not None
     packages = {_PACKAGE: [_FOLDER], "onnx": list(map(os.path.abspath, onnx.submodule_search_locations))}
@@ -163,9 +172,9 @@ serve()
 
 
 class Child:
-    """A Python process that runs `program`, which answers requests as `serving` does. One thread at a time may ask.
+    """A Python process that runs `program`, which answers requests as `serving` does. One thread at a time may ask it.
 
-    Raises: SplitRewriteError where no process can be started.
+    Raises SplitRewriteError where no process can be started.
     """
 
     def __init__(self, program: str, *options: str) -> None:
@@ -180,9 +189,9 @@ class Child:
             _children.add(self)
 
     def ask(self, request: object, seconds: float) -> Any:
-        """The answer to `request`, for which the child takes at most `seconds`: it sees to that itself.
+        """The answer to `request`. The child sees to it that this takes at most `seconds`.
 
-        Raises: Crashed; NotReady. The child is to be closed then.
+        Raises Crashed or NotReady, after which the child has to be closed.
         """
         self._await_ready()
         start = time.monotonic()
@@ -195,10 +204,11 @@ class Child:
         return answer
 
     def is_alive(self) -> bool:
+        """Whether the process runs."""
         return not self._requests.closed and self._process.poll() is None
 
     def close(self) -> None:
-        """End the child, whatever it does."""
+        """End the process, whatever it is doing."""
         _children.discard(self)
         if self._requests.closed:
             return
@@ -208,7 +218,7 @@ class Child:
         self._process.wait()
 
     def abandon(self) -> None:
-        """Forget the child: it belongs to the process that this one is a fork of."""
+        """Forget the process, after a fork: it belongs to the parent of this process."""
         self._close_pipes()
         self._process.returncode = 0
 
@@ -217,6 +227,7 @@ class Child:
         self._answers.close()
 
     def _await_ready(self) -> None:
+        """Wait until the child says that it is ready. Raises NotReady where it ends before."""
         said = b""
         while not self._is_ready:
             part = self._answers.read(4096)
@@ -228,7 +239,7 @@ class Child:
 
 
 def _open(command: list[str]) -> tuple[subprocess.Popen[bytes], FileIO, FileIO]:
-    """The process, the pipe to ask it and the one that it answers through."""
+    """Start `command`; returns the process, the pipe for requests and the pipe for answers."""
     requests, to_child = _pipe()
     from_child, answers = _pipe()
     with requests, answers:
@@ -244,9 +255,9 @@ def _open(command: list[str]) -> tuple[subprocess.Popen[bytes], FileIO, FileIO]:
 
 
 _children: set[Child] = set()
-"""All that are running."""
+"""All children that are running."""
 _fork_lock = threading.RLock()
-"""Nobody forks this process while a pipe is open that only a child should have: its end would never be seen."""
+"""Held while a pipe is open that only a child should have. A fork would keep it open, and its end would never be seen."""
 
 
 def close_children() -> None:
@@ -257,6 +268,7 @@ def close_children() -> None:
 
 
 def _abandon_children() -> None:
+    """Forget all children, after a fork."""
     _idle.clear()
     for child in _children:
         child.abandon()
@@ -270,16 +282,17 @@ if hasattr(os, "register_at_fork"):
 
 
 def _cannot_start(reason: str) -> SplitRewriteError:
+    """The error for a child that cannot be started."""
     return SplitRewriteError(
         f"no child process can be started, in which onnx checks models: {reason} (allow this process to start others)"
     )
 
 
 def _executable() -> str:
-    """The Python interpreter for children, as multiprocessing takes it.
+    """The path of the Python interpreter for children, as multiprocessing chooses it.
 
-    Raises: SplitRewriteError where this process is no plain Python and nobody said which one to take: the program that Python
-    is a part of would start a second time.
+    Raises SplitRewriteError where this process is not a plain Python and nobody said which one to take: the program that Python is
+    embedded in would start a second time.
     """
     spawn = sys.modules.get("multiprocessing.spawn")
     chosen = os.fsdecode(spawn.get_executable() or "") if spawn is not None else sys.executable or ""
@@ -293,13 +306,15 @@ def _executable() -> str:
 
 
 def _pipe() -> tuple[FileIO, FileIO]:
-    """The end to read from and the end to write to. Only the child that gets one inherits it."""
+    """A new pipe: the end to read from and the end to write to. Only the child that gets an end inherits it."""
     reader, writer = map(_above_standard, os.pipe())
     return FileIO(reader, "rb"), FileIO(writer, "wb")
 
 
 def _above_standard(descriptor: int) -> int:
-    """The same, not as descriptor 0, 1 or 2: where these are closed, native code that prints would write into the pipe."""
+    """A duplicate of `descriptor` above 2. Where 0, 1 or 2 are closed, a pipe may get their number, and native code that prints
+    would write into it.
+    """
     low = []
     while descriptor < 3:
         low.append(descriptor)
@@ -310,6 +325,7 @@ def _above_standard(descriptor: int) -> int:
 
 
 def _crash(status: int, seconds: float, elapsed: float) -> Crashed:
+    """The error for a child that ended with `status` after `elapsed` of the `seconds` that it had."""
     has_ended_itself = status in (0, 1) and elapsed >= seconds
     if has_ended_itself or status == -getattr(signal, "SIGXCPU", 0):
         return Crashed(f"time limit of {seconds:g} s", is_timeout=True)

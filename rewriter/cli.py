@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import io
-import math
 import os
 import shutil
 import signal
@@ -19,11 +18,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
+from click.shell_completion import shell_complete
 
-from .errors import PathConflictError, SplitRewriteError, UnconvertibleError
+from .cli_many import inputs_of_many
+from .cli_parameters import STREAM, Arrays, Bound, File, Loaded, Opset, RecordFile, ReportFile, Shape, Size
+from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, SplitRewriteError, UnconvertibleError, status_and_line
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -36,13 +38,13 @@ if TYPE_CHECKING:
 _Path = str | os.PathLike[str]
 
 PROGRAM = "split-rewrite"
-STREAM = "-"
-"""Standard input or output, instead of a file."""
-REPORT_FORMATS = (".json", ".html")
 LONGEST_LINE = 2000
-UNUSABLE, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
+INTERRUPTED = 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
+
+Several INPUTs, also folders, globs, lists (@list.txt, @-) and URIs, go into the folder OUTPUT; one that cannot be
+converted stops none of the others.
 
 OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
 same numbers as INPUT. It may be INPUT itself. A - is standard input or output. Without --target-opset the opset stays;
@@ -56,6 +58,7 @@ Examples:
   split-rewrite --dry-run -t 13 model.onnx
   split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
   split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
+  split-rewrite -t 13 a.onnx b.onnx zoo/ out/ --resume run.jsonl --report run.html
 
 \b
 Limits:
@@ -71,110 +74,8 @@ Exit status:
   1  the target cannot express the model
   2  wrong usage, or a file that cannot be read or written
   3  the result failed the check or the comparison
+  of several models, that of the worst
 """
-
-
-class _Opset(click.ParamType):
-    name = "opset"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        if value == "latest":
-            return value
-        return _number(value, self, param, ctx, "a number or 'latest'")
-
-
-class _Bound(click.ParamType):
-    """1e-3, or OUTPUT:1e-3, split at the last colon; without OUTPUT the name is None."""
-
-    name = "tolerance"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
-        name, colon, bound = value.rpartition(":")
-        try:
-            number = float(bound)
-        except ValueError:
-            number = math.nan
-        if not (0 <= number < math.inf) or (colon and not name):
-            self.fail(f"expected a number from 0 on, or OUTPUT:NUMBER, not '{value}'", param, ctx)
-        return name or None, number
-
-
-class _Shape(click.ParamType):
-    """NAME:1,3,224,224, split at the last colon, or the bare list, which gets the name None."""
-
-    name = "shape"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, tuple[int, ...]]:
-        name, colon, dims = value.rpartition(":")
-        if not (colon or dims) or (colon and not name):
-            self.fail(f"expected NAME:1,3,224,224, not '{value}'", param, ctx)
-        sizes = [_number(size, self, param, ctx, "whole numbers as in 1,3,224,224") for size in dims.split(",") if dims]
-        return name or None, tuple(sizes)
-
-
-class _Loaded(NamedTuple):
-    """The arrays in a file."""
-
-    file: str
-    arrays: dict[str, ndarray[Any, Any]]
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether they are a sample of their own, as those in an .npz are."""
-        return self.file.endswith(".npz")
-
-
-class _Arrays(click.ParamType):
-    """NAME:FILE.npy or FILE.npz, loaded."""
-
-    name = "arrays"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> _Loaded:
-        name, file = ("", value) if value.endswith(".npz") else value.rpartition(":")[::2]
-        if not file.endswith(".npz") and not (name and file.endswith(".npy")):
-            self.fail(f"expected NAME:FILE.npy or FILE.npz, not '{value}'", param, ctx)
-        try:
-            return _Loaded(file, _load_arrays(name, file))
-        except OSError as error:
-            self.fail(f"{file} cannot be read: {error.strerror or error}", param, ctx)
-        except (ValueError, EOFError) as error:
-            self.fail(f"{file} cannot be read: {str(error).splitlines()[0]}", param, ctx)
-
-
-def _number(value: Any, kind: click.ParamType, param: click.Parameter | None, ctx: click.Context | None, expected: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        kind.fail(f"expected {expected}, not '{value}'", param, ctx)
-
-
-def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
-    """The arrays of an .npz file, or the one of an .npy file under `name`. Raises: OSError, ValueError, EOFError."""
-    import zipfile
-    import zlib
-
-    import numpy as np
-
-    try:
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray) == file.endswith(".npz"):
-            raise ValueError("the contents are not what the ending of the name says")
-        return {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(str(error)) from error
-
-
-class _ReportFile(click.ParamType[str]):
-    """The name of a file for a report, or - for standard output."""
-
-    name = "report"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == STREAM:
-            return value
-        if not value.endswith(REPORT_FORMATS):
-            self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
-        return value
 
 
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -205,10 +106,12 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     options_metavar="[OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.argument("source", metavar="INPUT")
-@click.argument("destination", metavar="[OUTPUT]", required=False)
-@click.option("-o", "--output", metavar="OUTPUT", help="The file to write, instead of a second argument.")
-@click.option("-t", "--target-opset", "--opset", type=_Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
+@click.argument("source", metavar="INPUT", type=File())
+@click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=File())
+@click.argument("more", metavar="", nargs=-1, type=File())
+@click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of a last argument.")
+@click.option("--in-place", is_flag=True, help="Write each result where its INPUT is; all arguments are INPUTs.")
+@click.option("-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
 @click.option(
     "--ir-version",
     type=int,
@@ -217,7 +120,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--overwrite-input-shape",
-    type=_Shape(),
+    type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
     help="Fix the shape of an input in the model; NAME may be left out if there is one input. Repeatable.",
@@ -229,11 +132,25 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--report",
     multiple=True,
-    type=_ReportFile(),
-    metavar="FILE.json|FILE.html|-",
+    type=ReportFile(),
+    metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
     help="Also say what was done, or why not, as JSON (see docs/report.md) or as a page to look at; - is JSON on standard "
-    "output. Repeatable.",
+    "output. Of many models, .jsonl has a line for each, .html is an overview, .xml JUnit, .sarif for code scanning. Repeatable.",
 )
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Convert so many models at a time; default: one for each core."
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="What one model may take.")
+@click.option(
+    "--memory", type=Size(), metavar="SIZE", help="What all models together may take, as 4GB: large ones do not run side by side."
+)
+@click.option(
+    "--resume",
+    type=RecordFile(),
+    metavar="FILE.jsonl",
+    help="Leave out what this report says is done, as long as model and options are the same, and add the rest to it.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, as tcp://host:8786.")
 @click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
 @click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
@@ -268,14 +185,14 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--test-input-shape",
-    type=_Shape(),
+    type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
     help="Shape of an input in the comparison; NAME may be left out if there is one input. Repeatable.",
 )
 @click.option(
     "--input-data",
-    type=_Arrays(),
+    type=Arrays(),
     multiple=True,
     metavar="NAME:FILE.npy|FILE.npz",
     help="Inputs of the comparison, random where not given. Each .npz is a sample; an .npy belongs to all. Repeatable.",
@@ -285,7 +202,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--rtol",
-    type=_Bound(),
+    type=Bound(),
     multiple=True,
     metavar="[OUTPUT:]X",
     help="Relative tolerance, of all outputs or of one; default: 0. If a rule is not exact: 4096 eps of float64, 1024 of "
@@ -293,17 +210,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option(
     "--atol",
-    type=_Bound(),
+    type=Bound(),
     multiple=True,
     metavar="[OUTPUT:]X",
     help="Absolute tolerance, likewise; 512, 128, 4, 2 eps. Repeatable.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left and why.")
+@click.option("--text", is_flag=True, help="Print INPUT as text, its weights as digests; for git's textconv.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions.")
-def command(source: str, destination: str | None, **given: Any) -> None:
+def command(source: str, destination: str | None, more: Sequence[str], **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
         raise click.UsageError("-q and -v exclude each other.")
+    if given["text"]:
+        _print_text([source, *filter(None, [destination, *more])])
+        return
+    many = inputs_of_many([source, *filter(None, [destination, *more])], given)
+    if many is not None:
+        raise click.exceptions.Exit(_convert_many(*many, given))
     output = _only_destination(destination, given["output"], given["dry_run"])
     _check_streams(source, output, given)
     with _input(source) as file:
@@ -318,6 +242,38 @@ def command(source: str, destination: str | None, **given: Any) -> None:
             raise
     if report.blockers:
         raise click.exceptions.Exit(UnconvertibleError.exit_status)
+
+
+def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
+    """Convert them all; the exit status."""
+    if any(path.endswith(".json") for path in given["report"]):
+        raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
+    options, target = _options(None, given)
+    from .batch.command import Wanted, convert_all
+    from .batch.task import Request
+
+    wanted = Wanted(
+        inputs,
+        into,
+        given["in_place"],
+        given["jobs"],
+        given["scheduler"],
+        given["resume"],
+        given["report"],
+        given["quiet"],
+        given["verbose"],
+    )
+    request = Request(target, given["compare"], options, given["timeout"], given["memory"])
+    return convert_all(wanted, request, lambda text, is_error: _say(_one_line(text), sys.stderr if is_error else None), _say)
+
+
+def _print_text(paths: Sequence[str]) -> None:
+    if len(paths) > 1:
+        raise click.UsageError("--text prints one model.")
+    with _lean_imports():
+        from .report.text_form import text_form
+        from .storage import read
+    _say(text_form(read(paths[0])))
 
 
 def _check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
@@ -369,11 +325,12 @@ def _only_destination(destination: str | None, output: str | None, dry_run: bool
     return chosen
 
 
-def _options(source: _Path, given: dict[str, Any]) -> tuple[Options, int | None]:
+def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
     from . import child_call
 
-    child_call.prepare()  # it gets ready while this process imports onnx
+    if source is not None:  # of many models, each is checked by the process that converts it
+        child_call.prepare()  # it gets ready while this process imports onnx
     with _lean_imports():
         from .comparison.loadable import latest_opset
         from .driver import Options
@@ -396,7 +353,7 @@ def _options(source: _Path, given: dict[str, Any]) -> tuple[Options, int | None]
 
 
 class _Run:
-    """The files of one run, and what is said about it."""
+    """The files of one run, and the messages about it."""
 
     def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
         """`source` and `output` are as the user gave them; `file` is the one to read."""
@@ -504,7 +461,7 @@ def _lean_imports() -> Iterator[None]:
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
-def _samples(source: _Path, given: dict[str, Any]) -> Samples:
+def _samples(source: _Path | None, given: dict[str, Any]) -> Samples:
     from .comparison.samples import Samples
 
     return Samples(
@@ -514,7 +471,7 @@ def _samples(source: _Path, given: dict[str, Any]) -> Samples:
     )
 
 
-def _samples_of(loaded: Iterable[_Loaded]) -> list[dict[str, ndarray[Any, Any]]]:
+def _samples_of(loaded: Iterable[Loaded]) -> list[dict[str, ndarray[Any, Any]]]:
     """Each .npz file with the .npy files, which belong to all; one sample where there are only those."""
     common: dict[str, ndarray[Any, Any]] = {}
     samples: list[dict[str, ndarray[Any, Any]]] = []
@@ -555,7 +512,7 @@ def _named(bounds: dict[str | None, float]) -> dict[str, float]:
     return {name: bound for name, bound in bounds.items() if name is not None}
 
 
-def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: _Path) -> dict[str, tuple[int, ...]]:
+def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: _Path | None) -> dict[str, tuple[int, ...]]:
     named: dict[str, tuple[int, ...]] = {}
     for name, dims in shapes:
         name = _only_input(source, option) if name is None else name
@@ -565,8 +522,10 @@ def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, 
     return named
 
 
-def _only_input(source: _Path, option: str) -> str:
-    """The name of the one input of the model in the file `source`."""
+def _only_input(source: _Path | None, option: str) -> str:
+    """The name of the one input of the model in the file `source`, None where there are many models."""
+    if source is None:
+        raise click.UsageError(f"{option}: put NAME: before the shape; each model has inputs of its own.")
     from .storage import read
 
     graph = read(source).proto.graph
@@ -640,20 +599,14 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
         nodes = "1 node" if count == 1 else f"{count:,} nodes"
         blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
         return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
-    if isinstance(error, SplitRewriteError):
-        return error.exit_status, [f"error: {error}"]
     if isinstance(error, click.ClickException):
         return UNUSABLE, [f"error: {error.format_message()} (--help shows the usage)"]
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, ["interrupted"]
-    if isinstance(error, MemoryError):
-        return UNUSABLE, ["error: out of memory"]
-    if isinstance(error, RecursionError):
-        return UNUSABLE, ["error: the model is nested too deeply"]
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return UNUSABLE, [f"error: {where}{error.strerror or error}"]
-    return INTERNAL_ERROR, [f"internal error: {type(error).__name__}: {error}; please report it (-v shows where it is from)"]
+    status, line = status_and_line(error)
+    if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError):
+        return status, [f"internal error: {line}; please report it (-v shows where it is from)"]
+    return status, [f"error: {line}"]
 
 
 def _discard(stream: TextIO) -> None:
@@ -695,6 +648,9 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
+    completion = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
+    if completion in os.environ:
+        sys.exit(shell_complete(command, {}, PROGRAM, completion, os.environ[completion]))
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _unwind)

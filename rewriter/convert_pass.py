@@ -20,7 +20,7 @@ class ConvertOpset(ir.passes.InPlacePass):
     """
 
     def __init__(self, target_opset: int | None, *, compare: Comparing = "auto", options: Options | None = None) -> None:
-        self._target_opset, self._options = driver.request(target_opset, compare, options)
+        self._target_opset, self._options = driver.checked(target_opset, compare, options)
         self._compare: Comparing = compare
         self.report: Report | None = None
         """What the last call did."""

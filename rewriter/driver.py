@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections import Counter
@@ -40,12 +41,17 @@ if TYPE_CHECKING:
     from .comparison.by_model import Comparison, Runtime
     from .comparison.samples import Samples
 
+logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
+_log = logging.getLogger(__name__)
+
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
-"""Whole models where they are small enough, else nodes; only the whole; only nodes; as "auto", or fail; not at all."""
+"""What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
+"required" as "auto", but an error where that is impossible; "off" nothing.
+"""
 
 
 Announce = Callable[[Report, Path], None]
-"""Gets the report of a conversion and its result, which is a temporary file still."""
+"""Called with the report of a conversion and the path of its result, while that is still a temporary file."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Options:
 
 
 class ConversionResult(NamedTuple):
-    """`model`, the converted model in memory, of the kind that was given (a ModelProto for a path), and `report`, what was done."""
+    """The converted `model` in memory, of the kind that was given (a ModelProto for a path), and the `report` of what was done."""
 
     model: Any
     report: Report
@@ -118,17 +124,19 @@ def convert_version(
     arguments.
     """
     arguments.check_model(model)
-    target, options = request(target_opset, compare, options)
+    target, options = checked(target_opset, compare, options)
     with _opening(model) as opening:
         return convert_opened(opening, target, compare=compare, options=options)
 
 
 def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
-    """As `convert_version`, with arguments that `request` found to be possible; `opening` gives the model anew at each call."""
+    """As `convert_version`, with arguments that `checked` found to be possible; `opening` gives the model anew at each call."""
     opened, conversion = _convert(opening, target, options, compare)
     if compare != "off":
         conversion.report.comparison = _compare(conversion, compare, options)
-    return ConversionResult(opened.close(), conversion.report)
+    result = opened.close()
+    _log_report(conversion.report, "converted")
+    return ConversionResult(result, conversion.report)
 
 
 def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
@@ -155,7 +163,7 @@ def convert_file(
     """
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
-    target, options = request(target_opset, compare, options)
+    target, options = checked(target_opset, compare, options)
     with _opening(source, destination, others) as opening:
         opened, conversion = _convert(opening, target, options, compare)
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
@@ -165,6 +173,7 @@ def convert_file(
             if announce is not None:
                 announce(conversion.report, staged.path)
             staged.commit()
+    _log_report(conversion.report, f"{os.fspath(source)}: converted to {os.fspath(destination)}")
     return conversion.report
 
 
@@ -179,8 +188,8 @@ def round_trip(
     return convert_version(there.model, there.report.source_opset, compare=compare, options=options)
 
 
-def request(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
-    """The target and the options, once these arguments are known to be possible. Raises: TypeError, ArgumentError."""
+def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
+    """The target and the options, once they and `compare` are known to be possible. Raises: TypeError, ArgumentError."""
     arguments.check_choice("compare", compare, get_args(Comparing))
     if options is not None:
         arguments.check_kind("options", options, Options, "Options or None")
@@ -210,9 +219,11 @@ def check_convertible(
     Raises: InvalidModelError where the input is not valid.
     """
     arguments.check_model(model)
-    target, options = request(target_opset, "off", options)
+    target, options = checked(target_opset, "off", options)
     with _opening(model, None, others) as opening:
-        return _repaired(opening, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
+        report = _repaired(opening, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
+    _log_report(report, "cannot be converted" if report.blockers else "can be converted")
+    return report
 
 
 @contextmanager
@@ -248,6 +259,15 @@ def _repaired(opening: Callable[[], Opened], work: Callable[[Opened, Sequence[Re
         if not repairs:
             raise
         return work(opened, repairs)
+
+
+def _log_report(report: Report, what: str) -> None:
+    """What was done for those who listen: each change at DEBUG, warnings, and the end of it at INFO."""
+    for change in report.changes if _log.isEnabledFor(logging.DEBUG) else ():
+        _log.debug("%s", change)
+    for warning in report.warnings:
+        _log.warning("%s", warning)
+    _log.info("%s: opset %s to %s", what, report.source_opset, report.target_opset)
 
 
 _T = TypeVar("_T")
@@ -321,7 +341,7 @@ def _convert_skeleton(
     if blockers:
         raise UnconvertibleError(blockers)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.aliases, None)
+    return _Conversion(report, skeleton, original, job.model.replaced, None)
 
 
 class _Job:

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the exit status that the command line gives it. docs/errors.md says what to catch."""
+"""The errors of this package, each with the exit status that the command line gives it. docs/errors.md says what to catch."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 LONGEST_NAME = 80
-"""Characters of a name or value in a message about an argument."""
+"""Characters of a name or value that a message about an argument shows."""
 MOST_NAMES = 8
-"""Names in such a message."""
+"""Names that such a message lists."""
 
 
 def shortened(text: str) -> str:
-    """`text`, the end left out where it is long."""
+    """`text`, cut at the end where it is long."""
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def listed(names: Sequence[object]) -> str:
-    """ "a, b, c", the first of many; names that are not valid UTF-8 come as bytes."""
+    """The names as "a, b, c", only the first where they are many. Names that are not valid UTF-8 are shown as bytes."""
     shown = [shortened(str(name)) for name in names[:MOST_NAMES]]
     more = [f"… ({len(names):,} in all)"] if len(names) > MOST_NAMES else []
     return ", ".join([*shown, *more]) or "none"
@@ -47,7 +47,7 @@ class InvalidModelError(SplitRewriteError):
 class Blocker(NamedTuple):
     """One node that cannot be expressed at the target opset.
 
-    `where` is the path to the node ("main graph", "If 'cond' then_branch", "function 'f'"); `transition` the step that failed,
+    `where` is the path to the node ("main graph", "If 'cond' then_branch", "function 'f'"). `transition` is the step that failed,
     written "18→17", or "" for a node of the model's own opset.
     """
 
@@ -68,8 +68,12 @@ class Blocker(NamedTuple):
         return f"{self.op_type} '{self.node}' ({self.where}){step}: {self.reason}{hint}"
 
 
+UNUSABLE, INTERNAL_ERROR = 2, 3
+"""Exit statuses of errors that are not of this package: of the system's, and of those that nobody expected."""
+
+
 class UnconvertibleError(SplitRewriteError):
-    """The model cannot be expressed at the target opset; `blockers` says why, all of them, in the order of the graph."""
+    """The model cannot be expressed at the target opset; `blockers` holds all the reasons, in the order of the graph."""
 
     exit_status = 1
 
@@ -85,13 +89,13 @@ class CheckError(SplitRewriteError):
 
 
 class CompareError(SplitRewriteError):
-    """The outputs of the result differ from the original's, or had to be compared and could not be."""
+    """The outputs of the result differ from those of the original, or could not be compared although they had to be."""
 
     exit_status = 3
 
 
 class Unconvertible(Exception):
-    """Raised by a rule: this node cannot be expressed at the next opset. `hint` says what the user can do about it."""
+    """Raised by a rule for a node that cannot be expressed at the next opset. `hint` says what the user can do about it."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -101,3 +105,17 @@ class Unconvertible(Exception):
 
 class NotSimplified(Exception):
     """Raised by a simplification that leaves its node as it is; the reason goes into the report."""
+
+
+def status_and_line(error: BaseException) -> tuple[int, str]:
+    """The exit status and the one line that `error` deserves, whatever it is."""
+    if isinstance(error, SplitRewriteError):
+        return error.exit_status, str(error)
+    if isinstance(error, MemoryError):
+        return UNUSABLE, "out of memory"
+    if isinstance(error, RecursionError):
+        return UNUSABLE, "the model is nested too deeply"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return UNUSABLE, f"{where}{error.strerror or error}"
+    return INTERNAL_ERROR, f"{type(error).__name__}: {error}"

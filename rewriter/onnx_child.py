@@ -1,7 +1,7 @@
-"""onnx's checker and shape inference, in a child process: they can abort, overflow the stack or loop on odd models.
+"""onnx's checker and shape inference, run in a child process because they can abort, overflow the stack or loop on odd models.
 
-Of onnx, only the C++ part is imported, which takes 5 ms: all of onnx, with numpy and protobuf, takes 200. So models, nodes and
-types come and go as serialized protobuf messages. `child_call` starts this, and says what is `onnx` here.
+Only the C++ part of onnx is imported, which takes 5 ms: all of onnx, with numpy and protobuf, takes 200 ms. So models, nodes and
+types come and go as serialized protobuf messages. `child_call` starts this module, and provides the bare package `onnx` for it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ _onnx: Any = onnx_cpp2py_export  # it has no complete type stubs
 
 
 def check_model(model: bytes, full: bool) -> None:
+    """Run onnx.checker on a serialized model, with `full` also shape inference."""
     _onnx.checker.check_model(model, full, False, False)
 
 
 def check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
+    """Run onnx.checker on serialized nodes of the default domain."""
     context = _onnx.checker.CheckerContext()
     context.ir_version, context.opset_imports = ir_version, {"": opset}
     for node in nodes:
@@ -28,14 +30,14 @@ def check_nodes(nodes: Sequence[bytes], opset: int, ir_version: int) -> None:
 
 
 def infer_model(model: bytes) -> bytes:
-    """`model` with value_info, in all graphs."""
+    """The serialized `model` with the value_info of all its graphs filled in."""
     return _onnx.shape_inference.infer_shapes(model, False, False, True)
 
 
 def infer_node(
     op_type: str, opset: int, node: bytes, types: Mapping[str, bytes], data: Mapping[str, bytes], ir_version: int
 ) -> dict[str, bytes]:
-    """The types of the outputs of `node`, by name."""
+    """The serialized types of the outputs of `node`, by name."""
     schema = _onnx.defs.get_schema(op_type, opset, "")
     return schema._infer_node_outputs(node, types, data, {}, {"": opset}, ir_version)
 
@@ -51,7 +53,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def serve() -> None:
-    """Answer requests until nobody can ask any more: (True, the result) or (False, what onnx says against it)."""
+    """Answer requests until the parent is gone: with (True, the result), or (False, onnx's complaint)."""
     _onnx.defs.get_schema("Split", 13, "")  # onnx builds all schemas now, while the parent does something else
     requests, answers = open_pipes()
     try:
@@ -62,7 +64,7 @@ def serve() -> None:
 
 
 def _answer(operation: str, arguments: tuple[Any, ...], seconds: int) -> tuple[bool, Any]:
-    """`seconds`: of processor time, or of time where the platform does not limit that."""
+    """Run one operation within `seconds` of processor time, or of wall-clock time where the platform cannot limit the former."""
     has_limit = limit_processor_time(seconds)
     if not has_limit:
         limit_time(seconds)

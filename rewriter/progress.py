@@ -1,4 +1,7 @@
-"""How far a long job is: whoever works says it, whoever shows it listens. By default nobody does, and it costs nothing."""
+"""Progress of long work: the code that works announces its steps, and a listener, if there is one, shows them.
+
+By default nobody listens, and announcing costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str, int, int], None]
-"""Gets what is being done, how many steps of it are done, and how many there are."""
+"""Called with the name of the work, the number of steps done and the number of all steps."""
 Advance = Callable[[int], None]
+"""Called with the number of steps done since the last call."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """`listener` hears of all work done inside."""
+    """Let `listener` hear of all work that is done inside a `with`."""
     token = _listener.set(listener)
     try:
         yield
@@ -29,7 +33,7 @@ def is_shown() -> bool:
 
 
 def begin(what: str, total: int) -> Advance:
-    """Work of `total` steps begins; the answer is to be called with the number of steps done since the last call."""
+    """Announce work of `total` steps; returns the function to call as steps are done."""
     listener = _listener.get()
     if listener is None:
         return lambda steps: None

@@ -1,4 +1,4 @@
-"""A progress bar for the terminal, for work that has taken more than two seconds."""
+"""A progress bar on the terminal, for work that takes more than two seconds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
 PATIENCE = 2.0
-"""Seconds that work may take without a bar."""
+"""Seconds that work may take before a bar is shown."""
 
 
 class Bar:
-    """One bar after another: each kind of work gets its own, if it is not done by the time that one would be shown."""
+    """Shows one bar after another: one for each kind of work that is not done within `PATIENCE`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class Bar:
         self.close()
 
     def update(self, what: str, done: int, total: int) -> None:
-        """A `progress.Listener`."""
+        """Take note of progress; a `progress.Listener`."""
         if what != self._what or done == 0:
             self.close()
             self._what = what
@@ -45,7 +45,7 @@ class Bar:
         self._shown.update(done - self._shown.pos)
 
     def close(self) -> None:
-        """Take the bar away; the next work gets another one."""
+        """Erase the bar from the terminal. The next work gets a new one."""
         if self._shown is not None:
             self._shown.__exit__(None, None, None)
             self._shown = None

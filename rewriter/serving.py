@@ -1,4 +1,5 @@
-"""What runs in a child process: it says that it is ready, answers one request after the other, and goes with its parent.
+"""The part of a child process that is the same in all: it reports that it is ready, answers one request after another, and ends
+with its parent.
 
 Nothing but the standard library is imported here, and little of it: the child that checks models is ready after 40 ms.
 """
@@ -14,11 +15,11 @@ from io import FileIO
 from typing import Any, NoReturn
 
 READY = b"\0split-rewrite: ready\0"
-"""The first bytes of a child. What comes before them was printed by whatever was started."""
+"""The first bytes that a child sends. Whatever comes before them was printed by the program that was started."""
 
 
 def send(pipe: FileIO, message: object) -> None:
-    """Write `message`, pickled, after its length in 8 bytes."""
+    """Write `message` to `pipe`: its length in 8 bytes, then its pickled form."""
     data = pickle.dumps(message, protocol=5)
     for part in (len(data).to_bytes(8, "little"), data):
         left = memoryview(part)
@@ -27,11 +28,12 @@ def send(pipe: FileIO, message: object) -> None:
 
 
 def receive(pipe: FileIO) -> Any:
-    """The next message. Raises: EOFError where the other end is closed before it is complete."""
+    """The next message from `pipe`. Raises EOFError where the other end is closed before the message is complete."""
     return pickle.loads(_read(pipe, int.from_bytes(_read(pipe, 8), "little")))
 
 
 def _read(pipe: FileIO, length: int) -> bytearray:
+    """Exactly `length` bytes from `pipe`. Raises EOFError where there are fewer."""
     data = bytearray(length)
     left = memoryview(data)
     while left:
@@ -43,9 +45,9 @@ def _read(pipe: FileIO, length: int) -> bytearray:
 
 
 def open_pipes() -> tuple[FileIO, FileIO]:
-    """Where requests come from and answers go to; tells the parent that this process is ready.
+    """The pipe that requests come from and the pipe for answers; tells the parent that this process is ready.
 
-    They were descriptors 0 and 1, where a library that reads or prints would corrupt them. Ctrl-C of a terminal reaches all
+    They were descriptors 0 and 1, where a library that reads or prints would corrupt the messages. Ctrl-C on a terminal reaches all
     of its processes: the parent decides what becomes of this one.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -60,21 +62,22 @@ def open_pipes() -> tuple[FileIO, FileIO]:
 
 
 def leave() -> NoReturn:
-    """End at once: nothing here is worth taking apart."""
+    """End this process at once, without the interpreter's clean-up, which does nothing useful here."""
     os._exit(0)
 
 
 def limit_time(seconds: float) -> None:
-    """End this process `seconds` from now, even if it is in native code, or nobody waits any more."""
+    """End this process `seconds` from now, even if it is in native code, or nobody waits for it any more."""
     faulthandler.dump_traceback_later(max(seconds, 0.001), exit=True)
 
 
 def lift_time_limit() -> None:
+    """Cancel the limit of `limit_time`."""
     faulthandler.cancel_dump_traceback_later()
 
 
 def limit_processor_time(seconds: int) -> bool:
-    """End this process with SIGXCPU after so many more seconds of processor time. False where the platform cannot."""
+    """End this process with SIGXCPU after `seconds` more of processor time. Returns False where the platform cannot do that."""
     try:
         import resource  # POSIX only
     except ImportError:
@@ -87,6 +90,7 @@ def limit_processor_time(seconds: int) -> bool:
 
 
 def _write_no_core_files() -> None:
+    """A crash of this process leaves no core file."""
     try:
         import resource  # POSIX only
     except ImportError:

@@ -1,6 +1,6 @@
-"""Col2Im, and AffineGrid where the sizes are known.
+"""AffineGrid below opset 20, where the sizes are known: the grid is a constant, and theta moves it.
 
-https://onnx.ai/onnx/operators/onnx__Col2Im.html, onnx__AffineGrid.html
+https://onnx.ai/onnx/operators/onnx__AffineGrid.html
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from .shared.tables import arange, require_few
 
 @decompose("AffineGrid", opset=13, exact=False)
 def transform_a_constant_grid(node: Node) -> None:
-    """theta times the homogeneous positions of the grid. ONNX's own body drops the batch axis where it is 1."""
+    """The positions of the grid are a constant in homogeneous coordinates, which a MatMul multiplies by theta.
+
+    ONNX's own function body drops the batch axis where its length is 1.
+    """
     sizes = _sizes(node)
     if node.attr("align_corners", 0) and 1 in sizes:
         raise Unconvertible("the position of a single pixel is not defined for align_corners=1")
@@ -33,7 +36,9 @@ def transform_a_constant_grid(node: Node) -> None:
 
 
 def _sizes(node: Node) -> list[int]:
-    """The spatial sizes: of a constant, or of the output as the model declares it."""
+    """The spatial sizes, from the constant input 1 or from the output's declared shape. Raises Unconvertible where neither has
+    them.
+    """
     value = node.constant(1)
     if value is not None:
         return [int(size) for size in value[2:]]
@@ -45,4 +50,5 @@ def _sizes(node: Node) -> list[int]:
 
 
 def _positions(size: int, align_corners: bool) -> np.ndarray:
+    """Where the `size` pixels of an axis lie between -1 and 1, as a vector of float64."""
     return np.linspace(-1, 1, size) if align_corners else (2 * arange(size) + 1) / size - 1

@@ -13,8 +13,8 @@ from .shared.indices import int64, length
 
 
 @downgrade(("ArgMax", "ArgMin"), 12)
-def count_from_the_back(node: Node) -> None:
-    """The last index is the first one of the reversed axis, counted from its end."""
+def search_from_the_back(node: Node) -> None:
+    """select_last_index=1 becomes the first index of the reversed axis, counted from the end of the axis."""
     if not node.pop_attr("select_last_index", 0):
         return
     data, axis, output = node.input(0), node.attr("axis", 0), node.output(0)

@@ -1,16 +1,31 @@
-"""Attention: nonpad_kv_seqlen came with opset 24, windows with 25; ONNX's function body says what they mean in older operators.
+"""Attention came with opset 23, nonpad_kv_seqlen with 24, windows with 25.
+
+Below 23 it is written as exporters did before, by what is known of shapes and options. Where that is not sure, and for what 24
+and 25 brought, ONNX's function body says what it means in older operators.
 
 https://onnx.ai/onnx/operators/onnx__Attention.html
 """
 
 from __future__ import annotations
 
-from ..rewriter.engine.registry import downgrade, upgrade
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
+from .shared.indices import count_up, int64, length
+from .shared.normalization import cast_between
+from .shared.typed import FLOATING, typed
 
 _ALIGNMENT = "the mask is aligned to the bottom right since onnx 1.23, to the top left before"
-_PAST_KEY, _NONPAD_KV_SEQLEN, _QK_OUTPUT = 4, 6, 3
+_Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _NONPAD_KV_SEQLEN = range(7)
+_PRESENT_KEY, _PRESENT_VALUE, _QK_OUTPUT = 1, 2, 3
+_SCORES, _SOFTMAX = 0, 3
+"""Values of qk_matmul_output_mode. What 1 and 2 mean was put right in place."""
 
 
 @upgrade("Attention", 24)
@@ -47,3 +62,175 @@ def no_outer_cache(node: Node) -> None:
         bodies.expand(node)
     else:
         _mind_offset(node)
+
+
+class _Heads(NamedTuple):
+    """Of the queries and of the keys: how many, and of what size. `value_size` is None where it is unknown."""
+
+    is_flat: bool
+    """Whether the inputs have three dimensions, the heads side by side in the last."""
+    queries: int
+    keys: int
+    size: int
+    value_size: int | None
+
+
+@decompose("Attention", opset=13, exact=False)
+def in_matrix_products(node: Node) -> None:
+    """softmax(scale q kᵀ + mask) v; ONNX's function body where the heads are unknown, or texts and runtimes differ."""
+    heads = _heads(node)
+    if heads is None or not _is_plain(node):
+        bodies.expand(node)
+        return
+    kind, scale = node.need_elem_type(), node.attr("scale", 0.0) or 1 / sqrt(heads.size)
+    q = _split_heads(node, _Q, [heads.queries, heads.size], heads)
+    key = _present(node, _split_heads(node, _K, [heads.keys, heads.size], heads), _PAST_KEY, _PRESENT_KEY)
+    value = _present(node, _split_heads(node, _V, [heads.keys, heads.value_size or -1], heads), _PAST_VALUE, _PRESENT_VALUE)
+    bias, may_mask_all = _bias(node, key, kind)
+    keys, values = _repeated(node, key, heads.size, heads), _repeated(node, value, heads.value_size, heads)
+    if scale != 1:
+        q = node.before("Mul", [q, typed(node, scale, kind, "scale")], what="scaled")
+    scores = node.before("MatMul", [q, node.before("Transpose", [keys], what="keys", perm=[0, 1, 3, 2])], what="scores")
+    weights = _weights(node, scores, bias, kind)
+    if may_mask_all:
+        weights = _without_masked_rows(node, weights, bias, kind)
+    if node.has_output(_QK_OUTPUT):
+        chosen = scores if node.attr("qk_matmul_output_mode", _SCORES) == _SCORES else weights
+        node.before("Identity", [chosen], outputs=[node.output(_QK_OUTPUT)])
+    _finish(node, node.before("MatMul", [weights, values], what="result"), heads)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether nothing is asked for of which texts and runtimes say different things, and every type is one to compute in."""
+    kind = node.elem_type(_Q)
+    if kind not in FLOATING or any(node.elem_type(index) != kind for index in (_K, _V)):
+        return False
+    if node.attr("softcap", 0.0) and (node.has_input(_MASK) or node.attr("is_causal", 0)):
+        return False
+    if node.has_input(_PAST_KEY) != node.has_input(_PAST_VALUE):
+        return False
+    return not node.has_output(_QK_OUTPUT) or node.attr("qk_matmul_output_mode", _SCORES) in (_SCORES, _SOFTMAX)
+
+
+def _heads(node: Node) -> _Heads | None:
+    rank = node.rank(_Q)
+    if rank not in (3, 4) or node.rank(_K) != rank or node.rank(_V) != rank:
+        return None
+    if rank == 4:
+        queries, keys = node.dimension(1, _Q), node.dimension(1, _K)
+        size, value_size = node.dimension(3, _Q), node.dimension(3, _V)
+    else:
+        queries, keys = node.attr("q_num_heads"), node.attr("kv_num_heads")
+        size, value_size = _share(node, _Q, queries), _share(node, _V, keys)
+    if not (isinstance(queries, int) and isinstance(keys, int) and isinstance(size, int)):
+        return None
+    if min(queries, keys, size) <= 0 or queries % keys:
+        return None
+    return _Heads(rank == 3, queries, keys, size, value_size if isinstance(value_size, int) else None)
+
+
+def _share(node: Node, index: int, heads: int | None) -> int | None:
+    """The size of a head, where they are side by side in the last dimension."""
+    dimension = node.dimension(2, index)
+    return dimension // heads if isinstance(dimension, int) and heads and dimension % heads == 0 else None
+
+
+def _split_heads(node: Node, index: int, form: list[int], heads: _Heads) -> str:
+    """[batch, length, heads * size] as [batch, heads, length, size]; `form` is [heads, size]."""
+    if not heads.is_flat:
+        return node.input(index)
+    apart = node.before("Reshape", [node.input(index), int64(node, [0, 0, *form], "heads")], what="heads")
+    return node.before("Transpose", [apart], what="heads", perm=[0, 2, 1, 3])
+
+
+def _present(node: Node, name: str, past: int, present: int) -> str:
+    """The keys or values `name`, behind those of the past; they are an output where it is asked for."""
+    if node.has_input(past):
+        name = node.before("Concat", [node.input(past), name], what="present", axis=2)
+    if node.has_output(present):
+        node.before("Identity", [name], outputs=[node.output(present)])
+    return name
+
+
+def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
+    """What is added to the scores, "" for nothing, and whether it may mask all keys of a query.
+
+    The causal mask alone never does: each query sees the first key.
+    """
+    mask = _as_bias(node, node.input(_MASK), kind) if node.has_input(_MASK) else ""
+    if not node.attr("is_causal", 0):
+        bias = mask
+    else:
+        causal = _causal_bias(node, key, kind)
+        bias = node.before("Add", [mask, causal], what="bias") if mask else causal
+    if not mask:
+        return bias, False
+    known = node.scope.constant(bias)
+    return bias, known is None or bool(np.isneginf(known).all(axis=-1).any())
+
+
+def _as_bias(node: Node, mask: str, kind: int) -> str:
+    """0 where a bool mask is true, minus infinity elsewhere; a mask of numbers as it is, in the type of the scores."""
+    mask_kind = node.need_elem_type(_MASK)
+    if mask_kind != TensorProto.BOOL:
+        return cast_between(node, mask, mask_kind, kind)
+    return node.before("Where", [mask, typed(node, 0, kind, "zero"), typed(node, -np.inf, kind, "masked")], what="bias")
+
+
+def _causal_bias(node: Node, key: str, kind: int) -> str:
+    """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
+    zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
+    axis = 1 if node.rank(_Q) == 3 else 2
+    first = length(node, node.input(_PAST_KEY), 2) if node.has_input(_PAST_KEY) else zero
+    behind = node.before("Add", [first, length(node, node.input(_Q), axis)], what="behind")
+    places = node.before("Unsqueeze", [count_up(node, first, behind, one), one], what="queries")
+    later = node.before("Less", [places, count_up(node, zero, length(node, key, 2), one)], what="later")
+    return node.before("Where", [later, typed(node, -np.inf, kind, "masked"), typed(node, 0, kind, "zero")], what="causal")
+
+
+def _repeated(node: Node, name: str, size: int | None, heads: _Heads) -> str:
+    """[batch, keys, length, size] as [batch, queries, length, size]: each head as often as queries share it."""
+    times = heads.queries // heads.keys
+    if times == 1:
+        return name
+    column = node.before("Unsqueeze", [name, int64(node, [2], "axis")], what="group")
+    spread = node.before("Expand", [column, int64(node, [1, 1, times, 1, 1], "times")], what="group")
+    if size is not None:
+        shape = node.scope.shape(name)
+        known = shape[2] if shape is not None and isinstance(shape[2], int) else -1
+        return node.before("Reshape", [spread, int64(node, [0, heads.queries, known, size], "form")], what="repeated")
+    sizes = [length(node, name, axis) for axis in range(4)]
+    form = node.before("Concat", [sizes[0], int64(node, [heads.queries], "heads"), *sizes[2:]], what="form", axis=0)
+    return node.before("Reshape", [spread, form], what="repeated")
+
+
+def _weights(node: Node, scores: str, bias: str, kind: int) -> str:
+    """The softmax of the scores, in softmax_precision."""
+    softcap, precision = node.attr("softcap", 0.0), node.attr("softmax_precision", kind) or kind
+    if softcap:
+        cap = typed(node, softcap, kind, "softcap")
+        curve = node.before("Tanh", [node.before("Div", [scores, cap], what="share")], what="share")
+        scores = node.before("Mul", [curve, cap], what="capped")
+    if bias:
+        scores = node.before("Add", [scores, bias], what="masked")
+    softmax = node.before("Softmax", [cast_between(node, scores, kind, precision)], what="weights", axis=-1)
+    return cast_between(node, softmax, precision, kind)
+
+
+def _without_masked_rows(node: Node, weights: str, bias: str, kind: int) -> str:
+    """Weights of 0, where softmax gives NaN, for the queries whose keys are all masked."""
+    highest = node.before("ReduceMax", [bias], what="highest", axes=[-1], keepdims=1)
+    lowest = float(np.finfo(helper.tensor_dtype_to_np_dtype(kind)).min)
+    is_masked = node.before("Less", [highest, typed(node, lowest, kind, "lowest")], what="all_masked")  # Equal came later
+    return node.before("Where", [is_masked, typed(node, 0, kind, "zero"), weights], what="weights")
+
+
+def _finish(node: Node, result: str, heads: _Heads) -> None:
+    """The result in the form of the queries."""
+    if not heads.is_flat:
+        node.before("Identity", [result], outputs=[node.output(0)])
+    else:
+        together = node.before("Transpose", [result], what="together", perm=[0, 2, 1, 3])
+        width = -1 if heads.value_size is None else heads.queries * heads.value_size
+        node.before("Reshape", [together, int64(node, [0, 0, width], "flat")], outputs=[node.output(0)])
+    node.remove()

@@ -17,8 +17,8 @@ _PARAMETERS = ("X", "scale", "B", "mean", "var")
 
 
 @upgrade("BatchNormalization", 7)
-def outputs_tell_training(node: Node) -> None:
-    """is_test goes: one output is inference, five are training."""
+def drop_is_test(node: Node) -> None:
+    """is_test goes: from opset 7 on, a node with one output runs inference, and one with five trains."""
     if node.pop_attr("is_test", 0):
         _drop_unread_outputs(node, 1)
         if _extra_outputs(node):
@@ -26,15 +26,15 @@ def outputs_tell_training(node: Node) -> None:
 
 
 @downgrade("BatchNormalization", 7)
-def say_is_test(node: Node) -> None:
-    """One output is inference, which is_test says; its default is training."""
+def add_is_test(node: Node) -> None:
+    """is_test=1 is written out where the node has one output, since the default of opset 6 is training."""
     if not _extra_outputs(node):
         node.set_attr("is_test", 1)
 
 
 @downgrade("BatchNormalization", 6)
-def consume_inputs(node: Node) -> None:
-    """consumed_inputs is required, and the input has 4 dimensions."""
+def add_consumed_inputs(node: Node) -> None:
+    """The required attribute consumed_inputs is added. Opset 1 takes input of 4 dimensions only."""
     rank = node.need_rank()
     if rank != 4:
         raise Unconvertible(f"BatchNormalization of opset 1 takes 4 dimensions, and '{node.input(0)}' has {rank}")
@@ -43,7 +43,7 @@ def consume_inputs(node: Node) -> None:
 
 @upgrade("BatchNormalization", 9)
 def one_channel_per_feature(node: Node) -> None:
-    """spatial=0 normalizes each element for itself: as the channels of a matrix."""
+    """spatial=0 normalizes each feature for itself: the data becomes a matrix with one channel for each feature."""
     if node.pop_attr("spatial", 1):
         return
     if _extra_outputs(node):
@@ -58,8 +58,8 @@ def one_channel_per_feature(node: Node) -> None:
 
 
 @upgrade("BatchNormalization", 14)
-def say_training_mode(node: Node) -> None:
-    """More than one output is training; the saved statistics have no counterpart."""
+def add_training_mode(node: Node) -> None:
+    """A node with more than one output gets training_mode=1. saved_mean and saved_var do not exist any more."""
     if not _extra_outputs(node):
         return
     _drop_unread_outputs(node, 3)
@@ -70,8 +70,8 @@ def say_training_mode(node: Node) -> None:
 
 
 @downgrade("BatchNormalization", 14)
-def train_step_by_step(node: Node) -> None:
-    """Training is spelled out: before 14 its outputs are others. Inference stays."""
+def write_out_training(node: Node) -> None:
+    """A node that trains is written out as arithmetic, since its outputs are others before opset 14. Inference stays."""
     if not node.pop_attr("training_mode", 0):
         return
     rank = node.need_rank()
@@ -99,7 +99,7 @@ def train_step_by_step(node: Node) -> None:
 
 
 def _running(node: Node, index: int, current: str, momentum: float) -> None:
-    """Output `index`: the running statistic in input `index` + 2, moved towards the current one."""
+    """Write output `index`: the running statistic in input `index` + 2, moved towards `current` by 1 - `momentum`."""
     kind = node.need_elem_type()
     old = node.before("Mul", [node.input(index + 2), _scalar(node, kind, momentum, "momentum")], what="old")
     flat = node.before("Reshape", [current, int64(node, [-1], "flat")], what="current")
@@ -108,15 +108,17 @@ def _running(node: Node, index: int, current: str, momentum: float) -> None:
 
 
 def _scalar(node: Node, kind: int, value: float, what: str) -> str:
+    """A scalar constant of element type `kind`."""
     return node.add_constant(value, helper.tensor_dtype_to_np_dtype(kind), what)
 
 
 def _extra_outputs(node: Node) -> bool:
+    """Whether the node has outputs beside the normalized data, which only training has."""
     return any(node.outputs[1:])
 
 
 def _drop_unread_outputs(node: Node, first: int) -> None:
-    """Drop the outputs from `first` on that nothing reads."""
+    """Drop those outputs from index `first` on that nothing reads."""
     for index in reversed(range(first, len(node.outputs))):
         if node.has_output(index) and not node.scope.model.is_read(node.output(index)):
             node.drop_output(index)

@@ -1,5 +1,6 @@
-"""Bernoulli: one where a uniform draw is below the probability. ONNX's own body compares the other way round.
+"""Bernoulli below opset 15: a uniform random number is compared with the probability.
 
+ONNX's own function body compares the other way round.
 https://onnx.ai/onnx/operators/onnx__Bernoulli.html
 """
 
@@ -11,7 +12,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("Bernoulli", opset=13, exact=False)
 def draw_below(node: Node) -> None:
-    """RandomUniformLike below the input."""
+    """The result is 1 where a number drawn by RandomUniformLike is below the input."""
     kind = node.need_elem_type()
     draw = node.before("RandomUniformLike", [node.input(0)], what="draw", low=0.0, high=1.0, seed=node.attr("seed"), dtype=kind)
     below = node.before("Less", [draw, node.input(0)], what="below")

@@ -1,6 +1,6 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+"""BitCast below opset 26: between integers of one width, and from integers to floating point.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
+https://onnx.ai/onnx/operators/onnx__BitCast.html
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from .shared.integers import BITS, UNSIGNED
 
 
 class _Layout(NamedTuple):
-    """Of an IEEE floating point type: sign, exponent, fraction."""
+    """How many bits an IEEE floating-point type has, and how many of them are its fraction."""
 
     bits: int
     fraction: int
 
     @property
     def exponents(self) -> int:
+        """How many values the exponent can have."""
         return 2 ** (self.bits - 1 - self.fraction)
 
     @property
     def powers(self) -> list[float]:
-        """What a significand is multiplied by, for each exponent: with a fraction of zero, and with any other."""
+        """The factor of the significand for each exponent: first with a fraction of zero, then with any other fraction."""
         bias = self.exponents // 2 - 1 + self.fraction
         finite = [2.0 ** (max(exponent, 1) - bias) for exponent in range(self.exponents - 1)]
         return [*finite, np.inf, *finite, np.nan]
@@ -41,13 +42,14 @@ _LAYOUTS = {
     TensorProto.FLOAT: _Layout(32, 23),
     TensorProto.DOUBLE: _Layout(64, 52),
 }
+"""The layout of each floating-point type that BitCast can produce here."""
 
 
 @decompose("BitCast", opset=24)
 def cast_of_the_same_width(node: Node) -> None:
-    """Between integers of one width, and from bool, Cast keeps the bits; a float is put together from its three parts.
+    """Integers of one width, and booleans, are cast; a floating-point number is computed from its sign, exponent and fraction.
 
-    The other way, the bits of NaN would be lost, which is more than one number.
+    The way from floating point to integers is refused: NaN has many bit patterns, which arithmetic cannot tell apart.
     """
     source, target = node.need_elem_type(), node.attr("to")
     if source == target:
@@ -61,7 +63,7 @@ def cast_of_the_same_width(node: Node) -> None:
 
 
 def _float_of(node: Node, layout: _Layout) -> str:
-    """The floating point number of the bits of input 0, as double: two of its parts are looked up in tables."""
+    """The floating-point number whose bits input 0 has, as double: exponent and fraction lead to entries of constant tables."""
     signed = next(kind for kind, bits in BITS.items() if bits == layout.bits and kind not in UNSIGNED)
     number = node.before("Cast", [node.input(0)], what="signed", to=signed)
     number = node.before("Cast", [number], what="number", to=TensorProto.INT64)

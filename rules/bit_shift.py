@@ -1,6 +1,6 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+"""BitShift: opset 28 adds signed integers and defines shifts by the width and more; opset 11 brought the operator.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
+https://onnx.ai/onnx/operators/onnx__BitShift.html
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-from .shared.integers import BITS, UNSIGNED, cast_to, complement_where, finish
+from .shared.integers import BITS, UNSIGNED, become_cast, complement_where, to_64_bits
 
 
 @downgrade("BitShift", 28)
 def shift_within_the_width(node: Node) -> None:
-    """Before 28 only unsigned numbers shift, by less than their width: signed ones shift their bits, or those of -1 - x."""
+    """Signed integers are shifted as unsigned bits, and a shift by the width of the type or more is written out.
+
+    Before opset 28, BitShift takes unsigned integers only, and what a shift by the width or more gives is not defined.
+    """
     elem_type = node.need_elem_type()
     bits, (x, by) = BITS[elem_type], node.inputs
     known = node.constant(1)
@@ -27,7 +30,7 @@ def shift_within_the_width(node: Node) -> None:
     arithmetic = elem_type not in UNSIGNED and node.attr("direction") == "RIGHT"
     # onnxruntime shifts no uint16, and what is discarded in the end may as well be shifted
     unsigned = TensorProto.UINT64 if bits == 64 else TensorProto.UINT32
-    x, by = (cast_to(node, name, elem_type) for name in (x, by))
+    x, by = (to_64_bits(node, name, elem_type) for name in (x, by))
     inside = None if in_range else _is_inside(node, by, elem_type, bits)
     negative = node.before("Less", [x, int64(node, 0, "zero")], what="negative") if arithmetic else ""
     bit_pattern = complement_where(node, negative, x) if arithmetic else x
@@ -39,11 +42,11 @@ def shift_within_the_width(node: Node) -> None:
     shifted = node.before("Cast", [shifted], what="wide", to=wide)
     if inside:
         shifted = node.before("Mul", [shifted, inside], what="shifted")
-    finish(node, complement_where(node, negative, shifted) if arithmetic else shifted, elem_type)
+    become_cast(node, complement_where(node, negative, shifted) if arithmetic else shifted, elem_type)
 
 
 def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
-    """One where a shift is by no less than 0 and less than `bits`, else zero; in the type of `by`."""
+    """1 where the number of places is at least 0 and less than `bits`, else 0; in the type of `by`."""
     wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
     bounds = [node.add_constant(bound, helper.tensor_dtype_to_np_dtype(wide), "bound") for bound in (0, bits)]
     from_0 = node.before("Not", [node.before("Less", [by, bounds[0]], what="below")], what="from_0")
@@ -52,8 +55,8 @@ def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
 
 
 @decompose("BitShift", opset=9)
-def times_power_of_two(node: Node) -> None:
-    """A shift by n multiplies with, or divides by, 2**n, which is looked up in a table."""
+def multiply_by_power_of_two(node: Node) -> None:
+    """A shift by n places is a multiplication with 2**n, or a division by it; the power is looked up in a table."""
     elem_type = node.need_elem_type()
     if elem_type not in UNSIGNED:
         raise Unconvertible("a shift of signed integers is not defined before opset 28")
@@ -63,4 +66,4 @@ def times_power_of_two(node: Node) -> None:
     by = node.before("Cast", [node.input(1)], what="by", to=TensorProto.INT64)
     power = node.before("Gather", [powers, by], what="power", axis=0)
     operator = "Mul" if node.attr("direction") == "LEFT" else "Div"
-    finish(node, node.before(operator, [cast_to(node, node.input(0), elem_type), power], what="shifted"), elem_type)
+    become_cast(node, node.before(operator, [to_64_bits(node, node.input(0), elem_type), power], what="shifted"), elem_type)

@@ -1,6 +1,7 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+"""BitwiseAnd, BitwiseOr, BitwiseXor and BitwiseNot below opset 18, by arithmetic.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
+https://onnx.ai/onnx/operators/onnx__BitwiseAnd.html, https://onnx.ai/onnx/operators/onnx__BitwiseOr.html,
+https://onnx.ai/onnx/operators/onnx__BitwiseXor.html, https://onnx.ai/onnx/operators/onnx__BitwiseNot.html
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-from .shared.integers import BITS, UNSIGNED, finish
+from .shared.integers import BITS, UNSIGNED, become_cast
 
 
 @decompose("BitwiseNot", opset=13)
 def subtract_from_all_ones(node: Node) -> None:
-    """All ones minus the number: -1 - x where it is signed."""
+    """The number is subtracted from the one whose bits are all set: -1 for signed types."""
     elem_type = node.need_elem_type()
     ones = 2 ** BITS[elem_type] - 1 if elem_type in UNSIGNED else -1
     all_ones = node.add_constant(ones, helper.tensor_dtype_to_np_dtype(elem_type), "ones")
@@ -24,7 +25,7 @@ def subtract_from_all_ones(node: Node) -> None:
 
 @decompose(("BitwiseAnd", "BitwiseOr", "BitwiseXor"), opset=13)
 def bit_by_bit(node: Node) -> None:
-    """The bits along a new last axis, as int64; what the operator does to two bits is arithmetic; their weighted sum."""
+    """The bits of both operands are taken apart along a new axis, combined by arithmetic, and summed with their weights."""
     elem_type = node.need_elem_type()
     signed, bits = elem_type not in UNSIGNED or elem_type == TensorProto.UINT64, BITS[elem_type]
     a, b = (_bits(node, name, bits, signed) for name in node.inputs)
@@ -34,11 +35,13 @@ def bit_by_bit(node: Node) -> None:
         times = both if node.op_type == "BitwiseOr" else node.before("Add", [both, both], what="twice")
         result = node.before("Sub", [node.before("Add", [a, b], what="either"), times], what="bits")
     weights = [2**n for n in range(bits - signed)] + ([-(2 ** (bits - 1))] if signed else [])
-    finish(node, _weighted_sum(node, result, weights), elem_type)
+    become_cast(node, _weighted_sum(node, result, weights), elem_type)
 
 
 def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
-    """In two halves where there are more than 32: onnxruntime adds int64 as double."""
+    """The sum of `bits` times `weights` over the last axis; in two halves if there are more than 32, for onnxruntime adds int64 as
+    double.
+    """
     if len(weights) > 32:
         low, high = (_part(node, bits, *bounds) for bounds in ((0, 32), (32, len(weights))))
         low = _weighted_sum(node, low, weights[:32])
@@ -52,12 +55,13 @@ def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
 
 
 def _part(node: Node, bits: str, start: int, end: int) -> str:
+    """The entries `start` to `end` of the last axis of `bits`."""
     bounds = [int64(node, [value], "bound") for value in (start, end, -1)]
     return node.before("Slice", [bits, *bounds], what="part")
 
 
 def _bits(node: Node, name: str, bits: int, signed: bool) -> str:
-    """The bits of `name`, lowest first, along a new last axis. uint64 is read as the int64 of the same bits."""
+    """The bits of `name`, lowest first, along a new last axis, as int64. uint64 is read as the int64 with the same bits."""
     number = node.before("Cast", [name], what="wide", to=TensorProto.INT64)
     number = node.before("Unsqueeze", [number, int64(node, [-1], "last")], what="column")
     sign = ""

@@ -1,9 +1,5 @@
-"""CastLike is Cast to a type that is known when the model is converted.
-
-https://onnx.ai/onnx/operators/onnx__CastLike.html
-
-
-Cast: `to` is a string until 5, a number from 6; saturate (19) and round_mode (24) only matter for 8-bit floats.
+"""Cast and CastLike: `to` is a string until opset 5 and a number from 6 on; saturate (19) and round_mode (24) matter for 8-bit
+floats only.
 
 https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/onnx__CastLike.html
 """
@@ -16,22 +12,17 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
-
-@decompose("CastLike", opset=15)
-def cast_to_known_type(node: Node) -> None:
-    """CastLike becomes Cast to the type of its second input."""
-    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))
-
-
 _FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
+"""The types that saturate is about."""
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
+"""The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
 _FLOAT8E8M0 = 24
 """TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
 
 
 @upgrade("Cast", 6)
 def type_to_number(node: Node) -> None:
-    """`to` becomes the number of the type."""
+    """The name of the type in `to` becomes its number."""
     name = str(node.attr("to")).upper()
     if name not in TensorProto.DataType.keys() or name == "UNDEFINED":  # noqa: SIM118 - an enum wrapper is no dict
         raise Unconvertible(f"'{node.attr('to')}' is not a type that Cast knows")
@@ -40,7 +31,7 @@ def type_to_number(node: Node) -> None:
 
 @downgrade("Cast", 6)
 def type_to_name(node: Node) -> None:
-    """`to` becomes the name of the type; the graph will state the type, which a function cannot."""
+    """The number of the type in `to` becomes its name. Refused in a function, whose types onnx cannot check."""
     if not isinstance(node.scope.graph, GraphProto):
         raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
     node.set_attr("to", TensorProto.DataType.Name(node.attr("to")))
@@ -48,27 +39,27 @@ def type_to_name(node: Node) -> None:
 
 @downgrade("Cast", 19)
 def drop_saturate(node: Node) -> None:
-    """saturate says nothing where the result is no 8-bit float."""
+    """saturate goes where the result is not an 8-bit float; it means nothing there."""
     if node.attr("to") not in _FLOAT8:
         node.pop_attr("saturate")
 
 
 @downgrade("CastLike", 19)
 def drop_saturate_of_cast_like(node: Node) -> None:
-    """saturate says nothing where the result is no 8-bit float."""
+    """saturate goes where the result is not an 8-bit float; it means nothing there."""
     if node.need_elem_type(1) not in _FLOAT8:
         node.pop_attr("saturate")
 
 
 @upgrade("Cast", 24)
 def saturated_infinity_changes(node: Node) -> None:
-    """The table of 24 takes a saturated infinity to the largest number, where the one before takes it to NaN."""
+    """Nothing changes; warns where an infinity is cast to an 8-bit float: NaN before opset 24, the largest number from 24 on."""
     _warn_of_infinity(node, node.attr("to"))
 
 
 @downgrade("Cast", 24)
 def drop_round_mode(node: Node) -> None:
-    """round_mode says nothing where the result is no float8e8m0; there, the table for saturated infinities is another."""
+    """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
     if node.attr("to") != _FLOAT8E8M0:
         node.pop_attr("round_mode")
     _warn_of_infinity(node, node.attr("to"))
@@ -76,18 +67,25 @@ def drop_round_mode(node: Node) -> None:
 
 @upgrade("CastLike", 24)
 def saturated_infinity_changes_in_cast_like(node: Node) -> None:
-    """The table of 24 takes a saturated infinity to the largest number, where the one before takes it to NaN."""
+    """Nothing changes; warns where an infinity is cast to an 8-bit float: NaN before opset 24, the largest number from 24 on."""
     _warn_of_infinity(node, node.elem_type(1))
 
 
 @downgrade("CastLike", 24)
 def drop_round_mode_of_cast_like(node: Node) -> None:
-    """round_mode says nothing where the result is no float8e8m0; there, the table for saturated infinities is another."""
+    """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
     if node.need_elem_type(1) != _FLOAT8E8M0:
         node.pop_attr("round_mode")
     _warn_of_infinity(node, node.elem_type(1))
 
 
 def _warn_of_infinity(node: Node, to: int | None) -> None:
+    """Add a warning where `to` is a type for which opset 24 changed what a saturated infinity becomes."""
     if to in _UNSIGNED_ZERO and node.attr("saturate", 1):
         node.caution("an infinite input gives NaN before opset 24, the largest number from 24 on")
+
+
+@decompose("CastLike", opset=15)
+def cast_to_known_type(node: Node) -> None:
+    """CastLike becomes Cast to the type of its second input."""
+    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))

@@ -25,6 +25,9 @@ def scaled_elu(node: Node) -> None:
     x, slope = node.input(0), node.attr("alpha", 1.0)
     if slope == 0:
         raise Unconvertible("alpha=0: Celu divides by it", "correct the model")
+    if slope == 1:
+        node.become("Elu", [x])
+        return
     alpha = typed(node, slope, kind, "alpha")
     scaled = node.before("Div", [x, alpha], what="scaled")
     if slope >= 1:

@@ -14,11 +14,12 @@ from ..rewriter.graph.node import Node
 from .shared.parameters import one_number
 
 _INPUTS = {"min": 1, "max": 2}
+"""The index of each bound among the inputs, from opset 11 on."""
 
 
 @upgrade("Clip", 11)
 def bounds_to_inputs(node: Node) -> None:
-    """min and max become inputs; for types other than float, so do their defaults, which are those of float."""
+    """The attributes min and max become inputs. Types other than float also get the defaults, which are those of float."""
     bounds = {name: node.pop_attr(name) for name in _INPUTS}
     kind = node.need_elem_type()
     largest = float(np.finfo(np.float32).max)
@@ -33,7 +34,7 @@ def bounds_to_inputs(node: Node) -> None:
 
 @downgrade("Clip", 13)
 def order_bounds(node: Node) -> None:
-    """min > max gives max everywhere; it is undefined before, so a constant min comes down to max."""
+    """A constant min above max is lowered to max: from opset 13 on that gives max everywhere, before it is undefined."""
     low, high = (node.constant(index) for index in _INPUTS.values())
     if low is not None and high is not None and one_number(low) > one_number(high):
         node.set_input(_INPUTS["min"], node.input(_INPUTS["max"]))
@@ -41,7 +42,7 @@ def order_bounds(node: Node) -> None:
 
 @downgrade("Clip", 12)
 def clip_by_comparisons(node: Node) -> None:
-    """64-bit integers fit into no type that Clip takes below: they are compared and chosen."""
+    """64-bit integers are compared with the bounds and chosen by Where: no type that Clip takes below opset 12 holds them."""
     if node.elem_type() not in (TensorProto.INT64, TensorProto.UINT64):
         return
     data, low, high = node.input(0), node.input(1), node.input(2)
@@ -55,13 +56,15 @@ def clip_by_comparisons(node: Node) -> None:
 
 @downgrade("Clip", 11)
 def bounds_to_attributes(node: Node) -> None:
-    """Constant bounds become attributes; bounds that are computed or need more than float32 turn the node into Max and Min."""
+    """Constant bounds become attributes; bounds that are computed, and those of double, turn the node into Max and Min."""
     kind = node.elem_type()
     low, high = (node.constant(index) if node.has_input(index) else _default(kind, index) for index in _INPUTS.values())
     if any(bound is not None and np.isnan(bound).any() for bound in (low, high)):
         raise Unconvertible("a bound is NaN, which runtimes take in different ways", "leave the bound out")
-    is_simple = low is not None and high is not None and _fits_attribute(low, kind) and _fits_attribute(high, kind)
-    if not is_simple or one_number(low) > one_number(high):  # onnxruntime loads no attributes where min is above max
+    if low is None or high is None or not (_fits_attribute(low, kind) and _fits_attribute(high, kind)):
+        _clip_by_max_and_min(node)
+        return
+    if one_number(low) > one_number(high):  # onnxruntime loads no attributes where min is above max
         _clip_by_max_and_min(node)
         return
     for name, value in (("min", low), ("max", high)):
@@ -85,6 +88,7 @@ def _fits_attribute(value: np.ndarray, kind: int | None) -> bool:
 
 
 def _clip_by_max_and_min(node: Node) -> None:
+    """Let the node be Min(Max(data, low), high)."""
     kind = node.need_elem_type()
     bounds = [
         node.input(index) or node.add_constant(_default(kind, index), helper.tensor_dtype_to_np_dtype(kind), name)

@@ -1,9 +1,4 @@
-"""Col2Im, and AffineGrid where the sizes are known.
-
-https://onnx.ai/onnx/operators/onnx__Col2Im.html, onnx__AffineGrid.html
-
-
-Where Col2Im finds what it sums, computed when the model runs: the image or the block is not known before.
+"""Col2Im below opset 18: each pixel gathers what falls onto it, at places that are constants or computed at run time.
 
 https://onnx.ai/onnx/operators/onnx__Col2Im.html
 """
@@ -21,14 +16,33 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import count_up, int64
 from .shared.tables import index_grid, require_few
+from .shared.typed import type_name
+
+_IMAGE, _BLOCK = 1, 2
+"""Positions of the image's shape and of the block's shape among the inputs."""
+
+
+class _Axis(NamedTuple):
+    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image], among axes of length 1."""
+
+    block: str
+    """How many places a block has along the axis, as a vector of one int64."""
+    steps: str
+    """How many blocks there are along the axis, as a vector of one int64."""
+    offset: str
+    """The numbers of the places in a block: 0, 1, …"""
+    step: str
+    """The number of the block that puts this place onto the pixel."""
+    is_there: str
+    """Whether there is such a block."""
 
 
 @decompose("Col2Im", opset=13, exact=False)
 def sum_of_blocks(node: Node) -> None:
-    """Each pixel gathers its element of each place in a block, or a zero behind the columns, and sums them."""
+    """Each pixel gathers one element for each place in a block, or a zero where no block puts one there, and sums them."""
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
-        raise Unconvertible(f"older operators cannot add {TensorProto.DataType.Name(kind).lower()}")
+        raise Unconvertible(f"older operators cannot add {type_name(kind)}")
     image, block = node.constant(1), node.constant(2)
     if image is not None and block is not None:
         places, form = _known_places(node, image.tolist(), block.tolist())
@@ -48,7 +62,7 @@ def sum_of_blocks(node: Node) -> None:
 
 
 def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, str]:
-    """(places in a block, pixels): where in the flattened columns the element is, a constant; and the shape to flatten to."""
+    """(places in a block, pixels): where each element is in the flattened columns, as a constant; and the shape to flatten to."""
     rank = len(image)
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
     pads = node.attr("pads", [0] * 2 * rank)
@@ -61,7 +75,9 @@ def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, 
 def _places(
     image: list[int], block: list[int], steps: list[int], strides: list[int], dilations: list[int], pads: list[int]
 ) -> np.ndarray:
-    """(places in a block, pixels): where in the flattened columns the element is; behind the last one where there is none."""
+    """(places in a block, pixels): where each element is in the flattened columns; the place behind the last one where there is
+    none.
+    """
     pixels = index_grid(image).reshape(len(image), -1)
     columns = prod(steps)
     rows = []
@@ -76,26 +92,12 @@ def _places(
     return np.stack(rows)
 
 
-_IMAGE, _BLOCK = 1, 2
-
-
-class _Axis(NamedTuple):
-    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image], among axes of length 1."""
-
-    block: str
-    """How many places a block has along it, a vector of one."""
-    steps: str
-    """How many blocks there are along it, a vector of one."""
-    offset: str
-    """The places in a block: 0, 1, …"""
-    step: str
-    """Which block puts that place onto the pixel."""
-    is_there: str
-    """Whether one does."""
-
-
 def places_at_run_time(node: Node) -> tuple[str, str]:
-    """(places in a block, pixels): where in the flattened columns the element is, or behind the last; and that, a vector of one."""
+    """(places in a block, pixels): where each element is in the flattened columns, or the place behind the last one where there is
+    none.
+
+    Returns this, and the place behind the last one as a vector of one int64.
+    """
     rank = node.need_dimension(0, _IMAGE)
     axes = [_axis(node, number, rank) for number in range(rank)]
     number, place, columns, count = axes[0].offset, axes[0].step, axes[0].steps, axes[0].block
@@ -115,6 +117,7 @@ def places_at_run_time(node: Node) -> tuple[str, str]:
 
 
 def _axis(node: Node, number: int, rank: int) -> _Axis:
+    """How blocks cover axis `number` of an image of `rank` axes."""
     stride, dilation = (int64(node, [node.attr(name, [1] * rank)[number]], name) for name in ("strides", "dilations"))
     pads = node.attr("pads", [0] * 2 * rank)
     zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
@@ -136,6 +139,7 @@ def _axis(node: Node, number: int, rank: int) -> _Axis:
 
 
 def _entry(node: Node, index: int, number: int) -> str:
+    """Entry `number` of input `index`, a vector of sizes, as a vector of one int64."""
     known = node.constant(index)
     if known is not None:
         return int64(node, [int(known[number])], "length")
@@ -148,9 +152,10 @@ def _spread(node: Node, vector: str, axis: int, rank: int) -> str:
 
 
 def _multiply_and_add(node: Node, value: str, factor: str, term: str) -> str:
+    """`value` * `factor` + `term`."""
     return node.before("Add", [node.before("Mul", [value, factor], what="product"), term], what="sum")
 
 
 def _double(node: Node, value: str) -> str:
-    """Below opset 9 nothing compares int64 by size."""
+    """`value` as double, because no operator compares int64 below opset 9."""
     return node.before("Cast", [value], what="double", to=TensorProto.DOUBLE)

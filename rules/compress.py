@@ -1,6 +1,6 @@
-"""OneHot below opset 9, where its depth is known, and Compress.
+"""Compress below opset 9: a Gather of the slices that the condition keeps.
 
-https://onnx.ai/onnx/operators/onnx__OneHot.html, onnx__Compress.html
+https://onnx.ai/onnx/operators/onnx__Compress.html
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from .shared.indices import int64
 
 
 @decompose("Compress", opset=8)
-def gather_the_kept(node: Node) -> None:
-    """The condition says which slices to gather."""
+def gather_kept_slices(node: Node) -> None:
+    """The indices at which the condition is true are found by NonZero, or are a constant, and gathered."""
     known = node.constant(1)
     if known is None:
         places = node.before("NonZero", [node.input(1)], what="places", opset=9)

@@ -11,6 +11,6 @@ from ..rewriter.graph.node import Node
 
 @upgrade("Concat", 4)
 def write_out_axis(node: Node) -> None:
-    """The default of the documentation of Concat-1 is written out; its schema has none."""
+    """axis=1 is written out: opset 1 has this default in its text, not in its schema."""
     if not node.has_attr("axis"):
         node.set_attr("axis", 1)

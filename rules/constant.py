@@ -1,9 +1,4 @@
-"""Constant: before opset 9 only of floating types.
-
-https://onnx.ai/onnx/operators/onnx__Constant.html (Constant-1, Constant-9)
-
-
-Constant: value_int, value_floats, … came with opset 12, sparse_value with 11.
+"""Constant: only of floating-point types before opset 9; sparse_value came with opset 11, value_int, value_floats, … with 12.
 
 https://onnx.ai/onnx/operators/onnx__Constant.html
 """
@@ -11,39 +6,21 @@ https://onnx.ai/onnx/operators/onnx__Constant.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import SparseTensorProto, TensorProto, numpy_helper
+from onnx import SparseTensorProto, numpy_helper
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-
-FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-
-
-@downgrade("Constant", 9)
-def cast_from_double(node: Node) -> None:
-    """A constant of integers or booleans becomes a Cast of the same numbers as doubles."""
-    tensor = node.attr("value")
-    if tensor is None or tensor.data_type in FLOATING:
-        return
-    value = node.scope.constant(node.output(0))
-    if value is None or value.dtype.kind not in "iub":
-        name = TensorProto.DataType.Name(tensor.data_type).lower()
-        raise Unconvertible(f"a Constant of type {name} does not exist before opset 9", "make it an initializer")
-    doubles = value.astype(np.float64)
-    if [int(number) for number in doubles.flat] != [int(number) for number in value.flat]:
-        raise Unconvertible("a Constant of 64-bit integers beyond 2^53 does not exist before opset 9", "make it an initializer")
-    floating = node.before("Constant", [], what="double", value=numpy_helper.from_array(doubles))
-    node.become("Cast", [floating], to=tensor.data_type)
-
+from .shared.typed import FLOATING, type_name
 
 _MAX_DENSE_ELEMENTS = 1 << 24
-"""Sparse constants above this size stay sparse: written out, they would make a file that nobody expects."""
+"""Elements of the largest sparse constant that is written out as a dense one; a larger one would make an unexpectedly large file.
+"""
 
 
 @downgrade("Constant", 12)
 def plain_value(node: Node) -> None:
-    """value_int, value_floats, value_strings, … become a tensor."""
+    """value_int, value_floats, value_strings and their like become a tensor in the attribute value."""
     form = node.proto.attribute[0].name if node.proto.attribute else ""
     if form in ("value", "sparse_value", ""):
         return
@@ -57,7 +34,7 @@ def plain_value(node: Node) -> None:
 
 @downgrade("Constant", 11)
 def dense_value(node: Node) -> None:
-    """A sparse tensor is written out."""
+    """A sparse tensor becomes a dense one in the attribute value."""
     if not node.has_attr("sparse_value"):
         return
     sparse: SparseTensorProto = node.attr("sparse_value")
@@ -68,7 +45,7 @@ def dense_value(node: Node) -> None:
 
 
 def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
-    """Indices are [NNZ], into the flattened tensor, or [NNZ, rank]."""
+    """The values of `sparse` as a dense array. Its indices are [NNZ], into the flattened tensor, or [NNZ, rank]."""
     read = node.scope.model.skeleton.array
     values, indices = read(sparse.values), read(sparse.indices)
     dense = np.zeros(list(sparse.dims), values.dtype)
@@ -77,3 +54,20 @@ def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
     else:
         dense.reshape(-1)[indices] = values
     return dense
+
+
+@downgrade("Constant", 9)
+def cast_from_double(node: Node) -> None:
+    """A constant of integers or booleans becomes a Cast of the same numbers, stored as doubles."""
+    tensor = node.attr("value")
+    if tensor is None or tensor.data_type in FLOATING:
+        return
+    value = node.scope.constant(node.output(0))
+    if value is None or value.dtype.kind not in "iub":
+        name = type_name(tensor.data_type)
+        raise Unconvertible(f"a Constant of type {name} does not exist before opset 9", "make it an initializer")
+    doubles = value.astype(np.float64)
+    if [int(number) for number in doubles.flat] != [int(number) for number in value.flat]:
+        raise Unconvertible("a Constant of 64-bit integers beyond 2^53 does not exist before opset 9", "make it an initializer")
+    floating = node.before("Constant", [], what="double", value=numpy_helper.from_array(doubles))
+    node.become("Cast", [floating], to=tensor.data_type)

@@ -1,7 +1,6 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
+"""ConstantOfShape below opset 9: an Expand of the value.
 
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
+https://onnx.ai/onnx/operators/onnx__ConstantOfShape.html
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .shared.parameters import one_number
 
 @decompose("ConstantOfShape", opset=8)
 def expand_the_value(node: Node) -> None:
-    """The value, expanded to the shape."""
+    """The value, a constant, is expanded to the shape."""
     tensor = node.attr("value")
     value = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
     node.become("Expand", [node.add_constant(one_number(value), value.dtype, "value"), node.input(0)])

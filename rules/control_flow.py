@@ -1,4 +1,4 @@
-"""If and Loop: what their first versions did not allow, and branches that never run.
+"""If and Loop: what their versions before opset 11 did not allow, and branches that never run.
 
 https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -16,14 +16,14 @@ from ..rewriter.graph.protos import captured, subgraphs
 from ..rewriter.graph.scope import Scope
 
 _SHAPES_MAY_DIFFER = 11
-"""The opset from which on the branches of an If may give different shapes."""
+"""The first opset in which the branches of an If may give different shapes."""
 
 
 @simplify("If", opset=_SHAPES_MAY_DIFFER)
 def take_the_branch(node: Node) -> None:
-    """Downward, where a branch would have to be rewritten, the one that a constant condition takes is put in place of the If.
+    """On the way down, an If with a constant condition is replaced by its branch, where a branch would have to be rewritten.
 
-    What never runs need not be expressed, and may be impossible; and shapes are known where only one branch gives them.
+    What never runs need not be expressed, and may be impossible to express; and shapes are known where one branch alone gives them.
     """
     condition = node.constant(0)
     if condition is None or condition.size != 1 or not _has_to_change(node):
@@ -39,6 +39,7 @@ def take_the_branch(node: Node) -> None:
 
 
 def _has_to_change(node: Node) -> bool:
+    """Whether something in the If, or the If itself, cannot stay as it is at the target."""
     target = node.scope.target
     if target >= node.body_opset:
         return False
@@ -46,6 +47,7 @@ def _has_to_change(node: Node) -> bool:
 
 
 def _branch(node: Node, is_then: bool) -> Scope:
+    """The graph of the branch that runs."""
     names = [name for name, _ in subgraphs(node.proto)]
     scopes = list(node.scope.children(node.proto, node.source_index, node.body_opset))
     return scopes[names.index("then_branch" if is_then else "else_branch")]
@@ -57,7 +59,7 @@ def _contradicts(node: Node, branch: Scope) -> bool:
 
 
 def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
-    """The nodes of the branch, which give the outputs of the If themselves where they make them."""
+    """Put the nodes of the branch before the If, with the names of the If's outputs where they make these."""
     made = branch.producers.keys()
     results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
     names = {name: name for name in made if node.scope.model.is_unique(name)}
@@ -72,7 +74,7 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
 
 @downgrade("If", 11)
 def branches_of_equal_shapes(node: Node) -> None:
-    """Both branches have to give the same shapes."""
+    """Refused where the branches give different shapes, which opset 11 brought; warns where the shapes are not known."""
     scopes = list(node.scope.children(node.proto, node.source_index, node.body_opset))
     for index, output in enumerate(node.outputs):
         shapes = [_output_shape(scope, index) for scope in scopes]
@@ -83,10 +85,12 @@ def branches_of_equal_shapes(node: Node) -> None:
 
 
 def _output_shape(scope: Scope, index: int) -> Shape | None:
+    """The shape of output `index` of a branch; None where it is unknown."""
     return scope.shape(scope.graph.output[index].name)  # type: ignore[union-attr] - a branch is a graph
 
 
 def _differ(one: Shape | None, other: Shape | None) -> bool:
+    """Whether two shapes are known to differ, in their rank or in a dimension."""
     if one is None or other is None:
         return False
     pairs = zip(one, other, strict=False)
@@ -94,12 +98,13 @@ def _differ(one: Shape | None, other: Shape | None) -> bool:
 
 
 def _are_known(one: Shape | None, other: Shape | None) -> bool:
+    """Whether two shapes are fully known, and the same."""
     return one is not None and one == other and None not in one
 
 
 @downgrade("Loop", 11)
-def state_count_and_condition(node: Node) -> None:
-    """The trip count and the condition have to be given: the largest count, and true where the body never says stop."""
+def add_count_and_condition(node: Node) -> None:
+    """An absent trip count becomes the largest int64, and an absent condition true. Refused where the body may end the Loop."""
     if not node.has_input(0):
         node.set_input(0, node.add_constant(np.iinfo(np.int64).max, np.int64, "trip_count"))
     if node.has_input(1):
@@ -113,7 +118,7 @@ def state_count_and_condition(node: Node) -> None:
 
 
 def _goes_on_for_ever(node: Node) -> bool:
-    """Whether the body returns true, or the condition that it gets."""
+    """Whether the body returns true, or the condition that it gets, so that it never ends the Loop."""
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     name = body.graph.output[0].name  # type: ignore[union-attr] - a body is a graph
     value = body.constant(name)

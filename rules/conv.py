@@ -1,4 +1,4 @@
-"""Conv and ConvTranspose: the text on automatic padding changed in opset 11. A caution, both ways, where it may matter.
+"""Conv and ConvTranspose: opset 11 changed the text on automatic padding. Both ways warn where that may matter.
 
 https://onnx.ai/onnx/operators/onnx__Conv.html (Conv-1, Conv-11), https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """
@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.graph.node import Node
-from .shared.same_padding import is_same_padded, may_be_odd, mind_same_padding
+from .shared.same_padding import is_same_padded, may_be_odd, warn_where_length_differs
 
 
 @upgrade("Conv", 11)
 @downgrade("Conv", 11)
-def same_padding(node: Node) -> None:
-    """A caution about automatic padding with a stride."""
-    mind_same_padding(node)
+def warn_of_same_padding(node: Node) -> None:
+    """Nothing changes; warns of automatic padding with a stride, which the text before opset 11 leaves open."""
+    warn_where_length_differs(node)
 
 
 @upgrade("ConvTranspose", 11)
 @downgrade("ConvTranspose", 11)
-def odd_padding(node: Node) -> None:
-    """A caution about automatic padding that is odd: the text of opset 1 puts the rest on the other side."""
+def warn_of_odd_padding(node: Node) -> None:
+    """Nothing changes; warns of automatic padding that is odd: the text before opset 11 puts the odd element on the other side."""
     if is_same_padded(node) and may_be_odd(node):
         node.caution(
             f"auto_pad={node.attr('auto_pad')} with odd padding: the text before opset 11 puts the odd element on the other "

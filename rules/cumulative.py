@@ -1,6 +1,6 @@
-"""CumSum and CumProd: a Scan that carries the total; for a short axis of known length, the steps written out.
+"""CumSum (below opset 11) and CumProd (below 26): a Scan that carries the total, or for a short axis the steps written out.
 
-https://onnx.ai/onnx/operators/onnx__CumSum.html, onnx__CumProd.html
+https://onnx.ai/onnx/operators/onnx__CumSum.html, https://onnx.ai/onnx/operators/onnx__CumProd.html
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from .shared.indices import int64
 from .shared.parameters import one_number
 
 _STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
+"""The operator of one step, and its neutral element."""
 _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
-"""Of these, runtimes may round the totals, or only what is left in the end."""
+"""Types of which runtimes may round each total, or only the last one."""
 WRITTEN_OUT = 16
-"""The longest axis whose steps are written out: that reaches opset 7, and a Scan only 9."""
+"""The longest axis, in elements, whose steps are written out: such nodes reach opset 7, a Scan only opset 9."""
 
 
 @decompose(("CumSum", "CumProd"), opset=13)
-def one_after_the_other(node: Node) -> None:
-    """Each element joins the total of those before it, in the order of the axis."""
+def accumulate_step_by_step(node: Node) -> None:
+    """The elements of the axis are added, or multiplied, one after the other, by a Scan or written out step by step."""
     rank, given = node.need_rank(), node.constant(1)
     if given is None and rank > 1:
         along_any(node, 1, range(rank))
@@ -44,6 +45,7 @@ def one_after_the_other(node: Node) -> None:
 
 
 def _write_out(node: Node, axis: int, count: int) -> None:
+    """Split the axis, of length `count`, into its elements, and combine these one after the other."""
     operator, neutral = _STEPS[node.op_type]
     parts = node.before_many("Split", [node.input(0)], count, what="part", axis=axis)
     order = parts[::-1] if node.attr("reverse", 0) else parts
@@ -56,13 +58,15 @@ def _write_out(node: Node, axis: int, count: int) -> None:
 
 
 def _filled(node: Node, value: int, shape: str) -> str:
-    """`value` in that shape, in the type of the input, of which ConstantOfShape does not make all."""
+    """A tensor of shape `shape` that holds `value` in the type of the input; ConstantOfShape does not make all these types."""
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     return node.before("Expand", [node.add_constant(np.array(value, dtype), dtype, "neutral"), shape], what="start")
 
 
 def _scan(node: Node, axis: int, rank: int) -> None:
-    """onnxruntime scans nothing that is empty, as the data may turn out to be: a neutral element comes last, and goes after."""
+    """Let a Scan carry the total. The data gets a neutral element, which is cut off after it, for onnxruntime scans no empty
+    tensor.
+    """
     operator, neutral = _STEPS[node.op_type]
     elem_type, direction = node.need_elem_type(), node.attr("reverse", 0)
     others = [other for other in range(rank) if other != axis]
@@ -90,6 +94,7 @@ def _scan(node: Node, axis: int, rank: int) -> None:
 
 
 def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:
+    """The body of the Scan: `names` are the old total, the element, the new total, and what is given out, each of `rank` axes."""
     before, element, total, given = names
     values = {name: helper.make_tensor_value_info(name, elem_type, [None] * rank) for name in names}
     nodes = [

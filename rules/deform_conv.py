@@ -1,4 +1,4 @@
-"""DeformConv as GridSample, which interpolates alike, and one MatMul.
+"""DeformConv below opset 19: GridSample interpolates the image, and one MatMul multiplies with the weights.
 
 https://onnx.ai/onnx/operators/onnx__DeformConv.html
 """
@@ -17,7 +17,7 @@ from .shared.tables import index_grid
 
 @decompose("DeformConv", opset=18, exact=False)
 def sample_then_multiply(node: Node) -> None:
-    """Samples each place of the kernel at its offset, zero outside; groups of offsets go into the batch."""
+    """GridSample reads the image where the offsets point, with zeros outside, and a MatMul applies the weights."""
     shape, weights, offsets = node.need_shape(0), node.need_shape(1), node.need_shape(2)
     if len(shape) != 4:
         raise Unconvertible(f"DeformConv in {len(shape) - 2} dimensions cannot be written as GridSample, which has 2")

@@ -1,7 +1,6 @@
-"""Det of small matrices: expanded along the rows, each minor computed once.
+"""Det below opset 11, of small matrices: expanded along the rows, each minor computed once.
 
-Onnxruntime eliminates with pivots; both err by a few units in the last place of the product of the largest elements.
-
+onnxruntime eliminates with pivots; both err by a few units in the last place of the product of the largest elements.
 https://onnx.ai/onnx/operators/onnx__Det.html
 """
 
@@ -15,12 +14,12 @@ from ..rewriter.graph.node import Node
 from .shared.indices import int64
 
 MAX_SIZE = 4
-"""Beyond, the expansion takes more and more terms, which cancel worse and worse."""
+"""Rows of the largest matrix. Of larger ones, the expansion has ever more terms, which cancel ever worse."""
 
 
 @decompose("Det", opset=10, exact=False)
 def expand_along_the_rows(node: Node) -> None:
-    """The minors of the last row are its elements, those of the last two rows come from them, and so on."""
+    """The determinant is expanded by minors, from the last row upwards. Matrices of up to 4 rows."""
     rank, size = node.need_rank(), node.need_dimension(-1)
     if not 0 < size <= MAX_SIZE:
         raise Unconvertible(f"older operators cannot express the determinant of {size} rows without pivots")
@@ -34,6 +33,7 @@ def expand_along_the_rows(node: Node) -> None:
 
 
 def _cell(node: Node, row: str, column: int, rank: int) -> str:
+    """The element in `column` of a row of matrices that had `rank` axes."""
     return node.before("Gather", [row, int64(node, column, "column")], what="cell", axis=rank - 2)
 
 

@@ -1,12 +1,8 @@
-"""DFT as one MatMul with a constant matrix, where the length is known.
+"""DFT: the axis is an attribute until opset 19 and an input from 20 on, with the default -2 instead of 1. Below opset 17, the
+transform is one MatMul.
 
-https://onnx.ai/onnx/operators/onnx__DFT.html
-
-
-DFT: the axis is an attribute until 19, an input from 20, and its default goes from 1 to -2.
-
-An axis that is only known at run time may show in the shape of the result; else it is computed along all that it can be.
-
+An axis that is only known at run time may follow from the result's shape; otherwise the transform is computed along every possible
+axis.
 https://onnx.ai/onnx/operators/onnx__DFT.html
 """
 
@@ -25,12 +21,58 @@ from .shared.parameters import one_number
 from .shared.tables import arange
 
 MAX_LENGTH = 2048
-"""The matrix has 4 * length² elements: 64 MB of float at this length."""
+"""Samples of the longest transform. Its matrix has 4 * length² elements: 64 MB of float at this length."""
+_LENGTH, _AXIS = 1, 2
+
+
+@upgrade("DFT", 20)
+def axis_to_input(node: Node) -> None:
+    """The attribute axis, or its default 1, becomes an input."""
+    node.set_input(_AXIS, int64(node, node.pop_attr("axis", 1), "axis"))
+
+
+@downgrade("DFT", 20)
+def axis_to_attribute(node: Node) -> None:
+    """A constant axis, or the default of opset 20, becomes the attribute, counted from the front where the rank is known."""
+    possible = _possible_axes(node)
+    if len(possible) > 1:
+        along_any(node, _AXIS, possible)
+        return
+    rank = node.rank()
+    node.drop_input(_AXIS)
+    node.set_attr("axis", possible[0] if rank is None else from_the_front(possible, rank)[0])
+
+
+def _possible_axes(node: Node) -> list[int]:
+    """The axis; where it is only known at run time, the axes along which a transform gives the known shape of the result."""
+    if not node.has_input(_AXIS):
+        return [-2]
+    given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
+    if given is not None:
+        return [int(one_number(given))]
+    axes = list(range(len(before) - 1)) if before else []  # the last one has the complex parts
+    if node.has_input(_LENGTH) or node.attr("onesided", 0):
+        axes = [axis for axis in axes if before and after and _fits(node, axis, before, after)]
+    return axes or [int(one_number(node.const_input(_AXIS, "the axis")))]
+
+
+def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
+    """Whether a transform along `axis` takes one shape to the other, both fully known."""
+    if not all(isinstance(dim, int) for dim in (*before, *after)) or len(before) != len(after):
+        return False
+    count, size = node.constant(_LENGTH) if node.has_input(_LENGTH) else None, before[axis]
+    others = all(before[other] == after[other] for other in range(len(before) - 1) if other != axis)
+    if not others or not isinstance(size, int) or (count is None and node.has_input(_LENGTH)):
+        return others
+    inverse, onesided = node.attr("inverse", 0), node.attr("onesided", 0)
+    default = 2 * (size - 1) if inverse and onesided else size
+    length = default if count is None else int(one_number(count))
+    return after[axis] == (length // 2 + 1 if onesided and not inverse else length)
 
 
 @decompose("DFT", opset=13, exact=False, sums=True)
 def multiply_by_roots_of_unity(node: Node) -> None:
-    """Axis and complex parts become one axis of the rows that the matrix of the transform takes."""
+    """The samples are multiplied by a constant matrix of roots of unity, the real and imaginary parts being one axis with them."""
     rank, kind = node.need_rank(), node.need_elem_type()
     (axis,) = from_the_front([node.attr("axis", 1)], rank)
     size, parts = node.need_dimension(axis), node.need_dimension(-1)
@@ -55,11 +97,12 @@ def multiply_by_roots_of_unity(node: Node) -> None:
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
+    """`name` in the shape that `lengths`, vectors of one int64, make together."""
     return node.before("Reshape", [name, node.before("Concat", lengths, what="form", axis=0)], what="shaped")
 
 
 def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) -> np.ndarray:
-    """(size * parts, frequencies * 2): a row for each part of each sample; samples beyond `count` have no weight."""
+    """(size * parts, frequencies * 2): a row for each part of each sample. Samples beyond `count` have the weight 0."""
     frequencies = count // 2 + 1 if onesided else count
     used = min(size, count)
     cos, sin = _cos_and_sin(np.outer(arange(used), arange(frequencies)), count)
@@ -73,7 +116,10 @@ def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) ->
 
 
 def _real_inverse(size: int, count: int) -> np.ndarray:
-    """(size * 2, count): the real signal whose one-sided transform has `size` frequencies; the others are their conjugates."""
+    """(size * 2, count): takes a one-sided transform of `size` frequencies back to a real signal.
+
+    The frequencies that are not given are the conjugates of those that are.
+    """
     used = min(size, count // 2 + 1)
     cos, sin = _cos_and_sin(np.outer(arange(used), arange(count)), count)
     once = (arange(used) == 0) | (2 * arange(used) == count)
@@ -84,57 +130,9 @@ def _real_inverse(size: int, count: int) -> np.ndarray:
 
 
 def _cos_and_sin(turns: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of `turns` / `count` of a whole turn. At quarters they are whole numbers: a sine of π of 1e-16 would break ties."""
+    """Cosine and sine of `turns` / `count` of a whole turn, exact at quarters of a turn: a sine of π of 1e-16 would break ties."""
     turns = turns % count
     angle = 2 * np.pi * turns / count
     is_quarter = 4 * turns % count == 0
     cos, sin = np.cos(angle), np.sin(angle)
     return np.where(is_quarter, np.rint(cos), cos), np.where(is_quarter, np.rint(sin), sin)
-
-
-_LENGTH, _AXIS = 1, 2
-
-
-@upgrade("DFT", 20)
-def axis_to_input(node: Node) -> None:
-    """The axis, or the default of before, becomes an input."""
-    node.set_input(_AXIS, int64(node, node.pop_attr("axis", 1), "axis"))
-
-
-@downgrade("DFT", 20)
-def axis_to_attribute(node: Node) -> None:
-    """A constant axis, or the default of 20, becomes the attribute; from the front where the rank is known."""
-    possible = _possible_axes(node)
-    if len(possible) > 1:
-        along_any(node, _AXIS, possible)
-        return
-    rank = node.rank()
-    node.drop_input(_AXIS)
-    node.set_attr("axis", possible[0] if rank is None else from_the_front(possible, rank)[0])
-
-
-def _possible_axes(node: Node) -> list[int]:
-    """The axis; if it is only known at run time, those along which the result has the shape that it is known to have."""
-    if not node.has_input(_AXIS):
-        return [-2]
-    given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
-    if given is not None:
-        return [int(one_number(given))]
-    axes = list(range(len(before) - 1)) if before else []  # the last one has the complex parts
-    if node.has_input(_LENGTH) or node.attr("onesided", 0):
-        axes = [axis for axis in axes if before and after and _fits(node, axis, before, after)]
-    return axes or [int(one_number(node.const_input(_AXIS, "the axis")))]
-
-
-def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
-    """Whether a transform along `axis` takes one shape to the other, both fully known."""
-    if not all(isinstance(dim, int) for dim in (*before, *after)) or len(before) != len(after):
-        return False
-    count, size = node.constant(_LENGTH) if node.has_input(_LENGTH) else None, before[axis]
-    others = all(before[other] == after[other] for other in range(len(before) - 1) if other != axis)
-    if not others or not isinstance(size, int) or (count is None and node.has_input(_LENGTH)):
-        return others
-    inverse, onesided = node.attr("inverse", 0), node.attr("onesided", 0)
-    default = 2 * (size - 1) if inverse and onesided else size
-    length = default if count is None else int(one_number(count))
-    return after[axis] == (length // 2 + 1 if onesided and not inverse else length)

@@ -1,6 +1,7 @@
-"""Dropout: whether it trains is is_test until 6, left open from 7 to 11 (runtimes do not drop), training_mode from 12 on.
+"""Dropout: is_test says whether it trains until opset 6, nothing does from 7 to 11 (runtimes do not drop), training_mode does from
+12 on.
 
-In 10 the mask becomes boolean; in 12 the ratio becomes an input, and the mask of a Dropout that does not train is all true.
+In opset 10 the mask becomes boolean. In 12 the ratio becomes an input, and the mask of a Dropout that does not train is all true.
 https://onnx.ai/onnx/operators/onnx__Dropout.html
 """
 
@@ -19,8 +20,8 @@ _MASK = 1
 
 
 @upgrade("Dropout", 7)
-def training_from_is_test(node: Node) -> None:
-    """is_test=1 goes; without it the node trains, which only opset 12 can say again."""
+def drop_is_test(node: Node) -> None:
+    """is_test=1 goes. Without it the node trains, which only opset 12 can say again, so it becomes a node of opset 12."""
     if node.pop_attr("is_test", 0):
         _drop_unread_mask(node, "is not filled where is_test=1")
         return
@@ -36,19 +37,19 @@ def training_from_is_test(node: Node) -> None:
 
 @upgrade("Dropout", 10)
 def mask_to_boolean(node: Node) -> None:
-    """The mask becomes boolean; what reads it gets the numbers that it had."""
+    """The mask becomes boolean, and is cast back to numbers for the nodes that read it."""
     _cast_mask(node, node.need_elem_type())
 
 
 @downgrade("Dropout", 10)
 def mask_to_numbers(node: Node) -> None:
-    """The mask has the type of the data; what reads it gets the booleans that it had."""
+    """The mask gets the type of the data, and is cast back to boolean for the nodes that read it."""
     _cast_mask(node, TensorProto.BOOL)
 
 
 @upgrade("Dropout", 12)
 def ratio_to_input(node: Node) -> None:
-    """The ratio becomes an input; the node does not train, as before."""
+    """The attribute ratio becomes an input; the node does not train, as before."""
     _refuse_mask(node, "is true throughout from opset 12 on, and left open before")
     ratio = node.pop_attr("ratio")
     if ratio is not None and ratio < 1:  # runtimes refuse others from opset 12 on, and nothing is dropped here
@@ -57,7 +58,7 @@ def ratio_to_input(node: Node) -> None:
 
 @downgrade("Dropout", 12)
 def ratio_to_attribute(node: Node) -> None:
-    """A Dropout that does not train, or drops nothing, keeps its ratio; its mask is all true. One that trains is refused."""
+    """The ratio of a Dropout that does not train becomes an attribute; its mask is all true. One that trains is refused."""
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
         raise Unconvertible(
@@ -78,13 +79,14 @@ def ratio_to_attribute(node: Node) -> None:
 
 
 @downgrade("Dropout", 7)
-def test_mode(node: Node) -> None:
-    """A Dropout that does not train says is_test=1, which fills no mask."""
+def add_is_test(node: Node) -> None:
+    """is_test=1 is written out, since the node does not train. Refused where the mask is read, which is_test=1 leaves empty."""
     _drop_unread_mask(node, "is not filled before opset 7")
     node.set_attr("is_test", 1)
 
 
 def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
+    """Whether the node is known not to train, or its ratio to be 0."""
     if not node.has_input(_TRAINING):
         return True
     training = node.constant(_TRAINING)
@@ -92,7 +94,7 @@ def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
 
 
 def _cast_mask(node: Node, kind: int) -> None:
-    """Cast the mask, which has another type in the next form, to `kind`."""
+    """Cast the mask, whose type differs in the next form, back to `kind` for its readers."""
     is_read = _has_read_mask(node)
     node.become("Dropout", node.inputs, ratio=node.attr("ratio"))
     if is_read:
@@ -103,15 +105,18 @@ def _cast_mask(node: Node, kind: int) -> None:
 
 
 def _has_read_mask(node: Node) -> bool:
+    """Whether the node has a mask that something reads."""
     return node.has_output(_MASK) and node.scope.model.is_read(node.output(_MASK))
 
 
 def _drop_unread_mask(node: Node, why: str) -> None:
+    """Drop the mask. Raises Unconvertible, with `why`, where something reads it."""
     _refuse_mask(node, why)
     if node.has_output(_MASK):
         node.drop_output(_MASK)
 
 
 def _refuse_mask(node: Node, why: str) -> None:
+    """Raises Unconvertible, with `why`, where something reads the mask."""
     if _has_read_mask(node):
         raise Unconvertible(f"the mask '{node.output(_MASK)}' {why}", "remove what reads the mask")

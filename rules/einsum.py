@@ -1,4 +1,4 @@
-"""Einsum as Transpose, ReduceSum and MatMul, two operands at a time.
+"""Einsum below opset 12: Transpose, ReduceSum and MatMul, two operands at a time.
 
 https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
@@ -16,20 +16,20 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
 from .shared.tables import arange
+from .shared.typed import FLOATING, type_name
 
 _WHOLE = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _Operand = tuple[str, str]
-"""The name of a value, and a letter for each of its axes."""
+"""The name of a value, and one letter for each of its axes."""
 
 
 @decompose("Einsum", opset=12)
 def pairwise_products(node: Node) -> None:
-    """Operands join from left to right; an axis is summed as soon as nothing to come needs it."""
+    """Operands are multiplied pairwise from left to right by MatMul; an axis is summed as soon as nothing further needs it."""
     kind = node.need_elem_type()
-    if kind not in (*_WHOLE, *_FLOATING):
-        raise Unconvertible(f"MatMul of opset 9 takes no {TensorProto.DataType.Name(kind).lower()}")
-    node.approximate = kind in _FLOATING
+    if kind not in (*_WHOLE, *FLOATING):
+        raise Unconvertible(f"MatMul of opset 9 takes no {type_name(kind)}")
+    node.approximate = kind in FLOATING
     terms, output = _terms(node)
     operands = [_diagonal(node, operand) for operand in zip(node.inputs, terms, strict=True)]
     joined = operands[0]
@@ -57,7 +57,9 @@ def _terms(node: Node) -> tuple[list[str], str]:
 
 
 def _diagonal(node: Node, operand: _Operand) -> _Operand:
-    """A letter that stands for two axes takes what is on their diagonal: the places on it of both merged to one."""
+    """A letter that stands for two axes takes their diagonal: both become one axis, from which a Gather takes the diagonal's
+    places.
+    """
     name, letters = operand
     for letter in dict.fromkeys(letters):
         while letters.count(letter) > 1:
@@ -78,6 +80,7 @@ def _diagonal(node: Node, operand: _Operand) -> _Operand:
 
 
 def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
+    """Sum `operand` over the axes whose letters are not in `keep`."""
     name, letters = operand
     axes = [axis for axis, letter in enumerate(letters) if letter not in keep]
     if not axes:
@@ -87,7 +90,7 @@ def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
 
 
 def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> _Operand:
-    """MatMul: axes of both that are needed are its batch, axes of both that are not are what it sums."""
+    """Multiply two operands by MatMul: shared axes that are `needed` are its batch, shared axes that are not are summed."""
     left = _sum(node, left, needed | set(right[1]))
     right = _sum(node, right, needed | set(left[1]))
     batch = [letter for letter in left[1] if letter in right[1] and letter in needed]
@@ -108,7 +111,7 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
 def _as_matrices(
     node: Node, operand: _Operand, batch: Sequence[str], rows: Sequence[str], columns: Sequence[str], sizes: dict[str, str]
 ) -> str:
-    """The operand with its axes as batch, one of rows, one of columns."""
+    """The operand with its axes in the order batch, rows, columns, where rows and columns are one axis each."""
     name, letters = operand
     order = [letters.index(letter) for letter in (*batch, *rows, *columns)]
     if order != list(range(len(order))):
@@ -120,6 +123,7 @@ def _as_matrices(
 
 
 def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
+    """The product of the lengths of the axes `letters`, as a vector of one int64."""
     if not letters:
         return int64(node, [1], "one")
     total = sizes[letters[0]]
@@ -129,5 +133,6 @@ def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
+    """`name` in the shape that `lengths`, vectors of one int64, make together."""
     form = node.before("Concat", lengths, what="form", axis=0) if lengths else int64(node, [], "scalar")
     return node.before("Reshape", [name, form], what="shaped")

@@ -1,7 +1,6 @@
-"""Tests and comparisons of numbers, written with the comparisons that older opsets have.
+"""Equal: opset 11 adds floating-point numbers, opset 19 strings.
 
-https://onnx.ai/onnx/operators/ (IsNaN, IsInf, Sign, Equal, Less, Greater). Nothing compares with NaN but by being false, and
-opset 7 compares floating point only.
+https://onnx.ai/onnx/operators/onnx__Equal.html
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .shared.typed import FLOATING, is_unequal, typed
 
 @downgrade("Equal", 19)
 def equal_strings(node: Node) -> None:
-    """Strings are equal where Unique gives them one number; before 19, Equal compares numbers only."""
+    """Strings are numbered by Unique, and the numbers are compared: before opset 19, Equal takes no strings."""
     if node.need_elem_type() != TensorProto.STRING:
         return
     flat = [node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat") for name in node.inputs]
@@ -31,7 +30,7 @@ def equal_strings(node: Node) -> None:
 
 
 def _in_shape(node: Node, flat: str, index: int) -> str:
-    """`flat` in the shape of input `index`; one that may hold zeros needs to say that they are none of the other's."""
+    """The vector `flat` in the shape of input `index`, also where a dimension is 0."""
     shape = node.shape(index)
     if shape is not None and len(shape) == 1:
         return flat
@@ -44,7 +43,7 @@ def _in_shape(node: Node, flat: str, index: int) -> str:
 
 @downgrade("Equal", 11)
 def equal_numbers(node: Node) -> None:
-    """Before 11 Equal takes no floating point: equal is neither less nor greater, and neither is NaN."""
+    """Floating-point numbers are equal where neither is less, neither is greater, and neither is NaN."""
     if node.need_elem_type() not in FLOATING:
         return
     a, b = node.inputs
@@ -57,6 +56,7 @@ def equal_numbers(node: Node) -> None:
 
 
 def _is_number(node: Node, name: str, elem_type: int) -> str:
+    """Whether each element of `name` is not NaN: every number is below one or above zero."""
     below = node.before("Less", [name, typed(node, 1, elem_type, "one")], what="below")
     above = node.before("Greater", [name, typed(node, 0, elem_type, "zero")], what="above")
     return node.before("Or", [below, above], what="number")

@@ -1,4 +1,4 @@
-"""Erf below opset 9: a quotient of polynomials, in double, which is right to a float32's last bit but for a few ties.
+"""Erf below opset 9: a quotient of polynomials, in double, which gives the right float32 but for a few ties.
 
 https://onnx.ai/onnx/operators/onnx__Erf.html
 """
@@ -13,7 +13,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
 _END = 4.0
-"""From there on, a float32 of the error function is 1."""
+"""The limit of |x| from which on a float32 of the error function is 1."""
 _UPPER = (
     *(1.12837916691, 0.324583195414, 0.0775449792224, 0.0107917161094),
     *(0.000893276280355, 6.09791374653e-05, 1.06686891726e-06),
@@ -22,12 +22,15 @@ _LOWER = (
     *(1.0, 0.620987692473, 0.175718414164, 0.0298472467252),
     *(0.00332505703954, 0.000243678233204, 1.06875477961e-05, 4.51705809131e-08),
 )
-"""Coefficients of the powers of x²: erf(x) / x up to `_END`, fitted by least squares, with an error of at most 1.7e-10 of it."""
+"""Coefficients of the powers of x² in numerator and denominator of erf(x) / x up to `_END`, fitted by least squares.
+
+The relative error is at most 1.7e-10.
+"""
 
 
 @decompose("Erf", opset=8, exact=False)
 def quotient_of_polynomials(node: Node) -> None:
-    """x P(x²) / Q(x²), with x cut off where the result is 1."""
+    """erf(x) is x P(x²) / Q(x²), computed in double, with x limited to where the result is not yet 1."""
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.FLOAT16):
         raise Unconvertible("Erf of this type is not accurate in older operators", "cast the input to float")
@@ -41,6 +44,7 @@ def quotient_of_polynomials(node: Node) -> None:
 
 
 def _polynomial(node: Node, x: str, coefficients: tuple[float, ...]) -> str:
+    """The polynomial in `x` with these `coefficients`, from the constant term on."""
     *others, last = (node.add_constant(value, np.float64, "coefficient") for value in coefficients)
     result = last
     for coefficient in reversed(others):

@@ -1,7 +1,6 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
+"""Expand below opset 8: a Tile of the dimensions that are 1.
 
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
+https://onnx.ai/onnx/operators/onnx__Expand.html
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from .shared.indices import int64
 
 
 @decompose("Expand", opset=7)
-def tile_the_ones(node: Node) -> None:
-    """Tile, as often along each axis as the shape says where the data has length 1."""
+def tile_dimensions_of_one(node: Node) -> None:
+    """Tile repeats the dimensions of length 1 as often as the shape says."""
     rank = node.need_rank()
     shape = node.scope.shape(node.input(1))
     wanted = shape[0] if shape is not None and len(shape) == 1 else None

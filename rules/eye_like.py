@@ -1,7 +1,6 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
+"""EyeLike below opset 9, where the shape is known: a constant.
 
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
+https://onnx.ai/onnx/operators/onnx__EyeLike.html
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .shared.tables import require_few
 
 @decompose("EyeLike", opset=9)
 def constant_eye(node: Node) -> None:
-    """A constant, where the shape is known."""
+    """The matrix becomes a constant. The shape has to be known."""
     rows, columns = node.need_shape()
     require_few(rows * columns)
     elem_type = node.attr("dtype") or node.need_elem_type()

@@ -13,9 +13,11 @@ from .shared.axes import add_rank
 from .shared.indices import length, wrapped
 
 _NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
+"""Operators whose outputs are positions or counts."""
 _PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
+"""Operators that give elements of their first input as they are."""
 _MAX_LOOK_BACK = 8
-"""Nodes that the proof of a sign looks back: exporters put one or two between a source of indices and its Gather."""
+"""Nodes that the proof of a sign looks back. Exporters put one or two between the source of indices and a Gather."""
 
 
 @downgrade("Gather", 11)
@@ -38,12 +40,13 @@ def indices_from_the_front(node: Node) -> None:
 
 
 def _wrap(node: Node) -> None:
+    """Add the length of the axis to negative indices at run time."""
     size = length(node, node.input(0), node.attr("axis", 0), "scalar")
     node.set_input(1, wrapped(node, node.input(1), node.need_elem_type(1), size))
 
 
 def _is_never_negative(node: Node, name: str, steps: int) -> bool:
-    """Whether the nodes that make `name` prove it."""
+    """Whether the nodes that make `name`, up to `steps` back, prove that it has no negative element."""
     name = node.scope.resolve(name)
     value = node.scope.constant(name)
     if value is not None:
@@ -61,4 +64,5 @@ def _is_never_negative(node: Node, name: str, steps: int) -> bool:
 
 
 def _is_unsigned(node: Node, cast: NodeProto) -> bool:
+    """Whether `cast` reads an unsigned type whose values all fit into any integer type."""
     return node.scope.elem_type(cast.input[0]) in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)

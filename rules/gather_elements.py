@@ -1,7 +1,6 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+"""GatherElements below opset 11: one Gather from the flattened data, at computed places.
 
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
+https://onnx.ai/onnx/operators/onnx__GatherElements.html
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from .shared.indices import length
 
 @decompose("GatherElements", opset=10)
 def gather_flat(node: Node) -> None:
-    """The place of an element in the flattened data: its index times the stride of the axis, plus where the rest of it is."""
+    """Elements are gathered from the flattened data, where each has the place index * stride + the place of its other axes."""
     rank = node.need_rank()
     (axis,) = from_the_front([node.attr("axis", 0)], rank)
     size = length(node, node.input(0), axis, "scalar")

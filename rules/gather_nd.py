@@ -1,10 +1,4 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
-
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
-
-
-GatherND: batch_dims came with opset 12.
+"""GatherND: the operator came with opset 11, batch_dims with 12.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html
 """
@@ -20,22 +14,9 @@ from .shared.indices import int64, length
 from .shared.tables import index_grid
 
 
-@decompose("GatherND", opset=10)
-def gather_rows(node: Node) -> None:
-    """The first axes of the data become one, along which Gather takes rows."""
-    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
-    places = row_places(node, depth)
-    if depth == rank:
-        node.become("Gather", [flattened(node, data), places], axis=0)
-        return
-    rows = node.before("Reshape", [count_elements(node, data, range(depth)), int64(node, [1], "vector")], what="rows")
-    sizes = node.before("Concat", [rows, *(length(node, data, axis) for axis in range(depth, rank))], what="sizes", axis=0)
-    node.become("Gather", [node.before("Reshape", [data, sizes], what="table"), places], axis=0)
-
-
 @downgrade("GatherND", 12)
-def spell_out_batches(node: Node) -> None:
-    """The position in the batch dimensions goes before each index."""
+def put_batch_positions_first(node: Node) -> None:
+    """batch_dims goes: the position in the batch dimensions is put before each index."""
     batch_dims = node.pop_attr("batch_dims", 0)
     if batch_dims == 0:
         return
@@ -45,3 +26,16 @@ def spell_out_batches(node: Node) -> None:
     spread = np.broadcast_to(positions, (*shape[:-1], batch_dims))
     batches = node.add_constant(spread, np.int64, "batches")
     node.set_input(1, node.before("Concat", [batches, node.input(1)], what="indices", axis=len(shape) - 1))
+
+
+@decompose("GatherND", opset=10)
+def gather_rows(node: Node) -> None:
+    """The axes that are indexed become one, along which Gather takes rows."""
+    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
+    places = row_places(node, depth)
+    if depth == rank:
+        node.become("Gather", [flattened(node, data), places], axis=0)
+        return
+    rows = node.before("Reshape", [count_elements(node, data, range(depth)), int64(node, [1], "vector")], what="rows")
+    sizes = node.before("Concat", [rows, *(length(node, data, axis) for axis in range(depth, rank))], what="sizes", axis=0)
+    node.become("Gather", [node.before("Reshape", [data, sizes], what="table"), places], axis=0)

@@ -1,4 +1,4 @@
-"""Gemm: C is optional from opset 11 on; before 7, the attribute broadcast says that C is smaller than the product.
+"""Gemm: C is optional from opset 11 on. Before 7, the attribute broadcast says that C is smaller than the product.
 
 https://onnx.ai/onnx/operators/onnx__Gemm.html
 """
@@ -14,17 +14,18 @@ from ..rewriter.graph.node import Node
 from .shared.indices import int64
 
 _C = 2
+"""The position of C among the inputs."""
 
 
 @upgrade("Gemm", 7)
 def drop_broadcast(node: Node) -> None:
-    """What broadcast=1 allowed is a part of what 7 always does."""
+    """The attribute broadcast goes: C always broadcasts from opset 7 on."""
     node.pop_attr("broadcast")
 
 
 @downgrade("Gemm", 11)
 def add_zero(node: Node) -> None:
-    """An absent C is 0, and so is what it is multiplied by: runtimes that add nothing round as those that have nothing to add."""
+    """An absent C becomes 0, with beta=0."""
     if not node.has_input(_C):
         node.set_attr("beta", 0.0)
         dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
@@ -33,7 +34,7 @@ def add_zero(node: Node) -> None:
 
 @downgrade("Gemm", 7)
 def broadcast_to_attribute(node: Node) -> None:
-    """broadcast=1 for a C that is a number or a row; a column is repeated, for nothing else broadcasts below 7."""
+    """broadcast=1 is set for a C that is a number or a row; a column is repeated by Tile, since Gemm does not broadcast it."""
     shape = node.need_shape(_C)
     rows, columns = node.need_dimension(_free_axis(node, "transA", 0)), node.need_dimension(_free_axis(node, "transB", 1), 1)
     if shape == (rows, columns):

@@ -1,9 +1,5 @@
-"""GridSample by Gather: each sample is a sum of pixels, with weights that are a product over the axes.
-
-https://onnx.ai/onnx/operators/onnx__GridSample.html
-
-
-GridSample: other names of the modes and any number of dimensions from opset 20 on.
+"""GridSample: opset 20 renames its modes and adds any number of dimensions. Below 16, each sample is a weighted sum of gathered
+pixels.
 
 https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
@@ -26,30 +22,54 @@ from .shared.indices import int64, length
 from .shared.tables import arange
 
 _CUBIC = -0.75
+"""The coefficient a of the cubic filter, as PyTorch and onnxruntime have it."""
 _TAPS = {"nearest": (0,), "linear": (0, 1), "bilinear": (0, 1), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}
-"""Which pixels, counted from the one before the sample, have a part in it."""
+"""The pixels that a sample of each mode is made of, counted from the pixel before the sample."""
+_NEW_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
+_OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 
 
 @dataclass(frozen=True)
 class Tap:
-    """One pixel along one axis, for every sample: values of shape [N, samples]."""
+    """One pixel along one axis, for every sample: names of values of shape [N, samples]."""
 
     index: str
-    """int64, inside the axis."""
+    """The position of the pixel on the axis, int64, at least 0 and below its length."""
     weight: str
-    """"" where there is one tap only."""
+    """The weight of the pixel; "" where a sample is one pixel."""
     inside: str
-    """Boolean, with padding_mode zeros; else ""."""
+    """Whether the pixel is inside the data, for padding_mode=zeros; "" for other modes."""
+
+
+@upgrade("GridSample", 20)
+def new_mode_names(node: Node) -> None:
+    """The modes bilinear and bicubic are called linear and cubic."""
+    if node.has_attr("mode"):
+        node.set_attr("mode", _NEW_NAMES.get(node.attr("mode"), node.attr("mode")))
+
+
+@downgrade("GridSample", 20)
+def old_mode_names(node: Node) -> None:
+    """The modes linear and cubic are called bilinear and bicubic. Data that is not an image is sampled by older operators."""
+    if node.need_rank() != 4:
+        sample_by_gather(node)
+        node.approximate = True
+    elif node.has_attr("mode"):
+        node.set_attr("mode", _OLD_NAMES.get(node.attr("mode"), node.attr("mode")))
 
 
 @decompose("GridSample", opset=15, exact=False)
 def sum_of_pixels(node: Node) -> None:
-    """Pixels are gathered by their index in the flattened data, and summed with their weights."""
+    """Each sample becomes a weighted sum of pixels, which are gathered from the flattened data."""
     sample_by_gather(node)
 
 
 def sample_by_gather(node: Node) -> None:
-    """Needs to know the batch and the lengths of the data; the grid may have any. Written for any opset from 13 to 19."""
+    """Write the nodes for `node`, for any opset from 13 to 19. Batch and lengths of the data have to be known, those of the grid
+    not.
+
+    Raises Unconvertible where they are unknown, and for types and modes that older operators cannot sample.
+    """
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         raise Unconvertible("only float and double are sampled by older operators", "cast the data")
@@ -76,6 +96,7 @@ class _Sampler:
             raise Unconvertible("reflection at the corners of an axis of length 1 has no meaning")
 
     def run(self) -> None:
+        """Write all nodes and let the GridSample become the last of them."""
         node, rank = self.node, len(self.sizes)
         pixels = self._op("Transpose", [node.input(0)], "channels_last", perm=[0, *range(2, rank + 2), 1])
         rows = int64(node, [self.batch * prod(self.sizes)], "rows")
@@ -92,12 +113,15 @@ class _Sampler:
     # -- nodes
 
     def _op(self, op_type: str, inputs: Sequence[str], what: str = "", **attributes: Any) -> str:
+        """Put one node before the GridSample; returns its output."""
         return self.node.before(op_type, inputs, what=what or op_type.lower(), **attributes)
 
     def _number(self, value: float) -> str:
+        """A scalar constant in the type of the data."""
         return self.node.add_constant(value, self.dtype, "number")
 
     def _calculate(self, op_type: str, one: str | float, other: str | float) -> str:
+        """A binary operator on two values or numbers."""
         operands = (self._number(value) if isinstance(value, int | float) else value for value in (one, other))
         return self._op(op_type, list(operands))
 
@@ -133,6 +157,7 @@ class _Sampler:
         return [self._tap(self._calculate("Add", first, step), w, size) for step, w in zip(steps, weights, strict=True)]
 
     def _tap(self, place: str, weight: str, size: int) -> Tap:
+        """The pixel at `place`, brought inside the axis as padding_mode says."""
         inside = ""
         if self.padding == "zeros":  # also where a position is NaN: its index would be none
             low, high = self._calculate("Greater", place, -1), self._calculate("Less", place, size)
@@ -144,18 +169,21 @@ class _Sampler:
         return Tap(index, weight, inside)
 
     def _clamp(self, place: str, size: int) -> str:
+        """`place`, at least 0 and at most `size` - 1."""
         return self._op("Clip", [place, self._number(0), self._number(size - 1)], "clamped")
 
     def _borders(self, size: int) -> tuple[float, float]:
+        """The first and the last position of an axis that count as inside."""
         return (0, size - 1) if self.aligned else (-0.5, size - 0.5)
 
     def _where_outside(self, place: str, otherwise: str, size: int) -> str:
+        """`otherwise` where `place` is outside the borders, else `place`."""
         low, high = self._borders(size)
         outside = self._op("Or", [self._calculate("Less", place, low), self._calculate("Greater", place, high)], "outside")
         return self._op("Where", [outside, otherwise, place], "place")
 
     def _reflect(self, place: str, size: int) -> str:
-        """Back and forth between the borders."""
+        """`place`, reflected back and forth between the borders of the axis."""
         low, high = self._borders(size)
         way = self._op("Abs", [self._calculate("Sub", place, low)], "way")
         turns = self._op("Floor", [self._calculate("Div", way, high - low)], "turns")
@@ -216,24 +244,3 @@ class _Sampler:
         inside = reduce(lambda one, other: self._op("And", [one, other], "inside"), [tap.inside for tap in chosen])
         column = self._op("Reshape", [inside, int64(node, [self.batch, -1, 1], "column")], "inside")
         return self._op("Where", [column, pixel, self._number(0)], "pixel")
-
-
-_NEW_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
-_OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
-
-
-@upgrade("GridSample", 20)
-def new_names(node: Node) -> None:
-    """bilinear is linear, bicubic is cubic; the default means the same."""
-    if node.has_attr("mode"):
-        node.set_attr("mode", _NEW_NAMES.get(node.attr("mode"), node.attr("mode")))
-
-
-@downgrade("GridSample", 20)
-def old_names(node: Node) -> None:
-    """The old names; what is no image is sampled by older operators."""
-    if node.need_rank() != 4:
-        sample_by_gather(node)
-        node.approximate = True
-    elif node.has_attr("mode"):
-        node.set_attr("mode", _OLD_NAMES.get(node.attr("mode"), node.attr("mode")))

@@ -1,15 +1,6 @@
-"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
+"""GroupNormalization: scale and bias of each group until opset 20, of each channel from 21; it came with 18.
 
-ONNX's own bodies take it as E[x²] - E[x]², which loses every digit where the mean is large beside the deviation.
-
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, onnx__GroupNormalization.html,
-onnx__MeanVarianceNormalization.html
-
-
-InstanceNormalization, GroupNormalization and MeanVarianceNormalization.
-
-https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html, https://onnx.ai/onnx/operators/onnx__GroupNormalization.html,
-https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
+https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """
 
 from __future__ import annotations
@@ -26,26 +17,42 @@ from .shared.normalization import cast_between, mean_and_deviation
 
 @decompose("GroupNormalization", opset=13, exact=False, any_version=True)
 def normalize_groups(node: Node) -> None:
-    """Groups of channels, each flattened to a row; scale and bias are per group until opset 20, per channel from 21."""
-    kind, groups = node.need_elem_type(), node.attr("num_groups")
-    stash = node.attr("stash_type", TensorProto.FLOAT) if node.opset >= 21 else kind
+    """Each group of channels, flattened to a row, is what InstanceNormalization normalizes; then scale and bias."""
+    kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
+    stash = node.attr("stash_type", TensorProto.FLOAT) if is_per_channel else kind
     rank, x = node.need_rank(), node.input(0)
-    shape = node.before("Shape", [x], what="shape")
+    form = _form(node, x)
     rows = node.before("Reshape", [cast_between(node, x, kind, stash), int64(node, [0, groups, -1], "rows")], what="rows")
-    _, deviation, std = mean_and_deviation(node, rows, [2], node.attr("epsilon", 1e-5), stash)
-    normalized = node.before("Div", [deviation, std], what="normalized")
-    per_channel = [1, -1] + [1] * (rank - 2)
-    if node.opset >= 21:
-        normalized, form = node.before("Reshape", [normalized, shape], what="normalized"), per_channel
+    normalized = _normalize(node, rows, groups, stash)
+    if is_per_channel:
+        normalized, per = node.before("Reshape", [normalized, form], what="normalized"), [1, -1] + [1] * (rank - 2)
     else:
-        form = [1, -1, 1]
+        per = [1, -1, 1]
     normalized = cast_between(node, normalized, stash, kind)
-    scale, bias = (node.before("Reshape", [node.input(i), int64(node, form, "form")], what="factor") for i in (1, 2))
+    scale, bias = (node.before("Reshape", [node.input(i), int64(node, per, "form")], what="factor") for i in (1, 2))
     scaled = node.before("Mul", [normalized, scale], what="scaled")
-    if node.opset >= 21:
+    if is_per_channel:
         node.become("Add", [scaled, bias])
     else:
-        node.become("Reshape", [node.before("Add", [scaled, bias], what="shifted"), shape])
+        node.become("Reshape", [node.before("Add", [scaled, bias], what="shifted"), form])
+
+
+def _form(node: Node, x: str) -> str:
+    """The shape of `x`, for a Reshape back to it."""
+    shape = node.shape()
+    if shape is not None and not any(dim == 0 or not isinstance(dim, int) for dim in shape[1:]):
+        return int64(node, [dim if isinstance(dim, int) else 0 for dim in shape], "shape")
+    return node.before("Shape", [x], what="shape")
+
+
+def _normalize(node: Node, rows: str, groups: int, stash: int) -> str:
+    """(rows - mean) / deviation. Not every runtime has InstanceNormalization in other types than float."""
+    epsilon = node.attr("epsilon", 1e-5)
+    if stash != TensorProto.FLOAT:
+        _, deviation, std = mean_and_deviation(node, rows, [2], epsilon, stash)
+        return node.before("Div", [deviation, std], what="normalized")
+    ones, zeros = (node.add_constant([number] * groups, np.float32, what) for number, what in ((1, "ones"), (0, "zeros")))
+    return node.before("InstanceNormalization", [rows, ones, zeros], what="normalized", epsilon=epsilon)
 
 
 @upgrade("GroupNormalization", 21)
@@ -72,6 +79,6 @@ def _repeated(node: Node, index: int, what: str) -> str:
 
 
 @downgrade("GroupNormalization", 21, exact=False)
-def in_its_own_words(node: Node) -> None:
+def expand_function_body(node: Node) -> None:
     """Opset 18 to 20 have it as deprecated only, with one scale a group: ONNX's function body takes its place."""
     bodies.expand(node)

@@ -13,12 +13,12 @@ from ..rewriter.graph.node import Node
 from .shared.indices import int64
 
 _SEQUENCES = 11
-"""The opset that brought them."""
+"""The opset that brought sequences."""
 
 
 @downgrade("Identity", 14)
-def put_in_and_take_out(node: Node) -> None:
-    """A sequence of tensors is copied by an element that is put in front, and taken out again."""
+def insert_and_erase_element(node: Node) -> None:
+    """The Identity of a sequence becomes a SequenceInsert of an element in front and a SequenceErase of it."""
     if node.elem_type() is not None or node.scope.target < _SEQUENCES:
         return
     kind = node.scope.type(node.input(0))

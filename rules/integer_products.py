@@ -1,7 +1,7 @@
-"""Products of quantized numbers, before the operators for them.
+"""MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv below opset 10: exact sums of integer products in floating point.
 
-https://onnx.ai/onnx/operators/onnx__MatMulInteger.html, onnx__ConvInteger.html, onnx__QLinearMatMul.html,
-https://onnx.ai/onnx/operators/onnx__QLinearConv.html
+https://onnx.ai/onnx/operators/onnx__MatMulInteger.html, https://onnx.ai/onnx/operators/onnx__ConvInteger.html,
+https://onnx.ai/onnx/operators/onnx__QLinearMatMul.html, https://onnx.ai/onnx/operators/onnx__QLinearConv.html
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from .shared.typed import typed
 
 _EIGHT_BITS = (TensorProto.INT8, TensorProto.UINT8)
 _LARGEST_PRODUCT = 255 * 255
+"""The largest product of two 8-bit numbers less their zero points."""
 _EXACT_IN_FLOAT = 2**24 // _LARGEST_PRODUCT
-"""Products of two 8-bit numbers that add up exactly in float, whatever they are."""
+"""Products of two 8-bit numbers whose sum is exact in float, whatever the numbers are."""
 _HALF = 16
+"""An 8-bit number is this times its high four bits plus its low four."""
 _EXACT_BY_HALVES = 2**24 // (255 * (_HALF - 1))
-"""As above, where one of the two has four bits; where both have, there are more than int32 holds."""
+"""Products of an 8-bit and a 4-bit number whose sum is exact in float. Of two 4-bit ones, it is exact for all that int32 holds."""
 _EXACT_IN_INT32 = 2**31 // _LARGEST_PRODUCT
+"""Products of two 8-bit numbers whose sum is certain to fit int32."""
 
 
 def _shifted(node: Node, index: int, zero_index: int, form: list[int] | None) -> str:
@@ -42,12 +45,13 @@ def _shifted(node: Node, index: int, zero_index: int, form: list[int] | None) ->
 
 
 def _require_int32(inner: int) -> None:
+    """Raises Unconvertible where a sum of `inner` products may overflow int32."""
     if inner > _EXACT_IN_INT32:
         raise Unconvertible(f"sums of {inner} products may overflow int32, and older operators do not wrap alike")
 
 
 def _product(node: Node, a: str, b: str, inner: int) -> str:
-    """MatMul of int32, exact in double (which opset 7 takes) because no sum of `inner` products leaves int32."""
+    """MatMul of int32 matrices, in double, which opset 7 takes; exact because no sum of `inner` products leaves int32."""
     _require_int32(inner)
     a, b = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (a, b))
     return node.before("MatMul", [a, b], what="product")
@@ -55,7 +59,7 @@ def _product(node: Node, a: str, b: str, inner: int) -> str:
 
 @decompose("MatMulInteger", opset=9)
 def matmul_of_differences(node: Node) -> None:
-    """(A - zero) (B - zero); a zero point of A is one for each row."""
+    """The zero points are subtracted, and the differences multiplied by MatMul in double, which is exact."""
     a, b = _shifted(node, 0, 2, [-1, 1]), _shifted(node, 1, 3, None)
     product = _product(node, a, b, node.need_dimension(-1))
     node.become("Cast", [product], to=TensorProto.INT32)
@@ -63,7 +67,7 @@ def matmul_of_differences(node: Node) -> None:
 
 @decompose("ConvInteger", opset=9)
 def conv_of_differences(node: Node) -> None:
-    """Conv of x - zero and w - zero. Padding is the zero point, less itself."""
+    """The zero points are subtracted, and the differences convolved in float, in halves of their bits where needed to be exact."""
     pair = _shifted(node, 0, 2, None), _shifted(node, 1, 3, _per_channel(node, 1))
     node.become("Identity", [_convolution(node, *pair, node.need_shape(1))])
 
@@ -74,7 +78,9 @@ def _per_channel(node: Node, weights: int) -> list[int]:
 
 
 def _convolution(node: Node, x: str, w: str, weights: tuple[int, ...]) -> str:
-    """Conv of int32 of at most 8 bits and a sign, in float: of their halves, where sums of whole products would be rounded."""
+    """Conv of int32 values of at most 8 bits and a sign, in float. Where sums of whole products would be rounded, it is done in
+    halves.
+    """
     inner = prod(weights[1:])
     _require_int32(inner)
     parts_of_w = _in_halves(node, w) if inner > _EXACT_IN_FLOAT else [(w, 1)]
@@ -90,13 +96,14 @@ def _convolution(node: Node, x: str, w: str, weights: tuple[int, ...]) -> str:
 
 
 def _in_halves(node: Node, number: str) -> list[tuple[str, int]]:
-    """Two numbers of at most four bits and a sign, with what each counts."""
+    """Split `number` into two numbers of at most four bits and a sign; returns each with its factor."""
     half = typed(node, _HALF, TensorProto.INT32, "half")
     high = node.before("Div", [number, half], what="high")
     return [(high, _HALF), (node.before("Sub", [number, node.before("Mul", [high, half], what="high")], what="low"), 1)]
 
 
 def _float_convolution(node: Node, x: str, w: str) -> str:
+    """Conv of `x` and `w` in float, as int32."""
     x, w = (node.before("Cast", [name], what="float", to=TensorProto.FLOAT) for name in (x, w))
     names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
     result = node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
@@ -105,7 +112,7 @@ def _float_convolution(node: Node, x: str, w: str) -> str:
 
 @decompose("QLinearConv", opset=11, exact=False)
 def convolve_then_quantize(node: Node) -> None:
-    """The exact sums, with the bias, times x_scale * w_scale / y_scale, rounded, plus the zero point, saturated."""
+    """The exact sums, plus the bias, are multiplied by the scales, rounded, moved by the zero point, and saturated."""
     form = _per_channel(node, 3)
     sums = _convolution(node, _shifted(node, 0, 2, None), _shifted(node, 3, 5, form), node.need_shape(3))
     in_image = int64(node, [1, *form[:-1]], "form")
@@ -120,7 +127,7 @@ def convolve_then_quantize(node: Node) -> None:
 
 @decompose("QLinearMatMul", opset=11, exact=False)
 def matmul_then_quantize(node: Node) -> None:
-    """The exact product times a_scale * b_scale / y_scale, rounded to the nearest even, plus the zero point, saturated.
+    """The exact product is multiplied by the scales, rounded to the nearest even, moved by the zero point, and saturated.
 
     A runtime that multiplies in another order may round to the neighbour.
     """
@@ -132,7 +139,7 @@ def matmul_then_quantize(node: Node) -> None:
 
 
 def _quantize(node: Node, sums: str, scales: tuple[str, str, str], zero_index: int) -> None:
-    """Let `node` be `sums` in units of the last of `scales`, from its zero point, input `zero_index`, on."""
+    """Let `node` become saturate(round(sums * scales[0] * scales[1] / scales[2]) + the zero point in input `zero_index`)."""
     kind = node.need_elem_type(zero_index)
     limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
     sums = node.before("Cast", [sums], what="float", to=TensorProto.FLOAT)

@@ -1,7 +1,6 @@
-"""Tests and comparisons of numbers, written with the comparisons that older opsets have.
+"""IsInf below opset 10: a comparison with the largest finite number.
 
-https://onnx.ai/onnx/operators/ (IsNaN, IsInf, Sign, Equal, Less, Greater). Nothing compares with NaN but by being false, and
-opset 7 compares floating point only.
+https://onnx.ai/onnx/operators/onnx__IsInf.html
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from .shared.typed import need_floating, typed
 
 
 @decompose("IsInf", opset=7)
-def beyond_the_largest(node: Node) -> None:
-    """An infinity is beyond the largest finite number."""
+def compare_with_the_largest(node: Node) -> None:
+    """An element is infinite where it is greater than the largest finite number, or less than the smallest."""
     elem_type = need_floating(node)
     largest = float(np.finfo(helper.tensor_dtype_to_np_dtype(elem_type)).max)
     x = node.input(0)

@@ -1,7 +1,6 @@
-"""Tests and comparisons of numbers, written with the comparisons that older opsets have.
+"""IsNaN below opset 9: two comparisons, both of which are false for NaN alone.
 
-https://onnx.ai/onnx/operators/ (IsNaN, IsInf, Sign, Equal, Less, Greater). Nothing compares with NaN but by being false, and
-opset 7 compares floating point only.
+https://onnx.ai/onnx/operators/onnx__IsNaN.html
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from .shared.typed import need_floating, typed
 
 
 @decompose("IsNaN", opset=7)
-def neither_below_one_nor_above_zero(node: Node) -> None:
-    """Every number is below one or above zero; NaN is neither."""
+def compare_with_zero_and_one(node: Node) -> None:
+    """An element is NaN where it is neither less than 1 nor greater than 0."""
     elem_type = need_floating(node)
     below = node.before("Less", [node.input(0), typed(node, 1, elem_type, "one")], what="below")
     above = node.before("Greater", [node.input(0), typed(node, 0, elem_type, "zero")], what="above")

@@ -1,9 +1,8 @@
-"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
+"""LayerNormalization below opset 17.
 
-ONNX's own bodies take it as E[x²] - E[x]², which loses every digit where the mean is large beside the deviation.
-
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, onnx__GroupNormalization.html,
-onnx__MeanVarianceNormalization.html
+The variance is the mean of squared deviations, as runtimes compute it. ONNX's own function body takes E[x²] - E[x]², which loses
+every digit where the mean is large compared with the deviation.
+https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Tests and comparisons of numbers, written with the comparisons that older opsets have.
+"""Less and Greater: opset 9 adds the integers, of which floating point does not hold the 64-bit ones.
 
-https://onnx.ai/onnx/operators/ (IsNaN, IsInf, Sign, Equal, Less, Greater). Nothing compares with NaN but by being false, and
-opset 7 compares floating point only.
+https://onnx.ai/onnx/operators/onnx__Less.html, https://onnx.ai/onnx/operators/onnx__Greater.html
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from .shared.typed import WIDE_INTEGERS, halves, is_unequal
 
 @downgrade(("Less", "Greater"), 9)
 def compare_halves(node: Node) -> None:
-    """Before 9 only floating point compares: the halves of a 64-bit integer are exact in double."""
+    """64-bit integers are compared by their high halves, then by their low ones, as doubles, which hold them exactly."""
     elem_type = node.need_elem_type()
     if elem_type not in WIDE_INTEGERS:
         return

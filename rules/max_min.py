@@ -1,22 +1,19 @@
-"""Max, Min and Pow: more types came with opset 12.
+"""Max and Min: opset 12 adds the integers, of which floating point does not hold the 64-bit ones.
 
-https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html
+https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Min.html
 """
 
 from __future__ import annotations
 
-from onnx import TensorProto
-
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
-
-_OF_64_BITS = (TensorProto.INT64, TensorProto.UINT64)
+from .shared.typed import WIDE_INTEGERS
 
 
 @downgrade(("Max", "Min"), 12)
 def compare_integers(node: Node) -> None:
-    """Integers that no floating type holds are compared two by two."""
-    if node.elem_type() not in _OF_64_BITS:
+    """64-bit integers, which no floating-point type holds, are compared two by two and chosen by Where."""
+    if node.elem_type() not in WIDE_INTEGERS:
         return
     comparison = "Greater" if node.op_type == "Max" else "Less"
     chosen, *others = node.inputs

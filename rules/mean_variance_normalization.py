@@ -1,14 +1,7 @@
-"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
+"""MeanVarianceNormalization: the operator came with opset 9; from 13 on onnxruntime takes its function body.
 
-ONNX's own bodies take it as E[x²] - E[x]², which loses every digit where the mean is large beside the deviation.
-
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, onnx__GroupNormalization.html,
-onnx__MeanVarianceNormalization.html
-
-
-InstanceNormalization, GroupNormalization and MeanVarianceNormalization.
-
-https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html, https://onnx.ai/onnx/operators/onnx__GroupNormalization.html,
+The variance is the mean of squared deviations, as runtimes compute it. ONNX's own function body takes E[x²] - E[x]², which loses
+every digit where the mean is large compared with the deviation.
 https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
 """
 
@@ -21,17 +14,17 @@ from .shared.normalization import mean_and_deviation
 from .shared.typed import typed
 
 
+@upgrade("MeanVarianceNormalization", 13)
+def spell_out_axes(node: Node) -> None:
+    """The default of axes is written out, since onnxruntime misses it in a local function from opset 13 on."""
+    if not node.has_attr("axes"):
+        node.set_attr("axes", [0, 2, 3])
+
+
 @decompose("MeanVarianceNormalization", opset=9, exact=False)
 def normalize_axes(node: Node) -> None:
-    """(x - mean) / (standard deviation + 1e-9), as the body says, over the given axes."""
+    """(x - mean) / (standard deviation + 1e-9) over the given axes, as ONNX's function body defines it."""
     kind, axes = node.need_elem_type(), node.attr("axes", [0, 2, 3])
     axes = from_the_front(axes, node.need_rank()) if min(axes, default=0) < 0 else axes
     _, deviation, std = mean_and_deviation(node, node.input(0), axes, 0.0, kind)
     node.become("Div", [deviation, node.before("Add", [std, typed(node, 1e-9, kind, "epsilon")], what="padded")])
-
-
-@upgrade("MeanVarianceNormalization", 13)
-def spell_out_axes(node: Node) -> None:
-    """From 13 on it has a function body, in which onnxruntime misses the default where a local function calls it."""
-    if not node.has_attr("axes"):
-        node.set_attr("axes", [0, 2, 3])

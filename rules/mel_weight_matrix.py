@@ -1,5 +1,6 @@
-"""MelWeightMatrix of constants: the matrix itself, where every edge is far enough from a bin's boundary for all to agree.
+"""MelWeightMatrix below opset 17, where all inputs are constants: the matrix itself.
 
+Refused where an edge is so close to the boundary of a bin that runtimes may round it differently.
 https://onnx.ai/onnx/operators/onnx__MelWeightMatrix.html
 """
 
@@ -15,12 +16,12 @@ from .shared.parameters import one_number
 from .shared.tables import arange, require_few
 
 _MARGIN = 1e-4
-"""In bins: float32 errs by less than a tenth of it at the highest frequencies of any usual transform."""
+"""Distance, in bins, that an edge has to keep from a boundary. A float32 errs by less than a tenth of it at any usual frequency."""
 
 
 @decompose("MelWeightMatrix", opset=13)
 def constant_triangles(node: Node) -> None:
-    """Each column is a triangle over the bins between three edges that are evenly spaced on the mel scale."""
+    """The matrix becomes a constant, whose columns are triangles between edges that are evenly spaced on the mel scale."""
     names = ("number of mel bins", "DFT length", "sample rate", "lower edge", "upper edge")
     columns, length, rate, lower, upper = (float(one_number(node.const_input(i, f"the {name}"))) for i, name in enumerate(names))
     kind = node.attr("output_datatype", TensorProto.FLOAT)
@@ -37,7 +38,7 @@ def constant_triangles(node: Node) -> None:
 
 
 def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -> np.ndarray:
-    """The bins of the edges. Raises Unconvertible where rounding decides which bin an edge is in."""
+    """The numbers of the bins that the edges are in. Raises Unconvertible where rounding decides on that."""
     first, last = (2595 * np.log10(1 + hertz / 700) for hertz in (lower, upper))
     mels = first + arange(columns + 2) * (last - first) / (columns + 2)
     places = (length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate
@@ -50,7 +51,7 @@ def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -
 
 
 def _triangle(rows: int, low: int, middle: int, high: int) -> np.ndarray:
-    """Rising to 1 at `middle`, falling to 0 at `high`."""
+    """A column of `rows` weights: rising from `low` to 1 at `middle`, falling to 0 at `high`."""
     row = arange(rows)
     rising = (row - low) / max(middle - low, 1)
     falling = (high - row) / max(high - middle, 1)

@@ -1,15 +1,8 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
+"""Mod: until opset 27 integers have the divisor's sign (fmod=0) and floats the dividend's (fmod=1); from 28 on either may have
+both.
 
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
-
-
-The remainder of floating point numbers below opset 10: long division by doubling and subtracting, in which nothing is rounded.
-
-https://onnx.ai/onnx/operators/onnx__Mod.html
-
-
-Mod: until opset 27 floor for integers and truncation for floating point only, from 28 on either for both.
-
+Below opset 10, integers are divided and multiplied; floats take a long division by doubling and subtracting, in which nothing is
+rounded.
 https://onnx.ai/onnx/operators/onnx__Mod.html
 """
 
@@ -21,28 +14,60 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.integers import BITS, UNSIGNED, cast_to, finish
+from .shared.integers import BITS, UNSIGNED, become_cast, to_64_bits
 from .shared.loops import Body, Step, Typed, repeat
-from .shared.typed import FLOATING, typed
+from .shared.typed import ANY_FLOATING, FLOATING, typed
+
+_MOST_DOUBLINGS = 2200
+"""Steps of a long division: from the smallest double to the largest there are 2098 doublings."""
+
+
+@downgrade("Mod", 28)
+def write_out_other_fmod(node: Node) -> None:
+    """fmod=1 of integers becomes a - (a / b) * b; for fmod=0 of floats, the remainder of fmod=1 gets the divisor's sign."""
+    is_floating, truncates = node.need_elem_type() in ANY_FLOATING, bool(node.attr("fmod", 0))
+    if is_floating and not truncates:
+        _floor(node)
+    elif truncates and not is_floating:
+        quotient = node.before("Div", node.inputs, what="quotient")
+        product = node.before("Mul", [quotient, node.input(1)], what="product")
+        node.become("Sub", [node.input(0), product])
+
+
+def _floor(node: Node) -> None:
+    """Let the node become a Mod with fmod=1 whose result gets the sign of the divisor, zeros too."""
+    a, b = node.inputs
+    kind = node.need_elem_type()
+    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
+    remainder = node.before("Mod", [a, b], what="remainder", fmod=1)
+    is_zero = node.before("Equal", [remainder, zero], what="is_zero")
+    negative = [node.before("Less", [value, zero], what="negative") for value in (remainder, b)]
+    differ = node.before("Xor", negative, what="signs_differ")
+    moves = node.before("And", [differ, node.before("Not", [is_zero], what="is_not_zero")], what="moves")
+    moved = node.before("Where", [moves, node.before("Add", [remainder, b], what="moved"), remainder], what="floored")
+    node.become("Mul", [node.before("Abs", [moved], what="abs"), node.before("Sign", [b], what="sign")])
 
 
 @decompose("Mod", opset=9)
 def remainder_of_division(node: Node) -> None:
-    """a - (a / b) * b has the sign of a; where fmod is 0 and it has not the sign of b, b is added. Floats: a long division."""
+    """Of integers, a - (a / b) * b, plus b where fmod=0 and the signs differ. Of floats, a long division, which rounds nothing."""
     elem_type = node.need_elem_type()
     if elem_type not in BITS:
         subtract_multiples(node)
         return
-    a, b = (cast_to(node, name, elem_type) for name in node.inputs)
+    a, b = (to_64_bits(node, name, elem_type) for name in node.inputs)
     quotient = node.before("Div", [a, b], what="quotient")
     rest = node.before("Sub", [a, node.before("Mul", [quotient, b], what="multiple")], what="rest")
     if node.attr("fmod", 0) == 0 and elem_type not in UNSIGNED:
         rest = _with_sign_of(node, rest, b)
-    finish(node, rest, elem_type)
+    become_cast(node, rest, elem_type)
 
 
 def _with_sign_of(node: Node, rest: str, b: str) -> str:
-    """Signs are tested in float: no rounding changes a sign, nor a product that is zero."""
+    """`rest`, plus `b` where their signs differ.
+
+    Signs are tested in float: rounding changes neither a sign nor a product of zero.
+    """
     signs = [node.before("Cast", [name], what="sign", to=TensorProto.FLOAT) for name in (rest, b)]
     product = node.before("Mul", signs, what="signs")
     differ = node.before("Less", [product, node.add_constant(0, np.float32, "zero")], what="differ")
@@ -50,14 +75,11 @@ def _with_sign_of(node: Node, rest: str, b: str) -> str:
     return node.before("Add", [rest, node.before("Mul", [once, b], what="shift")], what="wrapped")
 
 
-_MOST_DOUBLINGS = 2200
-"""From the smallest double to the largest there are 2098."""
-
-
 def subtract_multiples(node: Node) -> None:
-    """Let `node`, a Mod with fmod=1, become |a| less the multiples of |b| in it, with the sign of a.
+    """Let `node`, a Mod with fmod=1, become |a| less the multiples of |b| that fit into it, with the sign of a.
 
-    NaN where a is not finite or b is zero or NaN; a where b is infinite. Raises Unconvertible for other types, and fmod=0.
+    The result is NaN where a is not finite or b is zero or NaN, and a where b is infinite. Raises Unconvertible for other types,
+    and for fmod=0.
     """
     kind = node.need_elem_type()
     if kind not in FLOATING or not node.attr("fmod", 0):
@@ -70,6 +92,7 @@ def subtract_multiples(node: Node) -> None:
 
 
 def _remainder(node: Node, a: str, b: str, kind: int) -> str:
+    """The remainder of `a` divided by `b`, both of floating-point type `kind`."""
     size, divisor = node.before("Abs", [a], what="size"), node.before("Abs", [b], what="divisor")
     rest, by = (_stretched(node, name, other, kind) for name, other in ((size, b), (divisor, a)))
     infinity = typed(node, np.inf, kind, "infinity")
@@ -126,41 +149,15 @@ def _stretched(node: Node, name: str, other: str, kind: int) -> str:
 
 
 def _as_number(node: Node, condition: str, kind: int) -> str:
+    """A condition as 0 or 1 of type `kind`."""
     return node.before("Cast", [condition], what="as_number", to=kind)
 
 
 def _number(node: Node, value: float, kind: int) -> str:
+    """A scalar constant of type `kind`."""
     return typed(node, value, kind, "number")
 
 
 def _largest(node: Node, kind: int) -> str:
+    """The largest finite number of type `kind`, as a constant."""
     return typed(node, float(np.finfo(helper.tensor_dtype_to_np_dtype(kind)).max), kind, "largest")
-
-
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-
-
-@downgrade("Mod", 28)
-def other_rounding(node: Node) -> None:
-    """fmod=1 of integers is a - a / b * b; fmod=0 of floating point corrects the sign of what fmod=1 gives."""
-    is_floating, truncates = node.need_elem_type() in _FLOATING, bool(node.attr("fmod", 0))
-    if is_floating and not truncates:
-        _floor(node)
-    elif truncates and not is_floating:
-        quotient = node.before("Div", node.inputs, what="quotient")
-        product = node.before("Mul", [quotient, node.input(1)], what="product")
-        node.become("Sub", [node.input(0), product])
-
-
-def _floor(node: Node) -> None:
-    """A remainder of the other sign than the divisor moves by one divisor; then all have the divisor's sign, 0 too."""
-    a, b = node.inputs
-    kind = node.need_elem_type()
-    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
-    remainder = node.before("Mod", [a, b], what="remainder", fmod=1)
-    is_zero = node.before("Equal", [remainder, zero], what="is_zero")
-    negative = [node.before("Less", [value, zero], what="negative") for value in (remainder, b)]
-    differ = node.before("Xor", negative, what="signs_differ")
-    moves = node.before("And", [differ, node.before("Not", [is_zero], what="is_not_zero")], what="moves")
-    moved = node.before("Where", [moves, node.before("Add", [remainder, b], what="moved"), remainder], what="floored")
-    node.become("Mul", [node.before("Abs", [moved], what="abs"), node.before("Sign", [b], what="sign")])

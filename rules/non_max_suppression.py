@@ -1,4 +1,4 @@
-"""NonMaxSuppression below opset 10: a Loop that takes the best box left, and drops those that overlap it.
+"""NonMaxSuppression below opset 10: a Loop that takes the best remaining box and drops those that overlap it.
 
 https://onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 """
@@ -19,23 +19,25 @@ from .shared.tables import arange
 
 _FLOAT = TensorProto.FLOAT
 _MOST_STEPS = 2**31
+"""Bound on the steps of the Loop, which ends by its condition."""
 _CORNERS = ("bottom", "top", "left", "right", "area")
+"""What is computed of each box, in this order."""
 
 
 class _Lanes(NamedTuple):
-    """Batches times classes, each with its boxes by descending score, as tensors [lane, box]."""
+    """One row for each class of each batch, with its boxes by descending score: tensors [row, box]."""
 
     live: str
-    """1 for a box that may still be selected, 0 for others."""
+    """1 for a box that may still be selected, 0 for any other."""
     order: str
-    """The number of each box in its batch."""
+    """The number of each box within its batch."""
     places: str
-    """The number of each box in all batches."""
+    """The number of each box among those of all batches."""
 
 
 @decompose("NonMaxSuppression", opset=9, exact=False)
-def take_the_best_left(node: Node) -> None:
-    """One box a step, batch by batch and class by class. The overlap is computed in float, as runtimes do it."""
+def select_best_remaining_box(node: Node) -> None:
+    """A Loop selects one box a step, batch by batch and class by class. Overlaps are computed in float, as runtimes do."""
     boxes = node.need_dimension(2, 1)
     if boxes == 0:
         raise Unconvertible("NonMaxSuppression of 0 boxes is new in opset 10")
@@ -46,13 +48,14 @@ def take_the_best_left(node: Node) -> None:
 
 
 def _most(node: Node) -> str:
-    """How many boxes of a class and batch may be selected, as float; none where it is not said."""
+    """How many boxes may be selected for each class of each batch, as float; 0 where the input is absent."""
     if not node.has_input(2):
         return node.add_constant(0, np.float32, "most")
     return node.before("Cast", [node.input(2)], what="most", to=_FLOAT)
 
 
 def _lanes(node: Node, boxes: int, most: str) -> _Lanes:
+    """The boxes of each class and batch, sorted by their score."""
     scores = node.input(1)
     if node.has_input(4):  # what is not above it sorts last, NaN among it, which would be no order
         above = node.before("Greater", [scores, node.input(4)], what="above_threshold")
@@ -73,7 +76,7 @@ def _lanes(node: Node, boxes: int, most: str) -> _Lanes:
 
 
 def _corners(node: Node) -> list[str]:
-    """For each box of all batches: bottom, top, left, right, and area."""
+    """Bottom, top, left, right and area of each box, over all batches, as vectors."""
     table = node.before("Reshape", [node.input(0), int64(node, [-1, 4], "table")], what="table")
     first = [node.before("Gather", [table, int64(node, column, "column")], what="column", axis=1) for column in range(4)]
     if node.attr("center_point_box", 0):
@@ -86,12 +89,13 @@ def _corners(node: Node) -> list[str]:
 
 
 def _around(node: Node, center: str, size: str) -> list[str]:
+    """The two sides of a box around `center`."""
     half = node.before("Div", [size, _float(node, 2)], what="half")
     return [node.before(op, [center, half], what="side") for op in ("Sub", "Add")]
 
 
 def _select(node: Node, lanes: _Lanes, boxes: int, most: str, corners: list[str]) -> str:
-    """The selected boxes, as places in the flattened lanes."""
+    """The selected boxes, as places in the flattened rows of `lanes`, in the order of their selection."""
     flat = int64(node, [-1], "flat")
     places = node.before("Reshape", [lanes.places, flat], what="places")
     count = length(node, lanes.live, 0)
@@ -142,7 +146,7 @@ def _overlaps(node: Node, body: Body, corners: list[str], box: str, others: str,
 
 
 def _describe(node: Node, picks: str, lanes: _Lanes, boxes: int) -> None:
-    """Batch, class and box of each pick."""
+    """Let the node become [selected, 3]: batch, class and box of each of `picks`."""
     size, flat = int64(node, boxes, "boxes"), int64(node, [-1], "flat")
     of_all = node.before("Reshape", [lanes.places, flat], what="places")
     batch = node.before("Div", [node.before("Gather", [of_all, picks], what="place", axis=0), size], what="batch")
@@ -155,4 +159,5 @@ def _describe(node: Node, picks: str, lanes: _Lanes, boxes: int) -> None:
 
 
 def _float(node: Node, value: float) -> str:
+    """A scalar constant of type float."""
     return node.add_constant(value, np.float32, "number")

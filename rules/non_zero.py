@@ -1,6 +1,6 @@
-"""0, 1, 2, … and the places of what is not zero, below opset 9: a Loop stacks what its steps give, as many as there are.
+"""NonZero below opset 9, where the shape is known: a sort brings the places of what is not zero to the front.
 
-https://onnx.ai/onnx/operators/onnx__Loop.html, https://onnx.ai/onnx/operators/onnx__NonZero.html
+https://onnx.ai/onnx/operators/onnx__NonZero.html
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .shared.indices import int64
 from .shared.tables import arange
 
 _MAX_SORTED = 1 << 22
-"""Elements that NonZero may look at: twice as many are exact as float32, and their places are a constant in the model."""
+"""Elements of the largest input: float32 holds the numbers up to twice as many, and their places are a constant in the model."""
 
 
 @decompose("NonZero", opset=8)
 def sort_the_places(node: Node) -> None:
-    """Sorted, the places of what is not zero come first; a Loop takes as many as there are."""
+    """TopK sorts the places of what is not zero to the front, and a Loop takes as many as there are."""
     if node.need_elem_type() == TensorProto.STRING:
         raise Unconvertible("NonZero of strings is new in opset 9")
     shape = node.need_shape()

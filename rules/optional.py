@@ -1,6 +1,6 @@
-"""OptionalGetElement and OptionalHasElement: from opset 18 on also of a tensor, a sequence, or nothing.
+"""OptionalGetElement and OptionalHasElement: from opset 18 on they take a tensor, a sequence or nothing, too.
 
-https://onnx.ai/onnx/operators/onnx__OptionalHasElement.html
+https://onnx.ai/onnx/operators/onnx__OptionalGetElement.html, https://onnx.ai/onnx/operators/onnx__OptionalHasElement.html
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from ..rewriter.graph.node import Node
 
 
 @downgrade("OptionalGetElement", 18)
-def the_element_itself(node: Node) -> None:
-    """The element of what is no optional is the thing itself."""
+def element_is_the_input(node: Node) -> None:
+    """The element of a tensor or sequence, which is no optional, is that input itself."""
     if not _is_optional(node):
         node.become("Identity", node.inputs)
 
 
 @downgrade("OptionalHasElement", 18)
-def known_answer(node: Node) -> None:
-    """A tensor or sequence is there; an absent input is not."""
+def constant_answer(node: Node) -> None:
+    """The answer is a constant: true for a tensor or sequence, false for an absent input."""
     if node.has_input(0) and _is_optional(node):
         return
     answer = node.add_constant(node.has_input(0), bool, "answer")
@@ -27,6 +27,7 @@ def known_answer(node: Node) -> None:
 
 
 def _is_optional(node: Node) -> bool:
+    """Whether input 0 is an optional. Raises Unconvertible where its type is unknown."""
     kind = node.scope.type_string(node.input(0))
     if kind is None:
         raise Unconvertible(f"it is unknown whether '{node.input(0)}' is an optional", "declare its type in value_info")

@@ -16,18 +16,19 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import choose, count_up, double, int64, length
-from .shared.parameters import axes_of, known_ints, one_number, say_computed, to_attribute, to_input
+from .shared.parameters import MAKE_CONSTANT, axes_of, known_ints, one_number, to_attribute, to_input
 from .shared.tables import arange
+from .shared.typed import FLOATING
 
 _PADS, _VALUE, _AXES = 1, 2, 3
-_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+"""Positions among the inputs, from opset 11 on (axes: 18)."""
 _MAX_FILL = 65_536
-"""Elements of a constant that holds nothing but padding; more are made when the model runs."""
+"""Elements of the largest constant block of padding; a larger block is made when the model runs."""
 
 
 @upgrade("Pad", 2)
 def paddings_to_pads(node: Node) -> None:
-    """The attribute paddings is called pads from here on."""
+    """The attribute paddings is renamed to pads."""
     node.set_attr("pads", node.pop_attr("paddings"))
 
 
@@ -51,23 +52,23 @@ def wrap_by_gather(node: Node) -> None:
 
 @downgrade("Pad", 18)
 def pads_of_all_axes(node: Node) -> None:
-    """Without the input axes, pads has two entries for every axis."""
+    """The input axes goes: pads gets two entries for every axis."""
     _spell_out_axes(node)
 
 
 @downgrade("Pad", 13)
-def gather_what_nothing_widens(node: Node) -> None:
-    """Strings and complex numbers fit no wider type that Pad took: they are padded axis by axis."""
+def pad_strings_axis_by_axis(node: Node) -> None:
+    """Strings and complex numbers are padded axis by axis, since no wider type that Pad takes holds them."""
     if node.elem_type() in (TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
         _pad_axis_by_axis(node)
 
 
 @downgrade("Pad", 11)
 def pads_to_attribute(node: Node) -> None:
-    """Constant pads of floats become attributes; all else is padded axis by axis."""
+    """Constant pads of floating-point data become attributes; any other data is padded axis by axis with Concat or Gather."""
     value = node.constant(_VALUE) if node.has_input(_VALUE) else np.zeros((), np.float32)
     pads = known_ints(node, "pads", _PADS)
-    if pads is None or value is None or node.need_elem_type() not in _FLOATS or not _is_float32(value):
+    if pads is None or value is None or node.need_elem_type() not in FLOATING or not _is_float32(value):
         _pad_axis_by_axis(node)
         return
     given = node.has_input(_VALUE)
@@ -79,7 +80,7 @@ def pads_to_attribute(node: Node) -> None:
 
 @downgrade("Pad", 2)
 def pads_to_paddings(node: Node) -> None:
-    """The attribute is called paddings below; it takes no negative numbers, which become a Slice."""
+    """The attribute pads is renamed to paddings, which takes no negative numbers: these become a Slice."""
     pads = node.pop_attr("pads")
     if min(pads, default=0) < 0:
         if node.attr("mode", "constant") not in ("constant", "edge"):
@@ -121,7 +122,10 @@ def _spell_out_axes(node: Node) -> None:
 
 
 def _spread_at_run_time(node: Node, rank: int) -> None:
-    """Of an axis that is given twice, which the specification leaves open, the last pads count, as in runtimes."""
+    """Replace axes that are only known at run time by pads of all axes.
+
+    Of an axis that is given twice, which the specification leaves open, the last pads count, as in runtimes.
+    """
     rows = int64(node, [2, -1], "halves")
     pads = node.before("Reshape", [node.input(_PADS), rows], what="halves")
     axes = node.before("Concat", [node.input(_AXES)] * 2, what="axes", axis=0)
@@ -142,14 +146,16 @@ class _Amount(NamedTuple):
     name: str
 
     def vector(self, node: Node) -> str:
+        """The amount as a vector of one int64."""
         return self.name if self.known is None else int64(node, [self.known], "pad")
 
 
 def _pad_axis_by_axis(node: Node) -> None:
+    """Write the Pad as a Concat or a Gather along each axis that it changes."""
     rank, pads = node.need_rank(), known_ints(node, "pads", _PADS)
     mode = node.attr("mode", "constant")
     if pads is None:
-        say_computed(node, "pads", node.input(_PADS))
+        node.explain(f"its pads '{node.input(_PADS)}' are computed at run time", MAKE_CONSTANT)
     data = node.input(0)
     for axis in range(rank):
         before, after = (_amount(node, pads, index) for index in (axis, axis + rank))
@@ -163,6 +169,7 @@ def _pad_axis_by_axis(node: Node) -> None:
 
 
 def _amount(node: Node, pads: list[int] | None, index: int) -> _Amount:
+    """Entry `index` of the pads, known or computed."""
     if pads is not None:
         return _Amount(pads[index], "")
     which = int64(node, [index], "index")
@@ -170,7 +177,7 @@ def _amount(node: Node, pads: list[int] | None, index: int) -> _Amount:
 
 
 def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
-    """`data` without what negative pads take away; in the form of opset 9 and before."""
+    """`data` less what negative pads take away, by a Slice in the form of opset 9 and before."""
     if before >= 0 and after >= 0:
         return data
     end = after if after < 0 else int(np.iinfo(np.int64).max)
@@ -178,6 +185,7 @@ def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
 
 
 def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
+    """`data` padded along `axis` with blocks of the constant value."""
     data = _slice_off(node, data, axis, before, after)
     fills = [_fill(node, data, axis, amount) for amount in (before, after)]
     parts = [part for part in (fills[0], data, fills[1]) if part]
@@ -185,7 +193,7 @@ def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amo
 
 
 def _slice_off(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
-    """`data` without what negative pads take away."""
+    """`data` less what negative pads take away."""
     if all(amount.known is not None and amount.known >= 0 for amount in (before, after)):
         return data
     start = _negative_part(node, before)
@@ -232,6 +240,7 @@ def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
 
 
 def _zero(node: Node) -> np.ndarray:
+    """A zero of the data's type; for strings, the empty one."""
     kind = node.need_elem_type()
     return np.array("", object) if kind == TensorProto.STRING else np.zeros((), helper.tensor_dtype_to_np_dtype(kind))
 
@@ -248,12 +257,13 @@ def _gather_positions(node: Node, data: str, axis: int, before: _Amount, after: 
 
 
 def _refuse_negative(before: _Amount, after: _Amount, mode: str) -> None:
-    """Whether an axis shrinks before or after it is mirrored is not specified."""
+    """Raises Unconvertible for negative pads of modes reflect and wrap: whether the axis shrinks first is not specified."""
     if mode != "edge" and any(amount.known is not None and amount.known < 0 for amount in (before, after)):
         raise Unconvertible(f"negative pads of mode {mode} have no older form", "slice the input in the model")
 
 
 def _positions(before: int, after: int, dimension: int, mode: str) -> list[int]:
+    """The position in the data of each element of the padded axis."""
     wanted = arange(-before, dimension + after)
     if mode == "edge":
         return np.clip(wanted, 0, dimension - 1).tolist()
@@ -264,6 +274,7 @@ def _positions(before: int, after: int, dimension: int, mode: str) -> list[int]:
 
 
 def _positions_at_run_time(node: Node, before: _Amount, after: _Amount, size: str, mode: str) -> str:
+    """As `_positions`, computed when the model runs."""
     first = node.before("Sub", [int64(node, [0], "zero"), before.vector(node)], what="first")
     limit = node.before("Add", [size, after.vector(node)], what="limit")
     wanted = count_up(node, first, limit, int64(node, [1], "one"))

@@ -1,7 +1,8 @@
-"""AveragePool, MaxPool, LpPool, GlobalLpPool, MaxUnpool: rounding up, dilations, what an average counts came one by one.
+"""AveragePool, MaxPool, LpPool, GlobalLpPool and MaxUnpool: ceil_mode, dilations and counted padding came with later opsets.
 
-https://onnx.ai/onnx/operators/onnx__AveragePool.html (1, 7, 10, 11, 19, 22), onnx__MaxPool.html (1, 8, 10, 11, 12, 22),
-onnx__LpPool.html (1, 2, 11, 18, 22), onnx__GlobalLpPool.html (1, 2), onnx__MaxUnpool.html (9, 11, 22)
+https://onnx.ai/onnx/operators/onnx__AveragePool.html (1, 7, 10, 11, 19, 22), https://onnx.ai/onnx/operators/onnx__MaxPool.html (1,
+8, 10, 11, 12, 22), https://onnx.ai/onnx/operators/onnx__LpPool.html (1, 2, 11, 18, 22),
+https://onnx.ai/onnx/operators/onnx__GlobalLpPool.html (1, 2), https://onnx.ai/onnx/operators/onnx__MaxUnpool.html (9, 11, 22)
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-from .shared.same_padding import is_same_padded, mind_same_padding
+from .shared.same_padding import is_same_padded, warn_where_length_differs
 from .shared.tables import arange, require_few
 
 
 class Axis(NamedTuple):
-    """A pool along one spatial axis: `size` is the length of the input, `reach` the span of the dilated kernel."""
+    """A pool along one spatial axis, in elements: `size` is the length of the input."""
 
     size: int
     kernel: int
@@ -31,10 +32,11 @@ class Axis(NamedTuple):
     pad_begin: int
     pad_end: int
     rounds_up: bool
-    """Whether a window that is there in part only counts."""
+    """Whether a last window counts that reaches beyond the padded input (ceil_mode=1)."""
 
     @property
     def reach(self) -> int:
+        """How many elements the dilated kernel spans."""
         return (self.kernel - 1) * self.dilation + 1
 
     @property
@@ -45,17 +47,17 @@ class Axis(NamedTuple):
 
     @property
     def windows_with_data(self) -> int:
-        """As `windows`, without those that start behind the input, by the text since opset 22."""
+        """How many windows there are by the text since opset 22, which drops those that start behind the input."""
         return min(self.windows, (self.size + self.pad_begin - 1) // self.stride + 1)
 
     @property
     def pad_end_rounding_down(self) -> int:
-        """The padding behind the input with which `windows_with_data` fit as a whole."""
+        """The padding behind the input with which rounding down gives `windows_with_data` windows."""
         return max(0, (self.windows_with_data - 1) * self.stride + self.reach - self.size - self.pad_begin)
 
     @property
     def positions(self) -> np.ndarray:
-        """[windows with data, kernel]: where each window looks, also outside the input."""
+        """[windows with data, kernel]: the positions that each window looks at, those outside the input too."""
         require_few(self.windows_with_data * self.kernel)
         starts = arange(self.windows_with_data)[:, None] * self.stride - self.pad_begin
         return starts + arange(self.kernel) * self.dilation
@@ -66,7 +68,7 @@ class Axis(NamedTuple):
 
 
 def _axes(node: Node) -> list[Axis]:
-    """Raises Unconvertible where a length is unknown, or the padding automatic."""
+    """The spatial axes of the pool. Raises Unconvertible where a length is unknown, or the padding automatic."""
     auto_pad = node.attr("auto_pad", "NOTSET")
     if auto_pad != "NOTSET":
         raise Unconvertible(f"ceil_mode or dilations together with auto_pad={auto_pad}", "write the padding out as pads")
@@ -80,6 +82,7 @@ def _axes(node: Node) -> list[Axis]:
 
 
 def _pads(node: Node) -> list[int]:
+    """The pads, first those before each axis, then those behind."""
     return node.attr("pads") or [0] * 2 * len(node.attr("kernel_shape"))
 
 
@@ -87,8 +90,8 @@ def _pads(node: Node) -> list[int]:
 
 
 @upgrade(("AveragePool", "LpPool", "MaxPool"), 22)
-def windows_behind_the_input_go(node: Node) -> None:
-    """A caution where rounding up may make windows that see padding only: opset 22 drops them."""
+def warn_of_dropped_windows(node: Node) -> None:
+    """Nothing changes; warns where a last window sees padding only, which opset 22 drops."""
     if not _may_see_padding_only(node):
         return
     if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
@@ -98,8 +101,8 @@ def windows_behind_the_input_go(node: Node) -> None:
 
 
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
-def no_windows_behind_the_input(node: Node) -> None:
-    """Where rounding up would make windows that see padding only, the padding is cut so that rounding down does it."""
+def drop_windows_behind_the_input(node: Node) -> None:
+    """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none."""
     if not _may_see_padding_only(node):
         return
     if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
@@ -119,6 +122,7 @@ def _may_see_padding_only(node: Node) -> bool:
 
 
 def _spatial(node: Node) -> range:
+    """The spatial axes of the data."""
     return range(2, 2 + len(node.attr("kernel_shape")))
 
 
@@ -127,7 +131,7 @@ def _spatial(node: Node) -> range:
 
 @downgrade(("AveragePool", "MaxPool"), 10)
 def round_down(node: Node) -> None:
-    """ceil_mode becomes padding behind the input; a dilated maximum gathers what its windows see."""
+    """ceil_mode becomes padding behind the input; with dilations, what each window of a MaxPool sees is gathered side by side."""
     _drop_dilations_of_one(node)
     if node.has_attr("dilations"):
         _gather_windows(node)
@@ -157,7 +161,7 @@ def _windows(node: Node, axes: list[Axis]) -> str:
 
 
 def _seen(axis: Axis) -> np.ndarray:
-    """[windows, kernel]: the positions along `axis`, for padding that of the first element of the window."""
+    """[windows, kernel]: the positions along `axis` that each window sees; for padding, the position of its first element."""
     positions, inside = axis.positions, axis.sees(axis.positions)
     if not inside.any(axis=1).all():
         raise Unconvertible("a window sees padding only")
@@ -165,11 +169,13 @@ def _seen(axis: Axis) -> np.ndarray:
 
 
 def _drop_dilations_of_one(node: Node) -> None:
+    """Remove the attribute dilations where it changes nothing."""
     if all(dilation == 1 for dilation in node.attr("dilations", [])):
         node.pop_attr("dilations")
 
 
 def _round_down_if_asked(node: Node) -> None:
+    """Replace ceil_mode=1 by padding."""
     if not node.attr("ceil_mode", 0) or is_same_padded(node):
         node.pop_attr("ceil_mode")  # padded to ceil(length / stride) windows either way
         return
@@ -203,8 +209,8 @@ def _round_down(node: Node) -> None:
 
 
 @downgrade("AveragePool", 7)
-def count_no_padding(node: Node) -> None:
-    """Zeros that count are put around the data before."""
+def pad_before_pooling(node: Node) -> None:
+    """Padding that counts (count_include_pad=1) becomes a Pad with zeros before the node."""
     if not node.attr("count_include_pad", 0):
         node.pop_attr("count_include_pad")
     elif is_same_padded(node):
@@ -214,7 +220,7 @@ def count_no_padding(node: Node) -> None:
 
 
 def _pad_before(node: Node) -> None:
-    """Padding that counts becomes data: a Pad with zeros."""
+    """Turn padding that counts into data, by a Pad with zeros before the node."""
     pads = _pads(node)
     half = len(pads) // 2
     node.pop_attr("count_include_pad")
@@ -226,7 +232,7 @@ def _pad_before(node: Node) -> None:
 
 @downgrade("AveragePool", 19)
 def average_as_convolution(node: Node) -> None:
-    """An average over a dilated kernel is a convolution with ones, divided by how many elements it sees."""
+    """With dilations, the average is a convolution with ones, divided by the number of elements that each window sees."""
     _drop_dilations_of_one(node)
     if not node.has_attr("dilations"):
         return
@@ -241,7 +247,7 @@ def average_as_convolution(node: Node) -> None:
 
 @downgrade("LpPool", 18)
 def norm_as_convolution(node: Node) -> None:
-    """ceil_mode becomes padding; with a dilated kernel, the sum of powers is a convolution with ones."""
+    """ceil_mode becomes padding; with dilations, the sum of powers is a convolution with ones."""
     _drop_dilations_of_one(node)
     if not node.has_attr("dilations"):
         _round_down_if_asked(node)
@@ -278,7 +284,7 @@ def _sum_windows(node: Node, name: str) -> str:
 
 @downgrade("MaxPool", 8)
 def drop_storage_order(node: Node) -> None:
-    """It concerns the second output, which is new in opset 8, and only that."""
+    """storage_order goes, and the second output, which is new in opset 8, is computed by ArgMax where it is read."""
     if node.has_output(1) and node.scope.model.is_read(node.output(1)):
         axes = _axes_with_data(node)
         _indices_of_maxima(node, axes, _windows(node, axes))
@@ -288,7 +294,7 @@ def drop_storage_order(node: Node) -> None:
 
 
 def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
-    """Make output 1 of what the windows see: the first maximum of each, and where it is in the tensor."""
+    """Make output 1 from what the windows see: the flat index in the tensor of the first maximum of each."""
     shape, counts, kernel = node.need_shape(), [axis.windows_with_data for axis in axes], [axis.kernel for axis in axes]
     spatial, images = shape[2:], shape[0] * shape[1]
     form = [*shape[:2], *(size for pair in zip(counts, kernel, strict=True) for size in pair)]
@@ -315,7 +321,7 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
 
 @decompose("MaxUnpool", opset=10)
 def scatter_maxima(node: Node) -> None:
-    """Zeros of the shape that was pooled, with each maximum in its place."""
+    """The maxima are scattered into zeros of the shape that was pooled."""
     shape, kernel, data = node.need_shape(), node.attr("kernel_shape"), node.input(0)
     strides, pads, half = node.attr("strides", [1] * len(kernel)), _pads(node), len(kernel)
     spatial = [
@@ -340,17 +346,17 @@ def scatter_maxima(node: Node) -> None:
 @downgrade(("AveragePool", "LpPool"), 11)
 @upgrade("MaxPool", 12)
 @downgrade("MaxPool", 12)
-def same_padding(node: Node) -> None:
-    """A caution about automatic padding with a stride."""
-    mind_same_padding(node)
+def warn_of_same_padding(node: Node) -> None:
+    """Nothing changes; warns of automatic padding with a stride, which the older text leaves open."""
+    warn_where_length_differs(node)
 
 
 # The power of LpPool.
 
 
 @upgrade(("LpPool", "GlobalLpPool"), 2)
-def whole_power(node: Node) -> None:
-    """p is a whole number."""
+def power_to_integer(node: Node) -> None:
+    """The attribute p becomes an integer. Refused where it is not a whole number."""
     power = node.attr("p", 2.0)
     if power != int(power):
         raise Unconvertible(f"p={power} is not a whole number, which opset 2 and newer need")
@@ -359,7 +365,7 @@ def whole_power(node: Node) -> None:
 
 
 @downgrade(("LpPool", "GlobalLpPool"), 2)
-def floating_power(node: Node) -> None:
-    """p is of floating type."""
+def power_to_float(node: Node) -> None:
+    """The attribute p becomes a float."""
     if node.has_attr("p"):
         node.set_attr("p", float(node.attr("p")))

@@ -1,6 +1,6 @@
-"""Max, Min and Pow: more types came with opset 12.
+"""Pow: opset 12 adds the integers, and an exponent of another type than the base.
 
-https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html
+https://onnx.ai/onnx/operators/onnx__Pow.html
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-
-_FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+from .shared.typed import FLOATING
 
 
 @downgrade("Pow", 12)
 def power_in_one_type(node: Node) -> None:
-    """Base and exponent of two types, or of integers, are computed in double; int64 to a whole power is a product."""
+    """Base and exponent of two types, or of integers, are computed in double; int64 to an integer power is a product."""
     base, exponent = node.need_elem_type(), node.need_elem_type(1)
-    if base == exponent and base in _FLOATING:
+    if base == exponent and base in FLOATING:
         return
-    if base == TensorProto.INT64 and (exponent not in _FLOATING or _is_square_or_cube(node)):
+    if base == TensorProto.INT64 and (exponent not in FLOATING or _is_square_or_cube(node)):
         _multiply(node)
         return
     inputs = [node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in node.inputs]
@@ -35,11 +34,14 @@ def _is_square_or_cube(node: Node) -> bool:
 
 
 _BITS_OF_EXPONENTS = 6
-"""From 2 on, a power of more than 63 overflows int64; the powers of 0, 1 and -1 repeat."""
+"""Bits of an exponent that are looked at: an exponent above 63 makes every power overflow int64 but those of 0, 1 and -1."""
 
 
 def _multiply(node: Node) -> None:
-    """x^e, modulo 2**64, as the product of those of x, x^2, x^4, ... whose bit in e is set; x^-e is 0 but for 1 and -1."""
+    """Let the node be x^e modulo 2**64: the product of those of x, x^2, x^4, … whose bit is set in e.
+
+    x^-e is 0, but for 1 and -1.
+    """
     x, one, two = node.input(0), int64(node, 1, "one"), int64(node, 2, "two")
     e = node.before("Cast", [node.input(1)], what="exponent", to=TensorProto.INT64)
     left = _reduced_exponent(node, e, one, two)
@@ -59,7 +61,7 @@ def _multiply(node: Node) -> None:
 
 
 def _reduced_exponent(node: Node, e: str, one: str, two: str) -> str:
-    """|e|; where that has more bits, 62 or 63, whichever is odd as e is."""
+    """|e|, or where that has more bits than are looked at, 62 or 63, whichever is odd or even as e is."""
     size = node.before("Abs", [e], what="size")
     largest = int64(node, 2**_BITS_OF_EXPONENTS - 1, "largest")
     is_odd, _ = _odd(node, size, two)

@@ -1,54 +1,24 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
-
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
-
-
-Range: float16 and bfloat16 came with opset 27, and stash_type with them: the type in which they are computed.
+"""Range: the operator came with opset 11; float16, bfloat16 and stash_type, the type in which they are computed, with 27.
 
 https://onnx.ai/onnx/operators/onnx__Range.html
 """
 
 from __future__ import annotations
 
-import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.graph.node import Node
-from .shared.counting import count_to
+from .shared.counting import count_to, places_of_ones
 from .shared.indices import int64
 from .shared.typed import FLOATING
 
-
-@decompose("Range", opset=10)
-def count_then_scale(node: Node) -> None:
-    """start + i * delta for i from 0, as many as the specification counts; i is where NonZero (9) finds ones, or a Loop counts."""
-    elem_type = node.need_elem_type()
-    work = elem_type if elem_type in FLOATING else TensorProto.INT64
-    node.approximate = work != TensorProto.INT64
-    start, limit, delta = (name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs)
-    span = node.before("Sub", [limit, start], what="span")
-    span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
-    steps = node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
-    count = node.before("Cast", [node.before("Relu", [steps], what="count")], what="count", to=TensorProto.INT64)
-    count = node.before("Reshape", [count, int64(node, [], "scalar")], what="count")
-    index = count_to(node, count) if node.scope.target < 9 else _places_of_ones(node, count)
-    scaled = node.before("Mul", [node.before("Cast", [index], what="index", to=work), delta], what="scaled")
-    node.become("Cast", [node.before("Add", [scaled, start], what="values")], to=elem_type)
-
-
-def _places_of_ones(node: Node, count: str) -> str:
-    """0, 1, … below `count`, an int64 scalar: quicker than a Loop."""
-    sizes = node.before("Reshape", [count, int64(node, [1], "vector")], what="count")
-    ones = node.before("ConstantOfShape", [sizes], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
-    places = node.before("NonZero", [ones], what="places")
-    return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
+_DELTA = 2
 
 
 @downgrade("Range", 27)
 def compute_in_stash_type(node: Node) -> None:
-    """Half precision is computed in stash_type, between Casts; for other types it means nothing."""
+    """stash_type goes: float16 and bfloat16 are computed in that type, between Casts."""
     kind = node.need_elem_type()
     stash = node.pop_attr("stash_type", TensorProto.FLOAT)
     if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
@@ -57,3 +27,22 @@ def compute_in_stash_type(node: Node) -> None:
         node.set_input(index, node.before("Cast", [node.input(index)], what="stash", to=stash))
     output = node.output(0)
     node.after("Cast", [node.detach_output(0, "stash")], outputs=[output], to=kind)
+
+
+@decompose("Range", opset=10)
+def count_then_scale(node: Node) -> None:
+    """Becomes start + i * delta, where i are the places of ones (NonZero), or below opset 9 the numbers that a Loop counts."""
+    elem_type = node.need_elem_type()
+    work = elem_type if elem_type in FLOATING else TensorProto.INT64
+    node.approximate = work != TensorProto.INT64
+    start, limit, delta = (name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs)
+    span = node.before("Sub", [limit, start], what="span")
+    span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
+    one_by_one = work == TensorProto.INT64 and node.constant(_DELTA) == 1
+    steps = span if one_by_one else node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
+    count = node.before("Cast", [node.before("Relu", [steps], what="count")], what="count", to=TensorProto.INT64)
+    form = int64(node, [] if node.scope.target < 9 else [1], "form")
+    count = node.before("Reshape", [count, form], what="count")
+    index = count_to(node, count) if node.scope.target < 9 else places_of_ones(node, count)
+    scaled = node.before("Mul", [node.before("Cast", [index], what="index", to=work), delta], what="scaled")
+    node.become("Cast", [node.before("Add", [scaled, start], what="values")], to=elem_type)

@@ -1,6 +1,10 @@
-"""Reduce*: axes are an attribute until 17 (ReduceSum: 12), an input from there on, with noop_with_empty_axes.
+"""The reductions: axes are an attribute until opset 17 (ReduceSum: 12), later an input, with noop_with_empty_axes.
 
-https://onnx.ai/onnx/operators/onnx__ReduceSum.html and its neighbours.
+https://onnx.ai/onnx/operators/onnx__ReduceL1.html, https://onnx.ai/onnx/operators/onnx__ReduceL2.html,
+https://onnx.ai/onnx/operators/onnx__ReduceLogSum.html, https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html,
+https://onnx.ai/onnx/operators/onnx__ReduceMax.html, https://onnx.ai/onnx/operators/onnx__ReduceMean.html,
+https://onnx.ai/onnx/operators/onnx__ReduceMin.html, https://onnx.ai/onnx/operators/onnx__ReduceProd.html,
+https://onnx.ai/onnx/operators/onnx__ReduceSum.html, https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
 """
 
 from __future__ import annotations
@@ -13,22 +17,29 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import REDUCTIONS
 from .shared.indices import int64
-from .shared.parameters import MAKE_CONSTANT, axes_of, say_computed, to_attribute, to_input
+from .shared.parameters import MAKE_CONSTANT, axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import sizes_without
+from .shared.typed import ANY_FLOATING, type_name
 
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
+"""The reductions whose axes became an input in opset 18."""
 _WITHOUT_REDUCTION = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log", "ReduceSumSquare": "Mul"}
-"""What is left of an operator that reduces nothing; Identity for the others (the log of one exp for ReduceLogSumExp)."""
+"""The operator that is left of a reduction over no axes; Identity for those that are not here (log(exp(x)) for ReduceLogSumExp)."""
 _STAGES = {
     "ReduceL1": ("ReduceL1", "ReduceSum", ""),
     "ReduceL2": ("ReduceSumSquare", "ReduceSum", "Sqrt"),
     "ReduceLogSum": ("ReduceSum", "ReduceSum", "Log"),
     "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum", ""),
 }
-"""What reduces the first axis, what the further ones, and what is done at the end; the others are themselves at each axis."""
+"""For reductions over several axes, one after the other: the operator for the first axis, that for further axes, and that at the
+end.
+
+The reductions that are not here take themselves for every axis, and nothing at the end.
+"""
 _ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
+"""Reductions that give the same over several axes as over one after the other."""
 _ROUNDS_INTEGERS = ("ReduceMean", "ReduceLogSumExp")
-_FLOATING = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+"""Reductions that round integers, and so would do it once for each axis."""
 
 
 @upgrade("ReduceSum", 13)
@@ -41,7 +52,7 @@ def axes_to_input(node: Node) -> None:
 @downgrade("ReduceSum", 13)
 @downgrade(_SINCE_18, 18)
 def axes_to_attribute(node: Node) -> None:
-    """Constant axes become the attribute; computed ones are brought to a known place by Reshape, one by one."""
+    """Constant axes become the attribute; computed ones are reduced one by one, each brought to a known place by Reshape."""
     reduces_nothing = node.pop_attr("noop_with_empty_axes", 0)
     axes = axes_of(node)
     if axes or (axes is None and not node.has_input(1)):
@@ -60,7 +71,7 @@ def axes_to_attribute(node: Node) -> None:
 
 @downgrade(("ReduceMax", "ReduceMin"), 20)
 def reduce_booleans_as_numbers(node: Node) -> None:
-    """Booleans are reduced as 0 and 1; "greater than 0" is right for an empty set, too: minus or plus infinity."""
+    """Booleans are reduced as 0 and 1 in float; "greater than 0" is right for an empty set, too, which gives an infinity."""
     if node.elem_type() != TensorProto.BOOL:
         return
     node.set_input(0, node.before("Cast", [node.input(0)], what="number", to=TensorProto.FLOAT))
@@ -71,7 +82,7 @@ def reduce_booleans_as_numbers(node: Node) -> None:
 
 @upgrade(("ReduceLogSum", "ReduceLogSumExp"), 28, exact=False)
 def reduce_integers_as_double(node: Node) -> None:
-    """Integer types are gone: the work is done in double."""
+    """Integers, whose types opset 28 removes, are reduced in double and cast back."""
     kind = node.elem_type()
     if kind not in (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64):
         return
@@ -81,29 +92,30 @@ def reduce_integers_as_double(node: Node) -> None:
 
 
 def _keep_the_rest(node: Node) -> None:
+    """Let the node do what a reduction over no axes does."""
     data = node.input(0)
-    if node.op_type == "ReduceL2" and node.need_elem_type() in _FLOATING:  # |x|, but for squares that are no numbers of the type
+    if node.op_type == "ReduceL2" and node.need_elem_type() in ANY_FLOATING:  # |x|, but for squares that are no numbers of the type
         square = node.before("Mul", [data, data], what="square")
         node.become("Sqrt", [square])
         return
     rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
-    if rest == "Log" and node.need_elem_type() not in _FLOATING:
-        kind = TensorProto.DataType.Name(node.need_elem_type()).lower()
+    if rest == "Log" and node.need_elem_type() not in ANY_FLOATING:
+        kind = type_name(node.need_elem_type())
         raise Unconvertible(f"{node.op_type} of {kind} over no axes: no specification says how the logarithm is rounded")
     node.approximate = rest == "Log"  # a reduction's kernel takes another logarithm than that of Log
     node.become(rest, [data, data] if rest == "Mul" else [data])
 
 
 def _reduce_at_run_time(node: Node) -> None:
-    """Axis by axis: fold the tensor to (before, axis, after), reduce the middle, unfold it again with length 1 there."""
+    """Reduce one axis after the other: each is brought to the middle of (before, axis, after), and reduced to length 1 there."""
     rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
     if not isinstance(count, int):
         raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
-    if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in _FLOATING:
+    if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in ANY_FLOATING:
         reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
         raise Unconvertible(reason, MAKE_CONSTANT)
     node.approximate = count > 1 and node.op_type not in _ROUNDS_NOTHING
-    say_computed(node, "axes", axes)
+    node.explain(f"its axes '{axes}' are computed at run time", MAKE_CONSTANT)
     first, further, last = _STAGES.get(node.op_type, (node.op_type, node.op_type, "")) if count > 1 else (node.op_type, "", "")
     data, shape = node.input(0), node.before("Shape", [node.input(0)], what="shape")
     positions = int64(node, list(range(rank)), "positions")
@@ -120,7 +132,7 @@ def _reduce_at_run_time(node: Node) -> None:
 
 
 def _position(node: Node, axis: str, rank: int) -> str:
-    """`axis`, a vector of one, from the front, as double."""
+    """`axis`, a vector of one, counted from the front of `rank` axes, as double."""
     axis = node.before("Cast", [axis], what="axis", to=TensorProto.DOUBLE)
     negative = node.before("Less", [axis, node.add_constant([0], np.float64, "zero")], what="negative")
     shift = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
@@ -145,7 +157,7 @@ def _reduce_one(node: Node, reduce: str, data: str, shape: str, axis: str, posit
 
 
 def _product(node: Node, shape: str, mask: str) -> str:
-    """The product of the dimensions where `mask` holds, a vector of one."""
+    """The product of the dimensions where `mask` holds, as a vector of one int64."""
     chosen = node.before("Cast", [mask], what="chosen", to=TensorProto.INT64)
     others = node.before("Sub", [int64(node, [1], "one"), chosen], what="others")
     factors = node.before("Add", [node.before("Mul", [shape, chosen], what="chosen"), others], what="factors")
@@ -153,5 +165,5 @@ def _product(node: Node, shape: str, mask: str) -> str:
 
 
 def _reshape(node: Node, data: str, shape: str) -> str:
-    """A 0 in the computed shape is meant, and no copy of an input dimension: so the form of 14, with allowzero."""
+    """A Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and does not copy an input dimension."""
     return node.before("Reshape", [data, shape], what="reshaped", opset=14, allowzero=1)

@@ -22,12 +22,12 @@ def shape_to_input(node: Node) -> None:
 
 @downgrade("Reshape", 14)
 def drop_allowzero(node: Node) -> None:
-    """allowzero=1 goes where no 0 can be in the shape; else the 0 becomes -1, which an empty tensor turns into 0 again.
+    """allowzero=1 goes where the shape cannot hold a 0; else each 0 becomes a -1, which an empty tensor turns into 0 again.
 
-    Several constant zeros are copied from a tensor that was expanded to 0 there. Computed ones are not: exports compute most
+    Several constant zeros are copied from a tensor that is expanded to 0 there. Computed ones are not: exporters compute most
     shapes, and the Expand would copy the data of each Reshape for the sake of the rare one that is empty twice.
     """
-    if not node.pop_attr("allowzero", 0) or _is_never_empty(node):
+    if not node.pop_attr("allowzero", 0) or _is_never_empty(node) or _zeros_copy_themselves(node):
         return
     shape = known_input(node, 1)
     if shape is None:
@@ -41,7 +41,7 @@ def drop_allowzero(node: Node) -> None:
 
 
 def _expand_to_none(node: Node, shape: np.ndarray) -> None:
-    """Let the data, which has to be empty, have the 0 of `shape` where they are to be copied from."""
+    """Expand the data, which is certain to be empty, to the rank of `shape` with a 0 wherever `shape` has one to be copied."""
     ones = int64(node, (shape != 0).astype(int).tolist(), "ones")
     column = node.before("Reshape", [node.input(0), int64(node, [-1] + [1] * (len(shape) - 1), "column")], what="column")
     node.set_input(0, node.before("Expand", [column, ones], what="expanded"))
@@ -54,11 +54,22 @@ def shape_to_attribute(node: Node) -> None:
 
 
 def _is_never_empty(node: Node) -> bool:
+    """Whether the data is known to have elements."""
     shape = node.shape()
     return shape is not None and all(isinstance(dim, int) and dim > 0 for dim in shape)
 
 
+def _zeros_copy_themselves(node: Node) -> bool:
+    """Whether each dimension of the result that may be 0 is the one of the data that a 0 in its place copies."""
+    data, result = node.shape(), node.output_shape()
+    if data is None or result is None:
+        return False
+    known = zip(result, (*data, *[None] * len(result)), strict=False)
+    return all(there is not None and there != 0 and (isinstance(there, int) or there == here) for there, here in known)
+
+
 def _infer_zeros_at_run_time(node: Node) -> None:
+    """Subtract 1 where the computed shape is 0."""
     is_zero = node.before("Equal", [node.input(1), int64(node, [0], "zero")], what="is_zero")
     as_number = node.before("Cast", [is_zero], what="is_zero", to=TensorProto.INT64)
     node.set_input(1, node.before("Sub", [node.input(1), as_number], what="shape"))

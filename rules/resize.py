@@ -1,8 +1,8 @@
-"""Resize: 11 adds roi, sizes and the coordinate modes (10 is asymmetric), 13 makes roi and scales optional, 18 adds axes,
-antialias and keep_aspect_ratio_policy, 19 adds half_pixel_symmetric. Before 10, Upsample.
+"""Resize: opset 11 adds roi, sizes and coordinate modes (opset 10 is asymmetric), 13 makes roi and scales optional, 18 adds axes,
+antialias and keep_aspect_ratio_policy, 19 half_pixel_symmetric. Before 10 the operator is Upsample.
 
-What an older form cannot state is spelled out, where lengths and scales are known: along each axis, a Gather for mode nearest,
-a weighted sum of Gathers for linear and cubic.
+What an older form cannot state is written out along each axis, where lengths and scales are known: a Gather for mode nearest, a
+weighted sum of Gathers for linear and cubic.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -24,12 +24,13 @@ from .shared.resampling import Filter, Sampling, Tap, is_inside, taps
 from .shared.tables import require_few
 
 _ROI, _SCALES, _SIZES = 1, 2, 3
+"""Positions among the inputs, from opset 11 on."""
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 
 
 @upgrade("Resize", 11)
 def asymmetric_coordinates(node: Node) -> None:
-    """The only way of opset 10 is written out: asymmetric coordinates, rounded down, or up along an axis that shrinks."""
+    """Opset 10's only mode is written out: asymmetric coordinates, rounded down, or up along an axis that shrinks."""
     data, scales, mode = node.input(0), node.input(1), node.attr("mode", "nearest")
     known = node.constant(1)
     rounding = "floor" if mode == "nearest" else None
@@ -46,14 +47,14 @@ def asymmetric_coordinates(node: Node) -> None:
 
 @upgrade("Resize", 13)
 def absent_scales(node: Node) -> None:
-    """Where sizes are given, scales are absent, no longer an empty tensor."""
+    """Scales that are an empty tensor beside sizes become absent."""
     if node.has_input(_SIZES) and node.has_input(_SCALES):
         node.set_input(_SCALES, "")
 
 
 @downgrade("Resize", 19)
-def without_symmetric_coordinates(node: Node) -> None:
-    """half_pixel_symmetric is half_pixel where the length is a whole multiple; else the result is spelled out."""
+def drop_symmetric_coordinates(node: Node) -> None:
+    """half_pixel_symmetric with sizes becomes half_pixel, which means the same there; with scales, the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
     if not node.has_input(_SIZES):
@@ -68,13 +69,13 @@ def without_symmetric_coordinates(node: Node) -> None:
 
 
 def _rounded_otherwise(mode: str) -> Unconvertible:
-    """Integers between integers are cut off: the last bits of a position, which differ, become whole numbers."""
+    """The refusal of a mode that cuts off between integers: positions that differ in the last bits give other whole numbers."""
     return Unconvertible(f"mode {mode} of this type is rounded in ways that differ", "cast the input to float")
 
 
 @downgrade("Resize", 18)
-def for_all_axes(node: Node) -> None:
-    """roi, scales and sizes get entries for all axes; a policy is applied to known sizes; antialiasing is spelled out."""
+def entries_for_all_axes(node: Node) -> None:
+    """axes goes: roi, scales and sizes get entries for all axes. Antialiasing and policies of aspect ratio are written out."""
     if _is_antialiased(node):
         _spell_out(node)
         return
@@ -97,7 +98,7 @@ def for_all_axes(node: Node) -> None:
 
 @downgrade("Resize", 13)
 def empty_scales(node: Node) -> None:
-    """roi and scales are required, and empty where they are not used."""
+    """roi and scales, which are required, become empty tensors where they are absent."""
     if not node.has_input(_ROI):
         node.set_input(_ROI, _no_roi(node))
     if not node.has_input(_SCALES):
@@ -105,8 +106,8 @@ def empty_scales(node: Node) -> None:
 
 
 @downgrade("Resize", 11)
-def asymmetric_only(node: Node) -> None:
-    """What is asymmetric, and rounds as opset 10 does, stays a Resize; all else is spelled out."""
+def keep_asymmetric(node: Node) -> None:
+    """A Resize that is asymmetric and rounds as opset 10 does loses its attributes; any other is written out."""
     mode, scales = node.attr("mode", "nearest"), node.constant(_SCALES)
     asymmetric = node.attr("coordinate_transformation_mode", "half_pixel") == "asymmetric"
     by_scales = not node.has_input(_SIZES)
@@ -117,8 +118,8 @@ def asymmetric_only(node: Node) -> None:
 
 
 @decompose("Resize", opset=9)
-def upsample(node: Node) -> None:
-    """What only grows is an Upsample; all else is spelled out."""
+def resize_to_upsample(node: Node) -> None:
+    """A Resize that shrinks nothing becomes Upsample; any other is written out as Gathers."""
     scales = node.const_input(1, "the scales")
     if (scales >= 1).all():
         node.become("Upsample", [node.input(0), node.input(1)], mode=node.attr("mode", "nearest"))
@@ -130,14 +131,17 @@ def upsample(node: Node) -> None:
 
 
 def _asymmetric(node: Node, data: str, scales: str, mode: str, rounding: str) -> str:
+    """A Resize of `data` in the one mode of coordinates that opset 10 has."""
     return node.before("Resize", [data, _no_roi(node), scales], what="grown", **_asymmetric_attributes(mode, rounding))
 
 
 def _asymmetric_attributes(mode: str, rounding: str | None) -> dict[str, Any]:
+    """The attributes of such a Resize."""
     return {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}
 
 
 def _no_roi(node: Node) -> str:
+    """An empty region of interest."""
     return node.add_constant([], np.float32, "roi")
 
 
@@ -147,6 +151,7 @@ def _rounding_matters(scale: float) -> bool:
 
 
 def _rounds_as_10(node: Node, mode: str, scales: np.ndarray | None) -> bool:
+    """Whether the node rounds to the element that opset 10 takes."""
     if mode != "nearest":
         return True
     if scales is None:
@@ -160,13 +165,14 @@ def _rounds_as_10(node: Node, mode: str, scales: np.ndarray | None) -> bool:
 
 
 def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
-    """`values`, one for each of `axes`, as a vector for all axes, in which the others have `other`, a vector of one."""
+    """`values`, one for each of `axes`, as a vector for all axes, where the others have `other`, a vector of one."""
     extended = node.before("Concat", [values, other], what="extended", axis=0)
     source = [axes.index(axis) if axis in axes else len(axes) for axis in range(node.need_rank())]
     return node.before("Gather", [extended, int64(node, source, "source")], what="spread", axis=0)
 
 
 def _spread_roi(node: Node, axes: list[int]) -> str:
+    """The region of interest for all axes; those that `axes` does not name are taken whole."""
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type(_ROI))
     extended = node.before("Concat", [node.input(_ROI), node.add_constant([0, 1], dtype, "whole")], what="extended", axis=0)
     rank, count = node.need_rank(), len(axes)
@@ -176,6 +182,7 @@ def _spread_roi(node: Node, axes: list[int]) -> str:
 
 
 def _spread_sizes(node: Node, axes: list[int]) -> str:
+    """The sizes of all axes; those that `axes` does not name keep their length."""
     shape = node.before("Shape", [node.input(0)], what="shape")
     extended = node.before("Concat", [node.input(_SIZES), shape], what="extended", axis=0)
     rank = node.need_rank()
@@ -187,11 +194,12 @@ def _spread_sizes(node: Node, axes: list[int]) -> str:
 
 
 def _is_antialiased(node: Node) -> bool:
+    """Whether antialias=1 has an effect."""
     return bool(node.attr("antialias", 0)) and node.attr("mode", "nearest") != "nearest"
 
 
 def _spell_out(node: Node) -> None:
-    """The node as Gathers. Written for opset 11 to 19, whose inputs are roi, scales and sizes."""
+    """Write the node as Gathers. It is of opset 11 to 19, whose inputs are roi, scales and sizes."""
     how = Filter(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
@@ -204,6 +212,7 @@ def _spell_out(node: Node) -> None:
 
 
 def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> None:
+    """Write the node as Gathers along the axes of `samplings`."""
     kind = node.need_elem_type()
     if how.mode != "nearest" and kind not in _FLOATS:
         raise _rounded_otherwise(how.mode)
@@ -229,6 +238,7 @@ def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> 
 
 
 def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype: np.dtype) -> str:
+    """The elements of `data` that `tap` takes along `axis`, times its weights."""
     taken = node.before("Gather", [data, int64(node, tap.indices.tolist(), "taken")], what=f"taken{axis}", axis=axis)
     if tap.weights is None:
         return taken
@@ -236,7 +246,7 @@ def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype:
 
 
 def _samplings(node: Node) -> dict[int, Sampling]:
-    """The axes that change, each with how; raises Unconvertible where that is only known at run time."""
+    """How each axis is resampled that changes. Raises Unconvertible where that is only known at run time."""
     rank = node.need_rank()
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
     whole = [0.0] * len(axes) + [1.0] * len(axes)
@@ -267,7 +277,7 @@ def _samplings(node: Node) -> dict[int, Sampling]:
 
 
 def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
-    """Aligned corners depend on the lengths alone: by scales, too, a known result says all; None where it is not known."""
+    """As `_samplings`, for aligned corners and a result of known shape, which alone decide; None where that does not apply."""
     if node.attr("coordinate_transformation_mode") != "align_corners" or _is_antialiased(node):
         return None
     before, after = node.shape() or (), node.output_shape() or ()
@@ -281,7 +291,7 @@ def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
 
 
 def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
-    """The sizes, constant or those of an output whose shape is known."""
+    """The sizes: constants, or the dimensions of an output whose shape is known."""
     shape = node.output_shape()
     if node.constant(_SIZES) is None and shape is not None and policy == "stretch":
         known = [dim for axis in axes if isinstance(dim := shape[axis], int)]
@@ -291,7 +301,10 @@ def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
 
 
 def _scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
-    """The axes that change, by scales. Some compute the resized length in float32: where that matters, refuse."""
+    """How each axis is resampled whose scale is not 1.
+
+    Raises Unconvertible where a resized length computed in float32, as some runtimes do, would be another one.
+    """
     found: dict[int, Sampling] = {}
     for axis, scale in enumerate(scales):
         if scale != 1:

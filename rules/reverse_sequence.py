@@ -1,7 +1,6 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+"""ReverseSequence below opset 10: one Gather from the flattened data, at computed places.
 
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
+https://onnx.ai/onnx/operators/onnx__ReverseSequence.html
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .shared.tables import arange, index_grid
 
 @decompose("ReverseSequence", opset=9)
 def gather_mirrored(node: Node) -> None:
-    """Within its length, an element of a sequence comes from the mirrored place; behind it, from its own."""
+    """Each element within the length of its sequence is gathered from the mirrored place, every other one from its own."""
     shape = node.need_shape()
     batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]

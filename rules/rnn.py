@@ -1,5 +1,6 @@
-"""RNN, GRU, LSTM: output_sequence until 6, layout from 14 on.
+"""RNN, GRU and LSTM: output_sequence until opset 6, layout from 14 on.
 
+https://onnx.ai/onnx/operators/onnx__RNN.html, https://onnx.ai/onnx/operators/onnx__GRU.html,
 https://onnx.ai/onnx/operators/onnx__LSTM.html
 """
 
@@ -10,25 +11,25 @@ from ..rewriter.graph.node import Node
 
 OPERATORS = ("RNN", "GRU", "LSTM")
 _X, _INITIAL_STATES = 0, (5, 6)
-"""Positions among the inputs; only an LSTM has a second state."""
+"""Positions of the data and the initial states among the inputs; only an LSTM has a second state."""
 
 
 @upgrade(OPERATORS, 7)
-def optional_outputs(node: Node) -> None:
-    """output_sequence said whether Y is computed; from 7 on its name says so."""
+def drop_output_sequence(node: Node) -> None:
+    """output_sequence goes: from opset 7 on, Y is computed where the output has a name."""
     node.pop_attr("output_sequence")
 
 
 @downgrade(OPERATORS, 7)
-def say_output_sequence(node: Node) -> None:
-    """Y is computed if output_sequence says so."""
+def add_output_sequence(node: Node) -> None:
+    """output_sequence=1 is set where the node has the output Y."""
     if node.has_output(0):
         node.set_attr("output_sequence", 1)
 
 
 @downgrade(OPERATORS, 14)
 def sequence_first(node: Node) -> None:
-    """layout=1, batch first, becomes Transposes of the data, the states and the outputs."""
+    """layout=1 (batch first) goes, by Transposes of the data, the states and the outputs."""
     if not node.pop_attr("layout", 0):
         return
     for index in (_X, *_INITIAL_STATES):

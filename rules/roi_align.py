@@ -1,13 +1,8 @@
-"""RoiAlign by Gather, where sampling_ratio says how many samples a bin has: each is a sum of four pixels with their weights.
+"""RoiAlign: what it did before opset 16 is called output_half_pixel since, and is not the default. The operator came with opset 10.
 
-Bins take the mean of their samples, or, with mode=max, the largest of the pixels times their weights: so do onnxruntime and
+Where sampling_ratio says how many samples a bin has, older operators do it by Gather: each sample is the sum of four weighted
+pixels. Bins take the mean of their samples or, with mode=max, the largest of the weighted pixels: so do onnxruntime and
 onnx.reference. Samples more than a pixel outside count as 0.
-
-https://onnx.ai/onnx/operators/onnx__RoiAlign.html
-
-
-RoiAlign: what it did before opset 16 is called output_half_pixel since, and is not the default.
-
 https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 """
 
@@ -25,7 +20,9 @@ from .shared.indices import int64, length
 from .shared.tables import arange
 
 _ROWS, _COLUMNS = 2, 3
-"""The axes of the data, [N, C, H, W]."""
+"""The spatial axes of the data, [N, C, H, W]."""
+_MODE = "coordinate_transformation_mode"
+"""The attribute that opset 16 adds."""
 
 
 class _Axis(NamedTuple):
@@ -34,21 +31,45 @@ class _Axis(NamedTuple):
     inside: str
     """Whether the sample counts."""
     pixels: tuple[str, str]
-    """The two pixels that it is between, as int64."""
+    """The two pixels that the sample is between, as int64."""
     weights: tuple[str, str]
-    """What part each of them has."""
+    """The weight of each of the two pixels."""
+
+
+@upgrade("RoiAlign", 16)
+def add_output_half_pixel(node: Node) -> None:
+    """coordinate_transformation_mode=output_half_pixel is set: regions are not shifted by half a pixel, as before."""
+    node.set_attr(_MODE, "output_half_pixel")
+
+
+@downgrade("RoiAlign", 16)
+def drop_output_half_pixel(node: Node) -> None:
+    """The mode output_half_pixel, which is all that there was, goes; with half_pixel, pixels are gathered one by one."""
+    mode = node.pop_attr(_MODE, "half_pixel")
+    if mode == "output_half_pixel":
+        return
+    if mode != "half_pixel" or node.attr("sampling_ratio", 0) <= 0:
+        raise Unconvertible(
+            f"before opset 16 RoiAlign does not shift the regions, and {_MODE} is {mode}",
+            "set it to output_half_pixel, or sampling_ratio to 2, if the model was trained so, or choose a target from 16 on",
+        )
+    node.approximate = True
+    sample_by_gather(node, is_shifted=True)
 
 
 @decompose("RoiAlign", opset=13, exact=False)
-def sampled(node: Node) -> None:
-    """Pixels are gathered by their index in the flattened data."""
+def gather_samples(node: Node) -> None:
+    """Pixels are gathered from the flattened data, and the samples of each bin combined. sampling_ratio has to be given."""
     if node.attr("sampling_ratio", 0) <= 0:
         raise Unconvertible("older operators cannot take as many samples as a region is large, which sampling_ratio=0 asks for")
     sample_by_gather(node, is_shifted=False)
 
 
 def sample_by_gather(node: Node, is_shifted: bool) -> None:
-    """`is_shifted`: the regions move by half a pixel, and may be smaller than one. Written for any opset from 13 to 15."""
+    """Write the nodes for a RoiAlign, for any opset from 13 to 15.
+
+    With `is_shifted`, regions move by half a pixel and may be smaller than one.
+    """
     given = node.need_elem_type()
     kind = TensorProto.DOUBLE if given == TensorProto.DOUBLE else TensorProto.FLOAT
     data, regions = (name if given == kind else node.before("Cast", [name], what="wide", to=kind) for name in node.inputs[:2])
@@ -69,17 +90,19 @@ def sample_by_gather(node: Node, is_shifted: bool) -> None:
 
 
 def _number(node: Node, value: float | list[float], kind: int) -> str:
+    """A constant of type `kind`."""
     return node.add_constant(value, helper.tensor_dtype_to_np_dtype(kind), "number")
 
 
 def _flat(node: Node, data: str) -> str:
-    """The pixels of all images, one behind the other: [N * H * W, C]."""
+    """The pixels of all images, one after the other: [N * H * W, C]."""
     last = node.before("Transpose", [data], what="channels_last", perm=[0, 2, 3, 1])
     shape = node.before("Concat", [int64(node, [-1], "pixels"), length(node, node.input(0), 1)], what="pixels", axis=0)
     return node.before("Reshape", [last, shape], what="pixels")
 
 
 def _axis(node: Node, regions: str, kind: int, axis: int, is_shifted: bool) -> _Axis:
+    """The samples of all regions along `axis`."""
     at, size = _positions(node, regions, kind, axis, is_shifted), length(node, node.input(0), axis, "scalar")
     size = node.before("Cast", [size], what="size", to=kind)
     last = node.before("Sub", [size, _number(node, 1, kind)], what="last")
@@ -95,7 +118,7 @@ def _axis(node: Node, regions: str, kind: int, axis: int, is_shifted: bool) -> _
 
 
 def _positions(node: Node, regions: str, kind: int, axis: int, is_shifted: bool) -> str:
-    """Where the samples are, in pixels: the bins start where the one before ends, and have their samples in even distances."""
+    """Where the samples are, in pixels: each bin starts where the one before ends, with its samples at even distances."""
     bins = node.attr("output_height" if axis == _ROWS else "output_width", 1)
     samples = node.attr("sampling_ratio")
     column = 1 if axis == _ROWS else 0
@@ -113,7 +136,7 @@ def _positions(node: Node, regions: str, kind: int, axis: int, is_shifted: bool)
 
 
 def _bound(node: Node, regions: str, column: int, kind: int, is_shifted: bool) -> str:
-    """One number of every region, in pixels: [regions, 1, 1]."""
+    """One coordinate of every region, in pixels: [regions, 1, 1]."""
     bound = node.before("Gather", [regions, int64(node, [column], "column")], what="bound", axis=1)
     bound = node.before("Unsqueeze", [bound, int64(node, [2], "axis")], what="bound")
     bound = node.before("Mul", [bound, _number(node, node.attr("spatial_scale", 1.0), kind)], what="bound")
@@ -138,27 +161,3 @@ def _parts(node: Node, pixels: str, rows: _Axis, columns: _Axis, kind: int) -> l
             weight = node.before("Unsqueeze", [weight, int64(node, [3], "channel")], what="weight")
             parts.append(node.before("Mul", [value, weight], what="part"))
     return parts
-
-
-_MODE = "coordinate_transformation_mode"
-
-
-@upgrade("RoiAlign", 16)
-def say_output_half_pixel(node: Node) -> None:
-    """No half-pixel shift of the regions, as before."""
-    node.set_attr(_MODE, "output_half_pixel")
-
-
-@downgrade("RoiAlign", 16)
-def only_output_half_pixel(node: Node) -> None:
-    """The only mode that there was is not the default; with the shift, pixels are gathered one by one."""
-    mode = node.pop_attr(_MODE, "half_pixel")
-    if mode == "output_half_pixel":
-        return
-    if mode != "half_pixel" or node.attr("sampling_ratio", 0) <= 0:
-        raise Unconvertible(
-            f"before opset 16 RoiAlign does not shift the regions, and {_MODE} is {mode}",
-            "set it to output_half_pixel, or sampling_ratio to 2, if the model was trained so, or choose a target from 16 on",
-        )
-    node.approximate = True
-    sample_by_gather(node, is_shifted=True)

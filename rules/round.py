@@ -1,28 +1,25 @@
-"""Rounding to whole numbers, and quantization by one scale, before the operators for it.
+"""Round below opset 11: Floor of the magnitude, and the step up where it is due.
 
-https://onnx.ai/onnx/operators/onnx__Round.html, onnx__QuantizeLinear.html, onnx__DequantizeLinear.html,
-onnx__DynamicQuantizeLinear.html
+https://onnx.ai/onnx/operators/onnx__Round.html
 """
 
 from __future__ import annotations
 
-from onnx import TensorProto
-
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.typed import FLOATING, typed
+from .shared.typed import FLOATING, type_name, typed
 
 
 @decompose("Round", opset=7)
 def nearest_even(node: Node) -> None:
-    """Of the magnitude: Floor, one more above the half, and at the half where that is odd; then the sign.
+    """Floor of the magnitude, plus one above the half, or at the half where Floor is odd; then the sign.
 
     |x| - Floor(|x|) is exact. Infinity and NaN compare false and stay; -0.0 becomes 0.0, which is equal.
     """
     elem_type = node.need_elem_type()
     if elem_type not in FLOATING:
-        raise Unconvertible(f"older operators cannot round {TensorProto.DataType.Name(elem_type).lower()}")
+        raise Unconvertible(f"older operators cannot round {type_name(elem_type)}")
     zero, half, one, two = (typed(node, value, elem_type, f"c{value}") for value in (0, 0.5, 1, 2))
     magnitude = node.before("Abs", [node.input(0)], what="magnitude")
     floor = node.before("Floor", [magnitude], what="floor")

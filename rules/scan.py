@@ -1,12 +1,7 @@
-"""Scan before opset 8: its body once for each step, where they are few; else a Loop, whose steps take their slices themselves.
+"""Scan: until opset 8 over a batch of sequences, [batch, sequence, …], from 9 on over one sequence along any axis.
 
-https://onnx.ai/onnx/operators/onnx__Scan.html
-
-
-Scan: until opset 8 over a batch of sequences, [batch, sequence, ...]; from 9 on over one sequence along any axis.
-
-Runtimes need the ranks of what a body gives, and infer less of them from older operators: going down declares them.
-
+Before opset 8 it is written out, its body once for each step, or as a Loop where the steps are many. Runtimes need the ranks of
+what a body gives, and infer less of them from older operators, so the way down declares them.
 https://onnx.ai/onnx/operators/onnx__Scan.html
 """
 
@@ -23,14 +18,118 @@ from .shared.axes import from_the_front
 from .shared.indices import int64
 
 MAX_STEPS = 16
-"""Bodies written out: beyond, the graph would be the size of the data."""
+"""Steps that are written out; with more, the graph would grow to the size of the data."""
 _SEQUENCES, _WRITTEN_FOR = 9, 13
-"""The opset from which on a Scan takes one sequence, not a batch of them; and the one that its steps are written for."""
+"""The first opset in which Scan takes one sequence, not a batch of them; and the opset that the written-out steps are for."""
+
+
+@downgrade("Scan", 16)
+def declare_ranks_of_the_body(node: Node) -> None:
+    """The outputs of the body declare their ranks, where they did not and these are known."""
+    body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
+    graph: GraphProto = node.attr("body")
+    for value in graph.output:
+        shape, kind = body.shape(value.name), body.elem_type(value.name)
+        if shape is None or kind is None or value.type.tensor_type.HasField("shape"):
+            continue
+        value.type.CopyFrom(helper.make_tensor_type_proto(kind, [None] * len(shape)))
+        node.changed = True
+
+
+@upgrade("Scan", 9)
+def one_sequence(node: Node) -> None:
+    """A batch of one loses its dimension before the Scan and gets it back after it. Larger batches are refused."""
+    if node.has_input(0):
+        raise Unconvertible("sequence_lens does not exist from opset 9 on", "remove it if all sequences have full length")
+    _require_batch_of_one(node)
+    directions = node.pop_attr("directions")
+    if directions is not None:
+        node.set_attr("scan_input_directions", directions)
+    values = [node.before("Squeeze", [name], what="sequence", axes=[0]) for name in node.inputs[1:]]
+    del node.proto.input[:]
+    for value in values:
+        node.add_input(value)
+    for index, output in enumerate(node.outputs):
+        if output:
+            shape = node.output_shape(index)
+            sequence = _detach(node, index, "sequence", None if shape is None else shape[1:])
+            node.after("Unsqueeze", [sequence], outputs=[output], axes=[0])
+
+
+def _require_batch_of_one(node: Node) -> None:
+    """Raises Unconvertible where the batch is not known to be one sequence."""
+    for index in range(1, len(node.inputs)):
+        if node.dimension(0, index) == 1:
+            return
+    raise Unconvertible("before opset 9 Scan takes a batch, and it is not known to be of one", node.shape_hint())
+
+
+@downgrade("Scan", 9)
+def batch_of_one(node: Node) -> None:
+    """The sequence becomes a batch of one, with the scanned axis moved to the front."""
+    scanned = node.attr("num_scan_inputs")
+    states = len(node.inputs) - scanned
+    directions = node.pop_attr("scan_input_directions")
+    if any(node.pop_attr("scan_output_directions", [])):
+        raise Unconvertible("scan_output_directions=1, output from the last to the first, is new in opset 9")
+    input_axes = node.pop_attr("scan_input_axes", [0] * scanned)
+    output_axes = node.pop_attr("scan_output_axes", [0] * (len(node.outputs) - states))
+    if directions is not None:
+        node.set_attr("directions", directions)
+    values = []
+    for index, name in enumerate(node.inputs):
+        if index >= states:
+            name = _moved_first(node, index, input_axes[index - states])
+        values.append(node.before("Unsqueeze", [name], what="batch", axes=[0]))
+    node.set_input(0, "")
+    for index, value in enumerate(values):
+        node.set_input(index + 1, value)
+    for index, output in enumerate(node.outputs):
+        if output:
+            _single_output(node, index, output, output_axes[index - states] if index >= states else 0)
+
+
+def _moved_first(node: Node, index: int, axis: int) -> str:
+    """Input `index` with `axis` as its first axis."""
+    name = node.input(index)
+    if axis == 0:
+        return name
+    rank = node.need_rank(index)
+    (axis,) = from_the_front([axis], rank)
+    order = [axis, *(other for other in range(rank) if other != axis)]
+    return node.before("Transpose", [name], what="scanned", perm=order)
+
+
+def _single_output(node: Node, index: int, output: str, axis: int) -> None:
+    """Take the batch off output `index`, and move its first axis to `axis`."""
+    shape = node.output_shape(index)
+    if axis == 0:
+        batch = _detach(node, index, "batch", None if shape is None else (1, *shape))
+        node.after("Squeeze", [batch], outputs=[output], axes=[0])
+        return
+    if shape is None:
+        raise Unconvertible(f"the rank of '{output}' is unknown", node.shape_hint())
+    (axis,) = from_the_front([axis], len(shape))
+    order = list(range(1, len(shape)))
+    order.insert(axis, 0)
+    scanned_first = (shape[axis], *shape[:axis], *shape[axis + 1 :])
+    batch = _detach(node, index, "batch", (1, *scanned_first))
+    single = node.after("Squeeze", [batch], what="single", axes=[0])
+    node.after("Transpose", [single], outputs=[output], perm=order)
+
+
+def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
+    """As `Node.detach_output`; the fresh value gets the type of the output, in another shape."""
+    kind = node.output_elem_type(index)
+    fresh = node.detach_output(index, what)
+    if kind is not None:
+        node.scope.types.note(fresh, helper.make_tensor_type_proto(kind, shape))
+    return fresh
 
 
 @decompose("Scan", opset=_WRITTEN_FOR, any_version=True)
 def write_out_the_steps(node: Node) -> None:
-    """Each step takes its slice of what is scanned and the states of the step before."""
+    """A few steps are written out one after the other; more become a Loop."""
     if node.opset < _SEQUENCES:
         node.begin_rule(_SEQUENCES)
         one_sequence(node)
@@ -61,11 +160,13 @@ def write_out_the_steps(node: Node) -> None:
 
 
 def _axes(node: Node, first: int, scanned: int) -> list[int]:
+    """The scanned axis of each scanned input, counted from the front."""
     axes = _of_each(node, "scan_input_axes", scanned)
     return [from_the_front([axis], node.need_rank(first + i))[0] if axis < 0 else axis for i, axis in enumerate(axes)]
 
 
 def _of_each(node: Node, name: str, count: int) -> list[int]:
+    """The attribute `name`, one number for each of `count` values. Raises Unconvertible where their number differs."""
     numbers = node.attr(name, [0] * count)
     if len(numbers) != count:
         raise Unconvertible(f"{name} has {len(numbers)} entries for {count} values")
@@ -73,6 +174,7 @@ def _of_each(node: Node, name: str, count: int) -> list[int]:
 
 
 def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> None:
+    """Write the outputs of the Scan from its last states and from what the steps collected."""
     for index, state in enumerate(states):
         if node.has_output(index):
             node.before("Identity", [state], outputs=[node.output(index)])
@@ -87,7 +189,7 @@ def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> 
 
 
 def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: list[int]) -> None:
-    """A Loop over `count` steps, whose results are stacked along the first axis. Loop of opset 1 has to carry something."""
+    """A Loop over `count` steps, whose results are stacked along the first axis. Loop of opset 1 has to carry a state."""
     if count == 0:
         raise Unconvertible("a Scan of no steps is not written as a Loop, and Scan is new in opset 8")
     if not len(axes) < len(node.inputs):
@@ -125,113 +227,10 @@ def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: l
 
 
 def _state(node: Node, index: int, value: ValueInfoProto) -> ValueInfoProto:
-    """A state of the body, with the element type of its first value."""
+    """A state of the body, declared with the element type of its first value."""
     if value.type.tensor_type.elem_type:
         return value
     typed = ValueInfoProto()
     typed.CopyFrom(value)
     typed.type.tensor_type.elem_type = node.need_elem_type(index)
     return typed
-
-
-@downgrade("Scan", 16)
-def ranks_of_the_body(node: Node) -> None:
-    """The outputs of the body declare their ranks, where they did not and they are known."""
-    body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
-    graph: GraphProto = node.attr("body")
-    for value in graph.output:
-        shape, kind = body.shape(value.name), body.elem_type(value.name)
-        if shape is None or kind is None or value.type.tensor_type.HasField("shape"):
-            continue
-        value.type.CopyFrom(helper.make_tensor_type_proto(kind, [None] * len(shape)))
-        node.changed = True
-
-
-@upgrade("Scan", 9)
-def one_sequence(node: Node) -> None:
-    """A batch of one: its dimension goes before the Scan, and comes back after it."""
-    if node.has_input(0):
-        raise Unconvertible("sequence_lens does not exist from opset 9 on", "remove it if all sequences have full length")
-    _require_batch_of_one(node)
-    directions = node.pop_attr("directions")
-    if directions is not None:
-        node.set_attr("scan_input_directions", directions)
-    values = [node.before("Squeeze", [name], what="sequence", axes=[0]) for name in node.inputs[1:]]
-    del node.proto.input[:]
-    for value in values:
-        node.add_input(value)
-    for index, output in enumerate(node.outputs):
-        if output:
-            shape = node.output_shape(index)
-            sequence = _detach(node, index, "sequence", None if shape is None else shape[1:])
-            node.after("Unsqueeze", [sequence], outputs=[output], axes=[0])
-
-
-def _require_batch_of_one(node: Node) -> None:
-    for index in range(1, len(node.inputs)):
-        if node.dimension(0, index) == 1:
-            return
-    raise Unconvertible("before opset 9 Scan takes a batch, and it is not known to be of one", node.shape_hint())
-
-
-@downgrade("Scan", 9)
-def batch_of_one(node: Node) -> None:
-    """One sequence is a batch of one; its axis is moved to the front first."""
-    scanned = node.attr("num_scan_inputs")
-    states = len(node.inputs) - scanned
-    directions = node.pop_attr("scan_input_directions")
-    if any(node.pop_attr("scan_output_directions", [])):
-        raise Unconvertible("scan_output_directions=1, output from the last to the first, is new in opset 9")
-    input_axes = node.pop_attr("scan_input_axes", [0] * scanned)
-    output_axes = node.pop_attr("scan_output_axes", [0] * (len(node.outputs) - states))
-    if directions is not None:
-        node.set_attr("directions", directions)
-    values = []
-    for index, name in enumerate(node.inputs):
-        if index >= states:
-            name = _moved_first(node, index, input_axes[index - states])
-        values.append(node.before("Unsqueeze", [name], what="batch", axes=[0]))
-    node.set_input(0, "")
-    for index, value in enumerate(values):
-        node.set_input(index + 1, value)
-    for index, output in enumerate(node.outputs):
-        if output:
-            _single_output(node, index, output, output_axes[index - states] if index >= states else 0)
-
-
-def _moved_first(node: Node, index: int, axis: int) -> str:
-    """Input `index` with `axis` as its first."""
-    name = node.input(index)
-    if axis == 0:
-        return name
-    rank = node.need_rank(index)
-    (axis,) = from_the_front([axis], rank)
-    order = [axis, *(other for other in range(rank) if other != axis)]
-    return node.before("Transpose", [name], what="scanned", perm=order)
-
-
-def _single_output(node: Node, index: int, output: str, axis: int) -> None:
-    """Take the batch off output `index`, and move its first axis to `axis`."""
-    shape = node.output_shape(index)
-    if axis == 0:
-        batch = _detach(node, index, "batch", None if shape is None else (1, *shape))
-        node.after("Squeeze", [batch], outputs=[output], axes=[0])
-        return
-    if shape is None:
-        raise Unconvertible(f"the rank of '{output}' is unknown", node.shape_hint())
-    (axis,) = from_the_front([axis], len(shape))
-    order = list(range(1, len(shape)))
-    order.insert(axis, 0)
-    scanned_first = (shape[axis], *shape[:axis], *shape[axis + 1 :])
-    batch = _detach(node, index, "batch", (1, *scanned_first))
-    single = node.after("Squeeze", [batch], what="single", axes=[0])
-    node.after("Transpose", [single], outputs=[output], perm=order)
-
-
-def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
-    """As `Node.detach_output`, with the type of the fresh value: that of the output, in another shape."""
-    kind = node.output_elem_type(index)
-    fresh = node.detach_output(index, what)
-    if kind is not None:
-        node.scope.types.note(fresh, helper.make_tensor_type_proto(kind, shape))
-    return fresh

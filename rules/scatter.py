@@ -1,12 +1,8 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+"""Scatter became ScatterElements in opset 11, which takes negative indices; reductions came with 16 and 18. ScatterND came with 11.
 
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
-
-
-Scatter became ScatterElements in opset 11, which takes negative indices; reductions came with 16 and 18.
-
-https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
+Below opset 9, where Scatter is new, a Gather takes each element from the data or from the updates.
+https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html,
+https://onnx.ai/onnx/operators/onnx__Scatter.html
 """
 
 from __future__ import annotations
@@ -30,92 +26,27 @@ from .shared.flat_indices import (
 )
 from .shared.indices import int64, length, wrapped
 from .shared.tables import arange, index_grid
+from .shared.typed import type_name
 
 _MOST_COMPARED = 1 << 22
-"""Of a place and an update."""
-
-
-@decompose("ScatterND", opset=10)
-def scatter_rows(node: Node) -> None:
-    """Scatter along the flattened data, one index for each element of the updates."""
-    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
-    inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
-    rows = node.before("Reshape", [row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
-    starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
-    places = node.before("Add", [starts, int64(node, arange(inner).tolist(), "in_row")], what="places")
-    flat = [flattened(node, name) for name in (data, places, node.input(2))]
-    scattered = node.before("Scatter", flat, what="scattered", axis=0)
-    node.become("Reshape", [scattered, node.before("Shape", [data], what="shape")])
-
-
-@decompose("Scatter", opset=8)
-def gather_updated(node: Node) -> None:
-    """A Gather from the flattened data with the updates behind it, where each element of the result is one of both."""
-    shape, updates = node.need_shape(), node.need_shape(1)
-    if 0 in shape or 0 in updates:
-        node.become("Identity", [node.input(0)])
-        return
-    axis, known = node.attr("axis", 0), node.constant(1)
-    require_axis(axis, len(shape))
-    axis %= len(shape)
-    if known is None:
-        places = _updated_at_run_time(node, axis, shape, updates)
-    else:
-        places = _updated(node, axis, shape, known.astype(np.int64))
-    both = node.before("Concat", [flattened(node, node.input(0)), flattened(node, node.input(2))], what="both", axis=0)
-    node.become("Gather", [both, places], axis=0)
-
-
-def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
-    places = arange(prod(shape)).reshape(shape)
-    if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
-        raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
-    grid = list(index_grid(indices.shape))
-    grid[axis] = indices
-    places[tuple(grid)] = prod(shape) + arange(indices.size).reshape(indices.shape)
-    return stored_places(node, places, "places")
-
-
-def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
-    """Every place of the data is compared with the place of every update; the last update that goes there counts."""
-    size, count = prod(shape), prod(updates)
-    if size * count > _MOST_COMPARED:
-        raise Unconvertible(
-            f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"
-        )
-    indices = indices_from_the_front(node, 1, int64(node, shape[axis], "length"))
-    along = node.before("Mul", [indices, int64(node, prod(shape[axis + 1 :]), "stride")], what="along")
-    targets = node.before("Add", [along, places_along_other_axes(node, node.input(1), axis, len(shape))], what="targets")
-    there = node.add_constant(arange(size).reshape(-1, 1), np.int64, "places")
-    is_there = node.before("Equal", [flattened(node, targets), there], what="is_there")
-    is_there = node.before("Cast", [is_there], what="is_there", to=TensorProto.FLOAT)
-    numbered = node.before("Mul", [is_there, node.add_constant(arange(1, count + 1), np.float32, "numbers")], what="numbered")
-    last = node.before("ReduceMax", [numbered], what="last", axes=[1], keepdims=0)
-    number = node.before("Cast", [last], what="number", to=TensorProto.INT64)
-    is_updated = node.before("Cast", [last], what="is_updated", to=TensorProto.BOOL)
-    is_updated = node.before("Cast", [is_updated], what="is_updated", to=TensorProto.INT64)
-    way = node.before("Add", [number, int64(node, (size - 1 - arange(size)).tolist(), "way")], what="way")
-    moved = node.before("Mul", [way, is_updated], what="moved")
-    places = node.before("Add", [moved, int64(node, arange(size).tolist(), "own")], what="places")
-    return node.before("Reshape", [places, int64(node, list(shape), "shape")], what="places")
-
-
+"""Comparisons of a place in the data with the place of an update, over all pairs."""
 _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
+"""The operator of each reduction."""
 _NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
-"""What Scatter moves, and none of `_COMBINE` takes."""
+"""Types that Scatter moves, and that no operator of `_COMBINE` takes."""
 _MAX_STEPS = 64
-"""Updates that are written one after the other: each is five nodes."""
+"""Updates that are written out one after the other, at five nodes each."""
 
 
 @upgrade("Scatter", 11)
-def new_name(node: Node) -> None:
-    """The same operator under another name."""
+def scatter_to_scatter_elements(node: Node) -> None:
+    """Scatter is called ScatterElements."""
     node.become("ScatterElements", node.inputs, axis=node.attr("axis"))
 
 
 @decompose("ScatterElements", opset=10)
-def old_name(node: Node) -> None:
-    """Axis and indices count from the front."""
+def scatter_elements_to_scatter(node: Node) -> None:
+    """ScatterElements is called Scatter; a negative axis and negative indices get the length added."""
     add_rank(node, "axis")
     axis = node.attr("axis", 0)
     data, indices, updates = node.inputs
@@ -131,7 +62,7 @@ def old_name(node: Node) -> None:
 @downgrade("ScatterElements", 18)
 @downgrade("ScatterElements", 16)
 def reduce_elements_step_by_step(node: Node) -> None:
-    """A reduction that the older form lacks: along the axis, one update after the other is combined with what is there."""
+    """A reduction that the older form lacks is written out along the axis, one update after the other."""
     combine = _missing_reduction(node)
     if combine is None:
         return
@@ -150,7 +81,7 @@ def reduce_elements_step_by_step(node: Node) -> None:
 @downgrade("ScatterND", 18)
 @downgrade("ScatterND", 16)
 def reduce_slices_step_by_step(node: Node) -> None:
-    """A reduction that the older form lacks: one update after the other is combined with what is there."""
+    """A reduction that the older form lacks is written out, one update after the other."""
     combine = _missing_reduction(node)
     if combine is None:
         return
@@ -178,7 +109,7 @@ def _row_shape(node: Node, outer: int, steps: int, slice_rank: int) -> str:
 
 
 def _missing_reduction(node: Node) -> str | None:
-    """The operator that combines two elements, where the older form does not know the reduction."""
+    """The operator that combines two elements, where the older form does not know the reduction; else None."""
     reduction = node.attr("reduction", "none")
     known = ("none",) if node.written_for < 16 else ("none", "add", "mul")
     if reduction in known:
@@ -187,13 +118,82 @@ def _missing_reduction(node: Node) -> str | None:
         raise Unconvertible(f"reduction={reduction} has no meaning")
     kind = node.need_elem_type()
     if kind in _NOT_COMBINED:
-        name = TensorProto.DataType.Name(kind).lower()
+        name = type_name(kind)
         raise Unconvertible(f"reduction={reduction} of {name}, which {_COMBINE[reduction]} does not take")
     return _COMBINE[reduction]
 
 
 def _require_few(node: Node, steps: int) -> int:
+    """`steps`. Raises Unconvertible where they are too many to be written out."""
     if steps > _MAX_STEPS:
         reduction = node.attr("reduction")
         raise Unconvertible(f"reduction={reduction} of {steps} updates would take {5 * steps} nodes in older operators")
     return steps
+
+
+@decompose("ScatterND", opset=10)
+def scatter_rows(node: Node) -> None:
+    """The rows are scattered element by element along the flattened data."""
+    rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
+    inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
+    rows = node.before("Reshape", [row_places(node, depth), int64(node, [-1, 1], "column")], what="rows")
+    starts = node.before("Mul", [rows, int64(node, inner, "row")], what="starts")
+    places = node.before("Add", [starts, int64(node, arange(inner).tolist(), "in_row")], what="places")
+    flat = [flattened(node, name) for name in (data, places, node.input(2))]
+    scattered = node.before("Scatter", flat, what="scattered", axis=0)
+    node.become("Reshape", [scattered, node.before("Shape", [data], what="shape")])
+
+
+@decompose("Scatter", opset=8)
+def gather_updated(node: Node) -> None:
+    """A Gather takes each element from the flattened data, or from the updates, which are put behind it."""
+    shape, updates = node.need_shape(), node.need_shape(1)
+    if 0 in shape or 0 in updates:
+        node.become("Identity", [node.input(0)])
+        return
+    axis, known = node.attr("axis", 0), node.constant(1)
+    require_axis(axis, len(shape))
+    axis %= len(shape)
+    if known is None:
+        places = _updated_at_run_time(node, axis, shape, updates)
+    else:
+        places = _updated(node, axis, shape, known.astype(np.int64))
+    both = node.before("Concat", [flattened(node, node.input(0)), flattened(node, node.input(2))], what="both", axis=0)
+    node.become("Gather", [both, places], axis=0)
+
+
+def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
+    """The places that the result gathers from, for constant `indices`."""
+    places = arange(prod(shape)).reshape(shape)
+    if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
+        raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
+    grid = list(index_grid(indices.shape))
+    grid[axis] = indices
+    places[tuple(grid)] = prod(shape) + arange(indices.size).reshape(indices.shape)
+    return stored_places(node, places, "places")
+
+
+def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
+    """The places that the result gathers from, computed: every place is compared with that of every update, and the last one
+    counts.
+    """
+    size, count = prod(shape), prod(updates)
+    if size * count > _MOST_COMPARED:
+        raise Unconvertible(
+            f"the indices '{node.input(1)}' are computed at run time, and {count} updates of {size} elements are too many"
+        )
+    indices = indices_from_the_front(node, 1, int64(node, shape[axis], "length"))
+    along = node.before("Mul", [indices, int64(node, prod(shape[axis + 1 :]), "stride")], what="along")
+    targets = node.before("Add", [along, places_along_other_axes(node, node.input(1), axis, len(shape))], what="targets")
+    there = node.add_constant(arange(size).reshape(-1, 1), np.int64, "places")
+    is_there = node.before("Equal", [flattened(node, targets), there], what="is_there")
+    is_there = node.before("Cast", [is_there], what="is_there", to=TensorProto.FLOAT)
+    numbered = node.before("Mul", [is_there, node.add_constant(arange(1, count + 1), np.float32, "numbers")], what="numbered")
+    last = node.before("ReduceMax", [numbered], what="last", axes=[1], keepdims=0)
+    number = node.before("Cast", [last], what="number", to=TensorProto.INT64)
+    is_updated = node.before("Cast", [last], what="is_updated", to=TensorProto.BOOL)
+    is_updated = node.before("Cast", [is_updated], what="is_updated", to=TensorProto.INT64)
+    way = node.before("Add", [number, int64(node, (size - 1 - arange(size)).tolist(), "way")], what="way")
+    moved = node.before("Mul", [way, is_updated], what="moved")
+    places = node.before("Add", [moved, int64(node, arange(size).tolist(), "own")], what="places")
+    return node.before("Reshape", [places, int64(node, list(shape), "shape")], what="places")

@@ -14,7 +14,7 @@ from .shared.indices import int64
 
 @downgrade("Shape", 15)
 def slice_of_shape(node: Node) -> None:
-    """A part of the shape becomes a Slice of the whole."""
+    """start and end go: a Slice takes that part of the whole shape."""
     start, end = node.pop_attr("start", 0), node.pop_attr("end", np.iinfo(np.int64).max)
     rank = node.rank()
     if rank is not None:

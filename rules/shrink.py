@@ -10,19 +10,24 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.typed import FLOATING, typed
+from .shared.integers import UNSIGNED
+from .shared.typed import FLOATING, type_name, typed
 
 _WORK: dict[int, int] = {
     TensorProto.FLOAT16: TensorProto.FLOAT,
     **dict.fromkeys((TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16), TensorProto.INT32),
 }
-"""What is computed in another type: float16 compares with lambd as a float, and nothing adds the small integers below opset 14."""
-_UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
+"""Types that are computed in another one: float16 is compared with lambd as a float, and nothing adds small integers below opset
+14.
+"""
 
 
 @decompose("Shrink", opset=9)
 def choose_by_bounds(node: Node) -> None:
-    """Compared and moved as numbers: ONNX's own body rounds the attributes to the type of the input first."""
+    """The input is compared with lambd, and moved by bias or set to 0, in a type that holds these attributes.
+
+    ONNX's own function body rounds the attributes to the type of the input first.
+    """
     kind = node.need_elem_type()
     bias, lambd = node.attr("bias", 0.0), node.attr("lambd", 0.5)
     if kind not in FLOATING:
@@ -34,7 +39,7 @@ def choose_by_bounds(node: Node) -> None:
     above = node.before("Greater", [x, typed(node, lambd, work, "lambd")], what="above")
     lowered = node.before("Sub", [x, step], what="lowered")
     result = node.before("Where", [above, lowered, typed(node, 0, work, "zero")], what="shrunk")
-    if kind not in _UNSIGNED:
+    if kind not in UNSIGNED:
         below = node.before("Less", [x, typed(node, -lambd, work, "minus_lambd")], what="below")
         raised = node.before("Add", [x, step], what="raised")
         result = node.before("Where", [below, raised, result], what="shrunk")
@@ -47,12 +52,12 @@ def choose_by_bounds(node: Node) -> None:
 def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
     """The whole number that integers compare with as they do with `lambd`.
 
-    Raises Unconvertible where the result would have to be rounded, or leave the type.
+    Raises Unconvertible where the result would have to be rounded, or would leave the type.
     """
-    name = TensorProto.DataType.Name(kind).lower()
+    name = type_name(kind)
     if bias != int(bias):
         raise Unconvertible(f"bias={bias:g} of {name}: no specification says how the result is rounded", "correct the model")
     whole = float(lambd // 1)
-    if bias < 0 or (kind in _UNSIGNED and (whole < 0 or bias > whole + 1)):
+    if bias < 0 or (kind in UNSIGNED and (whole < 0 or bias > whole + 1)):
         raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name}: the result may leave the type", "correct the model")
     return whole

@@ -1,4 +1,4 @@
-"""Sign below opset 9, by two comparisons.
+"""Sign below opset 9: two comparisons with zero.
 
 https://onnx.ai/onnx/operators/onnx__Sign.html
 """
@@ -13,8 +13,8 @@ from .shared.typed import FLOATING, typed
 
 
 @decompose("Sign", opset=9)
-def above_minus_below(node: Node) -> None:
-    """One where it is above zero, less one where it is below; NaN stays."""
+def compare_with_zero(node: Node) -> None:
+    """1 where the input is above zero, less 1 where it is below; NaN stays NaN."""
     elem_type = node.need_elem_type()
     zero = typed(node, 0, elem_type, "zero")
     above = node.before("Greater", [node.input(0), zero], what="above")

@@ -13,24 +13,26 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import count_up, double, int64, length, position, wrapped
-from .shared.parameters import known_input, known_ints, say_computed, to_input
+from .shared.parameters import MAKE_CONSTANT, known_input, known_ints, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
+"""Positions among the inputs, from opset 10 on."""
 _NAMES = {_AXES: "axes", _STEPS: "steps"}
+"""How messages call the inputs that are not bounds."""
 _END = 2**53
-"""Beyond any length, and a number that a Constant of any opset can be made to hold."""
+"""An end behind any axis, in elements, which a Constant of any opset can hold."""
 
 
 @upgrade("Slice", 10)
 def bounds_to_inputs(node: Node) -> None:
-    """starts, ends and axes become inputs."""
+    """The attributes starts, ends and axes become inputs."""
     for index, name in ((_STARTS, "starts"), (_ENDS, "ends"), (_AXES, "axes")):
         to_input(node, name, index)
 
 
 @downgrade("Slice", 11)
 def axes_from_the_front(node: Node) -> None:
-    """The axes count from the front."""
+    """Negative axes get the rank added."""
     axes = known_ints(node, "axes", _AXES)
     if axes is None and node.has_input(_AXES):
         _add_rank_at_run_time(node)
@@ -44,7 +46,7 @@ def bounds_to_attributes(node: Node) -> None:
     """Constant bounds become attributes; an axis with other steps than 1, or with computed bounds, is gathered."""
     computed = next((at for at in _NAMES if node.has_input(at) and known_input(node, at) is None), None)
     if computed is not None:
-        say_computed(node, _NAMES[computed], node.input(computed))
+        node.explain(f"its {_NAMES[computed]} '{node.input(computed)}' are computed at run time", MAKE_CONSTANT)
         _gather_each_axis(node)
         return
     axes = _known_axes(node)
@@ -61,7 +63,7 @@ def bounds_to_attributes(node: Node) -> None:
         return
     if starts is None or ends is None:
         computed = node.input(_STARTS if starts is None else _ENDS)
-        say_computed(node, "bounds", computed)
+        node.explain(f"its bounds '{computed}' are computed at run time", MAKE_CONSTANT)
     data = node.input(0)
     for index, (axis, step) in enumerate(zip(axes, steps, strict=True)):
         start, end = (None if known is None else known[index] for known in (starts, ends))
@@ -74,10 +76,10 @@ def bounds_to_attributes(node: Node) -> None:
 
 
 def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
-    """What a Slice takes of an axis, by Slice-13: bounds count from the end where negative, and are then clamped.
+    """The positions that a Slice takes of an axis of length `dimension`, by Slice-13.
 
-    Not quite Python: a start before the first element is the first element, backwards too.
-    Raises Unconvertible where runtimes disagree: INT_MAX as the end of a backward slice.
+    Negative bounds count from the end, and are then clamped. Not quite as in Python: a start before the first element is the first
+    element, backwards too. Raises Unconvertible where runtimes disagree: INT_MAX as the end of a backward slice.
     """
     if step < 0 and end in (np.iinfo(np.int32).max, np.iinfo(np.int64).max):
         raise Unconvertible("INT_MAX as the end of a backward slice is read in different ways", "use INT_MIN as the end")
@@ -87,7 +89,7 @@ def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
 
 
 def _gather_each_axis(node: Node) -> None:
-    """What the axes or the steps are is seen at run time: of each axis the positions are computed, by either direction."""
+    """Write the Slice as a Gather along each axis, whose positions are computed: axes or steps are only known at run time."""
     data, rank = node.input(0), node.need_rank()
     axes = _known_axes(node) if not node.has_input(_AXES) or known_input(node, _AXES) is not None else None
     for axis in range(rank) if axes is None else axes:
@@ -102,7 +104,7 @@ def _gather_each_axis(node: Node) -> None:
 
 
 def _place_among_axes(node: Node, axis: int) -> str:
-    """The place of `axis` in the input axes, or the one behind them; runtimes take negative ones in opset 10 as well."""
+    """Where `axis` is in the input axes, or the place behind them. Runtimes take negative axes in opset 10 as well."""
     axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
     counts = (axis, axis - node.need_rank())
     is_it = node.before("Or", [node.before("Equal", [axes, int64(node, [count], "axis")]) for count in counts], what="is_it")
@@ -122,6 +124,7 @@ def _bound(node: Node, at: int, default: int, which: str) -> str:
 
 
 def _known_axes(node: Node) -> list[int]:
+    """The axes that are sliced. Raises Unconvertible where not even their number is known."""
     axes = known_ints(node, "axes", _AXES)
     if axes is not None:
         return axes
@@ -134,7 +137,7 @@ def _known_axes(node: Node) -> list[int]:
 
 
 def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> str:
-    """`data` from a constant start to a constant end."""
+    """`data` from a constant start to a constant end along `axis`."""
     if step == 1:
         return node.before("Slice", [data], what="part", starts=[start], ends=[end], axes=[axis])
     dimension = node.dimension(axis)
@@ -147,13 +150,14 @@ def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> 
 
 
 def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
+    """The positions that entry `index` of the bounds takes of an axis of length `size`."""
     which = int64(node, [index], "index")
     start, end = (node.before("Gather", [node.input(at), which], what="bound", axis=0) for at in (_STARTS, _ENDS))
     return _count(node, start, end, size, step)
 
 
 def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
-    """The positions that a Slice takes of an axis of length `size`, computed."""
+    """The positions that a Slice takes of an axis of length `size`, computed when the model runs."""
     lowest_end, beyond = (0, 0) if step > 0 else (-1, -1)
     first = position(node, start, size, 0, beyond)
     limit = position(node, end, size, lowest_end, beyond)
@@ -161,6 +165,7 @@ def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
 
 
 def _add_rank_at_run_time(node: Node) -> None:
-    say_computed(node, "axes", node.input(_AXES))
+    """Add the rank to negative axes when the model runs."""
+    node.explain(f"its axes '{node.input(_AXES)}' are computed at run time", MAKE_CONSTANT)
     rank = int64(node, node.need_rank(), "rank")
     node.set_input(_AXES, wrapped(node, node.input(_AXES), node.need_elem_type(_AXES), rank))

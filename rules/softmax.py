@@ -1,6 +1,8 @@
-"""Softmax, LogSoftmax, Hardmax: until 12 over all dimensions from axis (default 1) on as one, from 13 along axis (default -1).
+"""Softmax, LogSoftmax and Hardmax: until opset 12 over all dimensions from axis (default 1) on as one; from 13 along axis (default
+-1).
 
-https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-11, Softmax-13), onnx__LogSoftmax.html, onnx__Hardmax.html
+https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-11, Softmax-13), https://onnx.ai/onnx/operators/onnx__LogSoftmax.html,
+https://onnx.ai/onnx/operators/onnx__Hardmax.html
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 @upgrade(OPERATORS, 13)
 def along_one_axis(node: Node) -> None:
-    """Where one dimension is left to normalize over, only the axis changes; else around it: Flatten, and Reshape back."""
+    """The dimensions from axis on are flattened to one, and unflattened after; where only one is not 1, just axis changes."""
     axis, shape = node.attr("axis", 1), node.shape()
     if axis == -1:
         return
@@ -33,11 +35,12 @@ def along_one_axis(node: Node) -> None:
 
 
 def _allow_for_kernels(node: Node) -> None:
-    """onnxruntime computes a Softmax of float16 in float or by a kernel of its own, as the opset is."""
+    """Mark a Softmax of 16-bit floats as approximate: depending on the opset, onnxruntime computes it in float or not."""
     node.approximate = node.op_type != "Hardmax" and node.elem_type() in _NARROW
 
 
 def _flatten(node: Node, axis: int) -> None:
+    """Normalize a matrix that Flatten makes, and reshape the result."""
     data = node.input(0)
     flat = node.before("Flatten", [data], what="flat", axis=axis)
     normalized = node.before(node.op_type, [flat], what="normalized", axis=1)
@@ -46,7 +49,7 @@ def _flatten(node: Node, axis: int) -> None:
 
 @downgrade(OPERATORS, 13)
 def over_the_last_dimensions(node: Node) -> None:
-    """An axis that only dimensions of 1 follow means the same; any other changes places with the last one."""
+    """An axis that only dimensions of 1 follow stays; any other is swapped with the last one, by Transposes around the node."""
     axis = node.attr("axis", -1)
     _allow_for_kernels(node)
     if axis == -1:
@@ -62,6 +65,7 @@ def over_the_last_dimensions(node: Node) -> None:
 
 
 def _swap_with_last(node: Node, axis: int, rank: int) -> None:
+    """Transpose the input and the output so that `axis` is the last one for the node."""
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=order))

@@ -12,12 +12,13 @@ from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
+from .shared.counting import places_of_ones
 from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs
 
 
 @upgrade("Split", 2)
 def sizes_from_float_input(node: Node) -> None:
-    """The float input of opset 1 becomes the attribute (an int64 input where it is only known at run time)."""
+    """The float input of opset 1 becomes the attribute, or an int64 input where it is only known at run time."""
     if not node.has_attr("axis"):
         _infer_missing_axis(node)
     if not node.has_input(1):
@@ -34,6 +35,7 @@ def sizes_from_float_input(node: Node) -> None:
 
 
 def _infer_missing_axis(node: Node) -> None:
+    """Set axis=0 for data of rank 1. Raises Unconvertible for other data."""
     if node.rank() != 1:
         raise Unconvertible("axis is not given, and opset 1 has no default for it", "set the attribute axis in the model")
     node.set_attr("axis", 0)
@@ -49,7 +51,7 @@ def sizes_to_input(node: Node) -> None:
 
 @upgrade("Split", 18)
 def count_equal_parts(node: Node) -> None:
-    """A Split without sizes says how many parts it makes; parts of an empty dimension are spelled out, as onnxruntime wants."""
+    """A Split without sizes gets num_outputs; for an empty dimension it gets sizes of 0, as onnxruntime wants."""
     if node.has_input(1):
         return
     parts = len(node.outputs)
@@ -62,7 +64,7 @@ def count_equal_parts(node: Node) -> None:
 
 @downgrade("Split", 18)
 def spell_out_parts(node: Node) -> None:
-    """num_outputs goes where the parts are equal, else becomes sizes: constant ones if the dimension is known, else computed."""
+    """num_outputs goes where the parts are equal; else it becomes sizes, constant where the dimension is known, else computed."""
     parts = node.pop_attr("num_outputs")
     if parts is None:
         return
@@ -84,7 +86,7 @@ def spell_out_parts(node: Node) -> None:
 
 
 def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
-    """`equal_sizes` of the dimension that the data turns out to have."""
+    """What `equal_sizes` gives for the dimension that the data turns out to have."""
     dimension = node.dimension(axis)
     label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
     node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
@@ -113,29 +115,50 @@ def sizes_to_attribute(node: Node) -> None:
 
 
 def _slice_at_run_time(node: Node) -> None:
-    """One Slice a part, from the end of the one before; written for opset 12, possible down to 10."""
-    data, sizes = node.input(0), node.input(1)
-    node.explain(f"the sizes '{sizes}' are computed at run time")
-    axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
-    first = node.add_constant([0], np.int64, "zero")
+    """Write one Slice for each part, from the end of the one before, for opset 12, possible down to 10; at 9 Gathers."""
+    node.explain(f"the sizes '{node.input(1)}' are computed at run time")
     start = node.add_constant([0], np.int64, "zero")
-    for index, output in enumerate(node.outputs):
-        bounds = [node.add_constant([bound], np.int64, f"bound{bound}") for bound in (index, index + 1)]
-        size = node.before("Slice", [sizes, *bounds, first], what=f"size{index}")
-        end = node.before("Add", [start, size], what=f"end{index}")
-        node.before("Slice", [data, start, end, axes], outputs=[output])
-        start = end
+    for output, size in zip(node.outputs, _each_size(node), strict=True):
+        if node.scope.target == 9:
+            _gather(node, start, size, output)
+        else:
+            _slice(node, start, size, output)
+        start = node.before("Add", [size, start], what="end")
     node.remove()
+
+
+def _slice(node: Node, start: str, size: str, output: str) -> None:
+    end = node.before("Add", [size, start], what="end")
+    axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
+    node.before("Slice", [node.input(0), start, end, axes], outputs=[output])
+
+
+def _gather(node: Node, start: str, size: str, output: str) -> None:
+    """The sizes of a Split are not negative and end where the data does: nothing has to be clamped."""
+    places = node.before("Add", [places_of_ones(node, size), start], what="places")
+    node.before("Gather", [node.input(0), places], outputs=[output], opset=10, axis=node.attr("axis", 0))
+
+
+def _each_size(node: Node) -> list[str]:
+    """The sizes one by one, each an int64 vector of one: what they were concatenated of, or Slices of them."""
+    sizes, parts = node.input(1), len(node.outputs)
+    maker = node.scope.producer(sizes)
+    pieces = list(maker.input) if maker is not None and maker.op_type == "Concat" else []
+    if len(pieces) == parts and all(node.scope.shape(name) == (1,) for name in pieces):
+        return pieces
+    first = node.add_constant([0], np.int64, "zero")
+    bounds = [node.add_constant([bound], np.int64, f"bound{bound}") for bound in range(parts + 1)]
+    return [node.before("Slice", [sizes, *bounds[index : index + 2], first], what=f"size{index}") for index in range(parts)]
 
 
 @downgrade("Split", 11)
 def axis_from_the_front(node: Node) -> None:
-    """Before 11 an axis counts from the front."""
+    """A negative axis gets the rank added."""
     add_rank(node, "axis")
 
 
 @downgrade("Split", 2)
 def write_out_axis(node: Node) -> None:
-    """Opset 1 has no default axis."""
+    """axis=0 is written out: opset 1 has no default."""
     if not node.has_attr("axis"):
         node.set_attr("axis", 0)

@@ -12,7 +12,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank, from_the_front
 from .shared.indices import int64
-from .shared.parameters import axes_of, say_computed, to_attribute, to_input
+from .shared.parameters import MAKE_CONSTANT, axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import as_int, axes_as_double, how_many, number_of_axes, sizes_without
 from .shared.tables import arange
 
@@ -30,7 +30,7 @@ def axes_to_attribute(node: Node) -> None:
         to_attribute(node, 1, "axes", "axes")
         _put_axes_in_order(node)
         return
-    say_computed(node, "axes", node.input(1))
+    node.explain(f"its axes '{node.input(1)}' are computed at run time", MAKE_CONSTANT)
     if node.op_type == "Unsqueeze":
         _unsqueeze_at_run_time(node)
     else:
@@ -38,7 +38,7 @@ def axes_to_attribute(node: Node) -> None:
 
 
 def _put_axes_in_order(node: Node) -> None:
-    """onnx's shape inference takes it that the axes of a Squeeze are sorted, and finds wrong shapes where they are not."""
+    """Sort the axes of a Squeeze, since onnx's shape inference finds wrong shapes where they are not sorted."""
     axes, rank = node.attr("axes"), node.rank()
     if node.op_type != "Squeeze" or axes is None or rank is None:
         return
@@ -49,19 +49,19 @@ def _put_axes_in_order(node: Node) -> None:
 
 @downgrade("Squeeze", 11)
 def squeezed_axes_from_the_front(node: Node) -> None:
-    """The axes count from the front."""
+    """Negative axes get the rank added."""
     add_rank(node, "axes")
     _put_axes_in_order(node)
 
 
 @downgrade("Unsqueeze", 11)
 def new_axes_from_the_front(node: Node) -> None:
-    """The axes count from the front of the output."""
+    """Negative axes get the rank of the output added."""
     add_rank(node, "axes", extra=len(node.attr("axes")))
 
 
 def _unsqueeze_at_run_time(node: Node) -> None:
-    """The output's shape: 1 at the new axes, else the next dimension of the input."""
+    """Let the Unsqueeze be a Reshape to 1 at the new axes, and to the next dimension of the input elsewhere."""
     count = number_of_axes(node)
     rank = node.need_rank() + count
     if rank == count:
@@ -80,7 +80,7 @@ def _unsqueeze_at_run_time(node: Node) -> None:
 
 
 def _squeeze_at_run_time(node: Node) -> None:
-    """The output's shape: the dimensions that are not squeezed."""
+    """Let the Squeeze be a Reshape to the dimensions that stay."""
     rank, count = node.need_rank(), node.dimension(0, 1)
     output = node.output_shape()
     if not isinstance(count, int) and output is not None:
@@ -92,5 +92,5 @@ def _squeeze_at_run_time(node: Node) -> None:
 
 
 def _reshape(node: Node, sizes: str) -> None:
-    """A 0 among the computed sizes is meant, and no copy of an input dimension: so the form of 14, with allowzero."""
+    """Let the node be a Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and copies nothing."""
     node.become("Reshape", [node.input(0), sizes], opset=14, allowzero=1)

@@ -1,4 +1,5 @@
-"""STFT as the DFT of its frames; where their length is only known at run time, so is the matrix of the transform.
+"""STFT below opset 17: the DFT of its frames; where the length of a frame is only known at run time, so is the matrix of the
+transform.
 
 https://onnx.ai/onnx/operators/onnx__STFT.html
 """
@@ -16,11 +17,12 @@ from .shared.parameters import one_number
 from .shared.tables import arange
 
 _SIGNAL, _STEP, _WINDOW, _LENGTH = range(4)
+"""Positions among the inputs."""
 
 
 @decompose("STFT", opset=17, exact=False, sums=True)
 def transform_frames(node: Node) -> None:
-    """Gather the frames, [batch, frame, sample, part], weight their samples by the window, and transform each."""
+    """Frames are gathered, [batch, frame, sample, part], weighted by the window, and transformed by DFT."""
     if node.need_rank(_SIGNAL) != 3:
         raise Unconvertible("the signal of an STFT has to be [batch, sample, part]")
     size, parts = _frame_length(node), node.need_dimension(-1, _SIGNAL)
@@ -37,7 +39,7 @@ def transform_frames(node: Node) -> None:
 
 
 def _frames(node: Node, starts: str, offsets: str) -> str:
-    """[batch, frame, sample, part], weighted by the window."""
+    """The frames, [batch, frame, sample, part], weighted by the window."""
     column = int64(node, [1], "axis")
     places = node.before("Add", [node.before("Unsqueeze", [starts, column], what="starts"), offsets], what="places")
     frames = node.before("Gather", [node.input(_SIGNAL), places], what="frames", axis=1)
@@ -48,7 +50,10 @@ def _frames(node: Node, starts: str, offsets: str) -> str:
 
 
 def _at_run_time(node: Node, parts: int, onesided: bool) -> None:
-    """Every frame times the cosines and sines of all frequencies, with whole turns taken off while they are integers."""
+    """Let the node be every frame times the cosines and sines of all frequencies.
+
+    Whole turns are taken off in integers, exactly.
+    """
     kind, zero, one = node.need_elem_type(), int64(node, [0], "zero"), int64(node, [1], "one")
     size = _length_at_run_time(node)
     offsets = count_up(node, zero, size, one)
@@ -74,12 +79,13 @@ def _at_run_time(node: Node, parts: int, onesided: bool) -> None:
 
 
 def _product(node: Node, frames: str, part: int, waves: str) -> str:
+    """`part`, real or imaginary, of the frames times `waves`."""
     numbers = node.before("Gather", [frames, int64(node, part, "part")], what="numbers", axis=3)
     return node.before("MatMul", [numbers, waves], what="product")
 
 
 def _frame_length(node: Node) -> int | None:
-    """None where it is only known at run time."""
+    """The samples of a frame; None where that is only known at run time."""
     given = node.constant(_LENGTH)
     if given is not None:
         return int(one_number(given))
@@ -96,7 +102,7 @@ def _length_at_run_time(node: Node) -> str:
 
 
 def _starts(node: Node, size: int) -> str:
-    """The first sample of each frame that fits the signal whole; a vector."""
+    """The first sample of each frame that fits the signal whole, as a vector."""
     samples, step = node.dimension(1, _SIGNAL), node.constant(_STEP)
     if isinstance(samples, int) and step is not None and one_number(step) > 0:
         return int64(node, arange(0, samples - size + 1, int(one_number(step))).tolist(), "starts")

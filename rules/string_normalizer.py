@@ -15,8 +15,8 @@ from .shared.indices import int64
 
 
 @decompose("StringNormalizer", opset=9)
-def keep_what_is_no_stopword(node: Node) -> None:
-    """TfIdfVectorizer finds the stopwords. Where nothing else is left, an empty string is, which stands behind all words."""
+def drop_stopwords(node: Node) -> None:
+    """TfIdfVectorizer finds the stopwords, and a Gather keeps the other words, or an empty string where there are none."""
     stopwords = list(dict.fromkeys(node.attr("stopwords") or []))
     if node.attr("case_change_action", "NONE") != "NONE" or (stopwords and not node.attr("is_case_sensitive", 0)):
         raise Unconvertible("older operators cannot change or ignore the case of letters")
@@ -37,7 +37,7 @@ def keep_what_is_no_stopword(node: Node) -> None:
 
 
 def _is_any_of(node: Node, words: str, pool: list[str]) -> str:
-    """Which of `words` are in `pool`: each is a text of one word, whose words are counted."""
+    """Which of `words` are in `pool`: TfIdfVectorizer counts the words of texts of one word each."""
     texts = node.before("Reshape", [words, int64(node, [-1, 1], "column")], what="texts")
     counts = node.before(
         "TfIdfVectorizer",

@@ -1,8 +1,7 @@
-"""TfIdfVectorizer of numbers: every window is compared with every n-gram of the pool, and what is equal is counted.
+"""TfIdfVectorizer below opset 9, of numbers: every window is compared with every n-gram of the pool, and equal ones are counted.
 
-Strings stay: below opset 9 nothing compares them. The weights are those of the n-grams of the pool, as the specification and
-onnxruntime have them.
-
+Strings are refused, since nothing compares them below opset 9. The weights are those of the n-grams of the pool, as the
+specification and onnxruntime have them.
 https://onnx.ai/onnx/operators/onnx__TfIdfVectorizer.html
 """
 
@@ -18,11 +17,12 @@ from .shared.indices import int64
 from .shared.tables import arange
 
 _TO_THE_END = np.iinfo(np.int64).max
+"""An end of a Slice behind any axis."""
 
 
 @decompose("TfIdfVectorizer", opset=8)
 def count_equal_windows(node: Node) -> None:
-    """Counts for each n-gram of the pool, [..., n-grams], times a matrix that says where each goes and what it weighs."""
+    """The windows that equal each n-gram are counted, [..., n-grams], and multiplied by a matrix of weights."""
     if node.need_elem_type() == TensorProto.STRING:
         raise Unconvertible("older operators cannot compare strings")
     pool, places = _pool(node), np.array(node.attr("ngram_indexes"))
@@ -46,7 +46,7 @@ def count_equal_windows(node: Node) -> None:
 
 
 def _pool(node: Node) -> dict[int, np.ndarray]:
-    """The n-grams by their length n, each [n-grams, n]. Raises Unconvertible where one is there twice."""
+    """The n-grams by their length n, each [n-grams, n]. Raises Unconvertible where one occurs twice."""
     numbers, starts = np.array(node.attr("pool_int64s", []), np.int64), node.attr("ngram_counts")
     pool: dict[int, np.ndarray] = {}
     for size, (start, end) in enumerate(zip(starts, [*starts[1:], len(numbers)], strict=True), 1):
@@ -60,7 +60,7 @@ def _pool(node: Node) -> dict[int, np.ndarray]:
 
 
 def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
-    """How often each of `grams`, [n-grams, n], is in the data, with all skips that count: [..., n-grams], in float."""
+    """How often each of `grams`, [n-grams, n], occurs in the data, with every skip that counts: [..., n-grams], in float."""
     size = grams.shape[1]
     skips = node.attr("max_skip_count", 0) if size > 1 else 0
     counts = [_count_with_skips(node, data, grams, axis, skip + 1) for skip in range(skips + 1)]
@@ -68,7 +68,7 @@ def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
 
 
 def _count_with_skips(node: Node, data: str, grams: np.ndarray, axis: int, step: int) -> str:
-    """As `_count`, with the numbers of a window `step` apart."""
+    """As `_count`, where the numbers of a window are `step` apart."""
     size = grams.shape[1]
     equal = ""
     for place in range(size):

@@ -1,4 +1,4 @@
-"""Tile: in opset 1, one axis and how often, both tensors of the type of the data; from 6 on, how often for every axis.
+"""Tile: opset 1 takes one axis and a count, both in the type of the data; from 6 on it takes a count for every axis.
 
 https://onnx.ai/onnx/operators/onnx__Tile.html
 """
@@ -6,19 +6,18 @@ https://onnx.ai/onnx/operators/onnx__Tile.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
-
-_FLOATING = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+from .shared.typed import FLOATING
 
 
 @upgrade("Tile", 6)
-def one_axis_to_all(node: Node) -> None:
-    """tiles and axis become one vector of repeats."""
+def repeats_for_all_axes(node: Node) -> None:
+    """tiles and axis become one vector of repeats for all axes."""
     tiles, axis = (_whole_number(node, index, what) for index, what in ((1, "tiles"), (2, "the axis")))
     rank = node.need_rank()
     if not 0 <= axis < rank:
@@ -29,10 +28,10 @@ def one_axis_to_all(node: Node) -> None:
 
 
 @downgrade("Tile", 6)
-def all_axes_one_by_one(node: Node) -> None:
-    """One Tile for each axis that is repeated."""
+def tile_axis_by_axis(node: Node) -> None:
+    """The repeats become one Tile for each axis that is repeated."""
     repeats = node.const_input(1, "the repeats").reshape(-1).tolist()
-    if node.need_elem_type() not in _FLOATING:
+    if node.need_elem_type() not in FLOATING:
         raise Unconvertible("before opset 6, Tile takes floating-point numbers only")
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     data = node.input(0)
@@ -44,6 +43,7 @@ def all_axes_one_by_one(node: Node) -> None:
 
 
 def _whole_number(node: Node, index: int, what: str) -> int:
+    """The number in constant input `index`, which messages call `what`. Raises Unconvertible where it is not whole."""
     value = node.const_input(index, what).reshape(-1)
     if value.size != 1 or value[0] != np.floor(value[0]):
         raise Unconvertible(f"{what} '{node.input(index)}' is not a whole number")

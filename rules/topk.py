@@ -20,7 +20,9 @@ _WIDER = {
     TensorProto.FLOAT: (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16),
     TensorProto.DOUBLE: (TensorProto.INT32, TensorProto.UINT32),
 }
-"""Floats and the integers that they hold: negated, an unsigned or the smallest signed integer is none of its own type."""
+"""The floating-point type in which each integer type is sorted. Negated in its own type, an unsigned integer, or the smallest
+signed one, would not fit.
+"""
 
 
 @upgrade("TopK", 10)
@@ -31,7 +33,7 @@ def k_to_input(node: Node) -> None:
 
 @downgrade("TopK", 11)
 def largest_and_sorted(node: Node) -> None:
-    """The smallest are the largest of the negated; an order that was left open may be the sorted one."""
+    """largest=0 takes the largest of the negated data; sorted goes, as any order will do. 64-bit integers are sorted by halves."""
     kind = node.elem_type()
     if kind is not None and kind in WIDE_INTEGERS:
         _sort_by_halves(node, kind)
@@ -56,7 +58,7 @@ def largest_and_sorted(node: Node) -> None:
 
 
 def _sort_by_halves(node: Node, kind: int) -> None:
-    """No float holds 64 bits: all are ordered by their low halves, then by the high ones, where equals keep their order."""
+    """Sort 64-bit integers, which no float holds, by their low halves and then by the high ones, where equals keep their order."""
     add_rank(node, "axis")
     node.explain("64-bit integers are sorted along the whole axis", node.shape_hint())
     data, k = node.inputs
@@ -78,7 +80,7 @@ def _sort_by_halves(node: Node, kind: int) -> None:
 
 @downgrade("TopK", 10)
 def k_to_attribute(node: Node) -> None:
-    """A constant k becomes the attribute; with a computed one, the axis is sorted and cut."""
+    """A constant k becomes the attribute; with a computed one, the whole axis is sorted and a Slice takes the first k."""
     value = node.constant(1)
     k, data = node.input(1), node.input(0)
     if value is not None:
@@ -101,5 +103,5 @@ def k_to_attribute(node: Node) -> None:
 
 
 def _cut(node: Node, values: str, k: str, axes: str, output: str) -> None:
-    """The first k of the sorted values; Slice takes computed ends from opset 10 on, its way down knows what to do."""
+    """Take the first `k` of the sorted values by a Slice of opset 10, which takes computed ends."""
     node.after("Slice", [values, int64(node, [0], "zero"), k, axes], outputs=[output], opset=10)

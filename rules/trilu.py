@@ -1,7 +1,6 @@
-"""Tensors that are made from a shape: Expand, ConstantOfShape, Range, EyeLike, Trilu.
+"""Trilu below opset 14: a Where between the data and zero.
 
-https://onnx.ai/onnx/operators/onnx__Expand.html, onnx__ConstantOfShape.html, onnx__Range.html, onnx__EyeLike.html,
-onnx__Trilu.html
+https://onnx.ai/onnx/operators/onnx__Trilu.html
 """
 
 from __future__ import annotations
@@ -38,6 +37,5 @@ def _count(node: Node, axis: int) -> str:
     dimension = node.dimension(axis)
     if isinstance(dimension, int):
         return int64(node, arange(dimension).tolist(), "count")
-    rank = node.need_rank()
-    limit = node.before("Reshape", [length(node, node.input(0), axis + rank), int64(node, [], "scalar")], what="limit")
+    limit = length(node, node.input(0), axis + node.need_rank(), "scalar")
     return node.before("Range", [int64(node, 0, "zero"), limit, int64(node, 1, "one")], what="count")

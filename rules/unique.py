@@ -15,22 +15,25 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
 from .shared.tables import arange
-from .shared.typed import FLOATING, typed
+from .shared.typed import FLOATING, type_name, typed
 
 _SORTABLE = (
     *(TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE),
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
+"""The types that older operators sort."""
 _MOST_COLUMNS = 64
-"""Elements of a slice that are compared: each is one pass of sorting."""
+"""Elements of the largest slices that are compared: each element is one pass of sorting."""
 
 
 class _Groups(NamedTuple):
-    """What sorting tells of the slices 0, 1, …, as vectors of int64; a group is of equal slices, numbered in their order."""
+    """What sorting tells of the slices 0, 1, …, as vectors of int64. A group is a set of equal slices; groups are numbered in
+    order.
+    """
 
     order: str
-    """The slices, sorted; equals keep their order."""
+    """The numbers of the slices in sorted order; equal slices keep their order."""
     starts: str
     """Where in `order` each group starts."""
     firsts: str
@@ -38,15 +41,15 @@ class _Groups(NamedTuple):
     numbers: str
     """The group of each slice."""
     is_first: str
-    """For each slice, 1 if it is the first of its group."""
+    """For each slice, 1 where it is the first of its group, else 0."""
 
 
 @decompose("Unique", opset=13)
-def neighbours_in_order(node: Node) -> None:
-    """Each first of its equals, by value or by where it is; the others are counted, and know its place."""
+def sort_and_compare_neighbours(node: Node) -> None:
+    """Slices are sorted by TopK and compared with their neighbours; of equal ones the first is kept and all are counted."""
     kind = node.need_elem_type()
     if kind not in _SORTABLE:
-        raise Unconvertible(f"older operators cannot sort {TensorProto.DataType.Name(kind).lower()}")
+        raise Unconvertible(f"older operators cannot sort {type_name(kind)}")
     axis = node.attr("axis")
     if axis is None:
         count = prod(node.need_shape())
@@ -67,7 +70,7 @@ def neighbours_in_order(node: Node) -> None:
 
 
 def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) -> list[str]:
-    """What is compared, first of all the first: vectors with an element of each slice."""
+    """What the slices are compared by, the most significant first: vectors with one element of each slice."""
     if axis is None:
         return [data]
     others = [other for other in range(node.need_rank()) if other != axis]
@@ -77,13 +80,14 @@ def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) 
 
 
 def _nan_behind(node: Node, column: str, kind: int) -> list[str]:
-    """What orders NaN as one value behind all others: whether it is NaN, and if not, its value."""
+    """Two vectors that order NaN as one value behind all others: whether the element is NaN, and its value where it is not."""
     is_nan = node.before("IsNaN", [column], what="is_nan")
     number = node.before("Where", [is_nan, typed(node, 0, kind, "zero"), column], what="number")
     return [node.before("Cast", [is_nan], what="is_nan", to=kind), number]
 
 
 def _group(node: Node, columns: list[str], count: int) -> _Groups:
+    """Sort the slices, `count` of them, by `columns`, and find the groups of equal ones."""
     everything, order = int64(node, [count], "count"), int64(node, arange(count).tolist(), "order")
     for column in reversed(columns):
         moved = node.before("Gather", [column, order], what="moved", axis=0)
@@ -99,7 +103,7 @@ def _group(node: Node, columns: list[str], count: int) -> _Groups:
 
 
 def _starts(node: Node, columns: list[str], order: str, count: int) -> str:
-    """1 where a slice differs from the one before it in `order`, and for the first."""
+    """1 where a slice differs from the one before it in `order`, and for the first; else 0."""
     first = int64(node, [1], "first")
     if count == 1:
         return first
@@ -117,14 +121,14 @@ def _starts(node: Node, columns: list[str], order: str, count: int) -> str:
 
 
 def _argsort(node: Node, permutation: str, count: str) -> str:
-    """The inverse of `permutation`, whose numbers are exact in double."""
+    """The inverse of `permutation`, whose `count` numbers are exact in double."""
     number = node.before("Cast", [permutation], what="number", to=TensorProto.DOUBLE)
     _, places = node.before_many("TopK", [number, count], 2, what="back", axis=0, largest=0)
     return places
 
 
 def _give_outputs(node: Node, data: str, axis: int, groups: _Groups, count: int) -> None:
-    """Values, where each is first, where the values of all are, how many there are of each."""
+    """Write the outputs: the distinct values, where each occurs first, the group of each slice, and how many are in each group."""
     firsts, numbers, chosen = groups.firsts, groups.numbers, ""
     if not node.attr("sorted", 1):
         places = node.before("NonZero", [groups.is_first], what="places")
@@ -146,7 +150,7 @@ def _give_outputs(node: Node, data: str, axis: int, groups: _Groups, count: int)
 
 
 def _counts(node: Node, starts: str, count: int) -> str:
-    """From each start to the next, or to the end."""
+    """How many slices each group has: from its start to the next, or to the end."""
     all_but_first = [int64(node, [value], "bound") for value in (1, count, 0)]
     ends = [node.before("Slice", [starts, *all_but_first], what="next"), int64(node, [count], "end")]
     return node.before("Sub", [node.before("Concat", ends, what="ends", axis=0), starts], what="counts")

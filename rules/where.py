@@ -1,7 +1,6 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+"""Where below opset 9: one Gather from X and Y, flattened.
 
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
+https://onnx.ai/onnx/operators/onnx__Where.html
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .shared.tables import arange
 
 @decompose("Where", opset=8)
 def gather_from_both(node: Node) -> None:
-    """Gather from X and Y, flattened and put one behind the other, at places that the condition moves from Y to X."""
+    """X and Y are flattened and joined, and a Gather takes each element at the place that the condition chooses."""
     x, y = node.input(1), node.input(2)
     of_x, of_y = _own_places(node, 1), _own_places(node, 2)
     of_y = node.before("Add", [of_y, count_elements(node, x, range(node.need_rank(1)))], what="places")
@@ -30,7 +29,7 @@ def gather_from_both(node: Node) -> None:
 
 
 def _own_places(node: Node, index: int) -> str:
-    """For each element of input `index`, its place in the flattened data."""
+    """For each element of input `index`, its place in the flattened input."""
     name, rank = node.input(index), node.need_rank(index)
     shape = node.scope.shape(name) or ()
     known = [dim for dim in shape if isinstance(dim, int)]

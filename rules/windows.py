@@ -8,13 +8,14 @@ https://onnx.ai/onnx/operators/onnx__HannWindow.html, onnx__HammingWindow.html, 
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper, numpy_helper
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import count_up, int64
 from .shared.parameters import one_number
+from .shared.tables import arange
 from .shared.typed import FLOATING, typed
 
 _COEFFICIENTS = {"HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0), "BlackmanWindow": (0.42, 0.5, 0.08)}
@@ -30,6 +31,11 @@ def sum_of_cosines(node: Node) -> None:
         raise Unconvertible(
             f"a window of {name}: which number an element is cut to is up to its last bit", "use a window of floats"
         )
+    known = node.constant(0)
+    if known is not None and kind in FLOATING:
+        table = _table(node, int(one_number(known))).astype(helper.tensor_dtype_to_np_dtype(kind))
+        node.become("Constant", [], value=numpy_helper.from_array(table))
+        return
     work = TensorProto.DOUBLE if kind == TensorProto.DOUBLE else _FLOAT
     a0, a1, a2 = _COEFFICIENTS[node.op_type]
     size = _size(node)
@@ -48,6 +54,14 @@ def sum_of_cosines(node: Node) -> None:
             "Add", [window, node.before("Mul", [double, typed(node, a2, work, "coefficient")], what="second")], what="window"
         )
     node.become("Cast", [window], to=kind)
+
+
+def _table(node: Node, size: int) -> np.ndarray:
+    """The window of known size, in double."""
+    a0, a1, a2 = _COEFFICIENTS[node.op_type]
+    period = np.float64(size if node.attr("periodic", 1) else size - 1)
+    angle = arange(size) * (2 * np.pi / period)
+    return a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle)
 
 
 def _size(node: Node) -> str:

@@ -1,1 +1,1 @@
-"""Is a model valid? onnx.checker and shape inference in a child process, and what they do not see."""
+"""Whether a model is valid: onnx.checker and shape inference in a child process, and checks for what these do not see."""

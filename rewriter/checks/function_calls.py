@@ -1,4 +1,4 @@
-"""Local functions call each other: not in a circle, not too deep, and not so often that inlining them would never end.
+"""How local functions call each other: not in a circle, not too deep, and not so often that inlining them would never end.
 
 onnx's checker and shape inference follow every call. On a circle or a deep chain they may run out of stack, and sixty functions
 that each call the next one twice keep them busy for ever.
@@ -18,20 +18,21 @@ from ..graph.protos import subgraphs
 MOST_CALLS = 1_000_000
 """Calls in the main graph, in the functions that it calls, in those that these call, and so on."""
 DEEPEST_CALL = 200
+"""Calls of functions inside one another."""
 
 Name = tuple[str, str]
-"""Domain and operator type."""
+"""Domain and operator type of a local function."""
 
 
 class _Extent(NamedTuple):
-    """How many calls a call of a function stands for, itself included, and how deep they go."""
+    """The number of calls that one call of a function causes, itself included, and how deep they are nested."""
 
     calls: int
     depth: int
 
 
 def check_calls(model: onnx.ModelProto) -> None:
-    """Raises InvalidModelError where local functions share a name, call themselves, or each other too deep or too often."""
+    """Raises InvalidModelError where local functions share a name, or call themselves, or each other too deep or too often."""
     names = {(function.domain, function.name) for function in model.functions}
     if not names:
         return
@@ -51,7 +52,7 @@ def check_calls(model: onnx.ModelProto) -> None:
 
 
 def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:
-    """How often `nodes`, and those of their subgraphs, call each of the functions `names`."""
+    """How often `nodes`, and those in their subgraphs, call each of the functions `names`."""
     found: Counter[Name] = Counter()
     pending = [nodes]
     while pending:
@@ -63,7 +64,7 @@ def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:
 
 
 def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, _Extent]) -> None:
-    """Put into `extents` those of `start` and of each function that it leads to."""
+    """Put into `extents` the extents of `start` and of each function that it calls, directly or not."""
     path = {start: None}  # in order, and quick to ask
     while path:
         name = next(reversed(path))
@@ -78,6 +79,6 @@ def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, 
 
 
 def _sum_up(calls: Counter[Name], extents: dict[Name, _Extent]) -> _Extent:
-    """That of a body with these calls."""
+    """The extent of a body with these calls."""
     inner = sum(extents[callee].calls * count for callee, count in calls.items())
     return _Extent(1 + inner, 1 + max((extents[callee].depth for callee in calls), default=0))

@@ -42,14 +42,14 @@ def repair(skeleton: Skeleton, refusal: str) -> list[Remark]:
 
 
 def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:
-    """Nodes with the name of an earlier one get a number: onnxruntime does not load the model otherwise."""
+    """Nodes with the name of an earlier one get a number: onnxruntime does not load the model otherwise, but for Constants."""
     names = [name for node in graph.node if (name := node.name)]
     taken = set(names)
     if len(taken) == len(names):
         return
     seen: set[str] = set()
     for node in graph.node:
-        name = node.name
+        name = "" if node.op_type == "Constant" else node.name
         if name in seen:
             node.name = next(free for number in itertools.count(2) if (free := f"{name}_{number}") not in taken)
             taken.add(node.name)

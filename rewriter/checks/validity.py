@@ -1,4 +1,4 @@
-"""Is the model valid? onnx.checker with full_check, in a child process, and the Split mistakes that it lets through."""
+"""Whether a model is valid: onnx.checker with full_check, in a child process, and the mistakes of Splits that it lets through."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ from . import wrong_opset
 from .function_calls import check_calls
 
 MOST_MISSING_PARTS = 4096
-"""Parts that a Split may make beyond those that are its outputs: older opsets have to name every one."""
+"""Parts that a Split may make beyond its outputs: in older opsets, every one of them has to have a name."""
 _DEPRECATED = "is deprecated in domain_version"
-"""What onnx.checker says of GroupNormalization-18 or Upsample-10. Such files exist, and a conversion is the cure."""
+"""The complaint of onnx.checker about GroupNormalization-18 or Upsample-10. Such files exist, and a conversion is the remedy."""
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
-"""Nodes. Of a bigger input, what the check of the result cannot see is checked first, and all only if the result does not pass."""
+"""Nodes of the largest input that is checked in full at once.
+
+Of a larger one, only what the check of the result cannot see is checked first, and all of it only if the result does not pass.
+"""
 
 
 def check_source(opset: int) -> None:
@@ -38,12 +41,13 @@ def check_source(opset: int) -> None:
 
 
 def check_target(opset: int) -> None:
-    """Raises ArgumentError where the installed onnx does not know the opset that is asked for."""
+    """Raises ArgumentError where the installed onnx does not know the requested opset."""
     if not 1 <= opset <= newest_opset():
         raise ArgumentError(f"the target opset {opset} is unknown: {_known_opsets(opset)}")
 
 
 def _known_opsets(unknown: int) -> str:
+    """What the message says about an opset that the installed onnx does not know."""
     newest = newest_opset()
     return f"onnx {onnx.__version__} knows 1 to {newest}" + (" (a newer onnx may know it)" if unknown > newest else "")
 
@@ -67,6 +71,7 @@ def check_input(model: Model, target: int | None) -> None:
 
 
 def _failure_of_input(model: Model, target: int) -> str:
+    """The complaint of onnx.checker about the input; "" where it passes."""
     is_small = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     if is_small or len(model.survey.graphs) > 1 or not model.main.opset:
         return checker_failure(model.original, full=is_small)
@@ -83,7 +88,7 @@ def _failure_of_input(model: Model, target: int) -> str:
 
 
 def check_result(serialized: bytes, original: bytes) -> None:
-    """Raises CheckError where the result fails the full check; InvalidModelError where the original does as well."""
+    """Raises CheckError where the result fails the full check, or InvalidModelError where the original does as well."""
     failure = checker_failure(serialized, full=True)
     if not failure:
         return
@@ -95,7 +100,7 @@ def check_result(serialized: bytes, original: bytes) -> None:
 
 
 def checker_failure(serialized: bytes, *, full: bool) -> str:
-    """What onnx.checker says against the model, on one line; "" where it passes."""
+    """The complaint of onnx.checker about the model, on one line; "" where it passes."""
     serialized = _with_short_domains(serialized)
     failure = _failure(child_call.check_model, serialized, full)
     if not (failure and full):
@@ -106,6 +111,7 @@ def checker_failure(serialized: bytes, *, full: bool) -> str:
 
 
 def _failure(check: Callable[..., None], *arguments: object) -> str:
+    """The complaint of `check` called with `arguments`, on one line; "" where there is none."""
     try:
         check(*arguments)
     except child_call.Crashed as crash:
@@ -116,7 +122,7 @@ def _failure(check: Callable[..., None], *arguments: object) -> str:
 
 
 def _spell_out_defaults(serialized: bytes) -> bytes:
-    """The same model, with the default attributes of operators that have a function body written out."""
+    """The same model, with default attributes written out for operators that have a function body."""
     try:
         model = onnx.ModelProto.FromString(serialized)
     except DecodeError:
@@ -133,7 +139,7 @@ def _spell_out_defaults(serialized: bytes) -> bytes:
 
 
 def _with_short_domains(serialized: bytes) -> bytes:
-    """The same model, with the other name of the default domain replaced, which old releases of onnx do not know."""
+    """The same model, with "ai.onnx", which old releases of onnx do not know, replaced by the short name of the default domain."""
     if b"ai.onnx" not in serialized:
         return serialized
     try:
@@ -147,7 +153,7 @@ def _with_short_domains(serialized: bytes) -> bytes:
 
 
 def _check_values(graphs: list[GraphLike]) -> None:
-    """onnx lets types pass that it does not know, where it need not know them, and protobuf names that are no text."""
+    """Raises InvalidModelError for types that onnx does not know, which it lets pass, and for names that are not valid UTF-8."""
     known = set(TensorProto.DataType.values())
     for graph in graphs:
         if not isinstance(graph, onnx.GraphProto):
@@ -166,7 +172,7 @@ def _check_values(graphs: list[GraphLike]) -> None:
 
 
 def _require_text(*names: str) -> None:
-    """protobuf hands out a string that is not valid UTF-8 as bytes. Raises InvalidModelError for one."""
+    """Raises InvalidModelError for a string that is not valid UTF-8, which protobuf hands out as bytes."""
     wrong = next((name for name in names if not isinstance(name, str)), None)
     if wrong is not None:
         raise InvalidModelError(f"the input is not a valid model: the name {wrong!r} is not valid UTF-8") from None
@@ -174,9 +180,9 @@ def _require_text(*names: str) -> None:
 
 @contextmanager
 def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
-    """Raises InvalidModelError where something fails because a name is not valid UTF-8, which protobuf hands out as bytes.
+    """Raises InvalidModelError where something inside the `with` fails because a name is not valid UTF-8.
 
-    Such names pass where nobody touches them: to look at all of them would take half as long as a whole conversion.
+    Such names pass where nothing touches them: to look at all of them would take half as long as a whole conversion.
     """
     try:
         yield
@@ -190,6 +196,7 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
 
 
 def _check_scope(scope: Scope) -> None:
+    """Check the nodes of one graph and of its subgraphs."""
     if not scope.opset:
         return
     check_once = OncePerForm(_check_node)
@@ -202,6 +209,7 @@ def _check_scope(scope: Scope) -> None:
 
 
 def _check_node(node: Node) -> None:
+    """Raises InvalidModelError where the node has a mistake that onnx.checker lets through."""
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
@@ -209,7 +217,7 @@ def _check_node(node: Node) -> None:
 
 
 def _split_problems(node: Node) -> Iterator[str]:
-    """Mistakes of a Split that the checker accepts, of which one makes it abort, and all of which runtimes take differently."""
+    """The mistakes of a Split that the checker accepts, one of which makes it abort, and all of which runtimes take differently."""
     if any(attribute.ref_attr_name for attribute in node.proto.attribute):
         return
     if node.opset >= 18:
@@ -233,6 +241,7 @@ def _split_problems(node: Node) -> Iterator[str]:
 
 
 def _count_problems(node: Node) -> Iterator[str]:
+    """What is wrong with the number of parts."""
     count = node.attr("num_outputs")
     if node.has_input(1) == (count is not None):
         yield "it has both split and num_outputs" if count is not None else "it has neither split nor num_outputs"
@@ -257,6 +266,7 @@ def _count_problems(node: Node) -> Iterator[str]:
 
 
 def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
+    """What is wrong with each of the sizes."""
     if any(size < 0 for size in sizes):
         yield f"split has negative sizes: {_shown(sizes)}"
     if len(sizes) != len(node.outputs):
@@ -264,25 +274,31 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
 
 
 def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
-    """For what nobody else looks at: Split-1 has no shape inference, and inference does not see captured constants."""
+    """What is wrong with the sum of the sizes, where nothing else checks it.
+
+    Split-1 has no shape inference, and inference does not see captured constants.
+    """
     dimension = _split_dimension(node)
     if dimension is not None and sum(sizes) != dimension:
         yield f"the sizes {_shown(sizes)} do not add up to the dimension {dimension}"
 
 
 def _uneven_problems(node: Node) -> Iterator[str]:
+    """What is wrong with a Split into equal parts."""
     dimension = _split_dimension(node)
     if dimension is not None and dimension % len(node.outputs):
         yield f"a dimension of {dimension} does not divide into {len(node.outputs)} equal parts"
 
 
 def _split_dimension(node: Node) -> int | None:
+    """The length of the axis that is split; None where it is unknown."""
     axis = node.attr("axis", None if node.opset < 2 else 0)
     dimension = None if axis is None else node.dimension(axis)
     return dimension if isinstance(dimension, int) else None
 
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
+    """What is wrong with the types of the inputs."""
     declared = node.declared_type(1)
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
@@ -296,7 +312,7 @@ def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
 
 
 def _sequence_problems(node: Node) -> Iterator[str]:
-    """What shape inference misses behind a symbolic dimension, and one thing that kills onnxruntime."""
+    """The mistakes of a SplitToSequence that inference misses behind a symbolic dimension, and one that crashes onnxruntime."""
     yield from _input_type_problems(node, {TensorProto.INT64, TensorProto.INT32})
     sizes = node.constant(1)
     if sizes is None:
@@ -312,6 +328,7 @@ def _sequence_problems(node: Node) -> Iterator[str]:
 
 
 def _shown(sizes: list[float]) -> str:
+    """The sizes as messages show them."""
     text = ", ".join(f"{size:g}" for size in sizes[:8])
     return f"[{text}, …]" if len(sizes) > 8 else f"[{text}]"
 
@@ -322,4 +339,6 @@ _ATTRIBUTE_TYPES = {
     "num_outputs": AttributeProto.INT,
     "split": AttributeProto.INTS,
 }
+"""The field of AttributeProto that each type of attribute uses."""
 _CHECKS = {"Split": _split_problems, "SplitToSequence": _sequence_problems}
+"""The further checks of each operator."""

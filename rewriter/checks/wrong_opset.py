@@ -1,4 +1,4 @@
-"""Nodes in the form of another opset than the model declares: whose are they, and which opset would fit them all?
+"""Nodes in the form of another opset than the model declares: which they are, and which opset would fit all nodes.
 
 Exporters and hand edits leave such files behind: a Split with two inputs at opset 12, num_outputs at 13, axes as an input at 11.
 """
@@ -39,6 +39,7 @@ def describe(graphs: list[GraphLike], declared: int) -> str:
 
 
 def _advice(fitting: set[int], declared: int) -> str:
+    """What the user can do, given the opsets that fit all nodes."""
     if not fitting:
         return "; no single opset fits all nodes"
     nearest = min(fitting, key=lambda opset: (abs(opset - declared), opset))
@@ -46,12 +47,13 @@ def _advice(fitting: set[int], declared: int) -> str:
 
 
 def _form(node: NodeProto) -> tuple[object, ...]:
+    """A key that is equal for nodes whose forms are legal at the same opsets."""
     present = tuple(bool(name) for name in node.input)
     return node.op_type, present, len(node.output), tuple((a.name, a.type) for a in node.attribute)
 
 
 def _opsets_of(node: NodeProto, newest: int) -> Iterator[int]:
-    """The opsets at which the node has a legal form."""
+    """The opsets at which the form of the node is legal."""
     for opset in range(1, newest + 1):
         schema = schema_at(node.op_type, opset)
         if schema is not None and not schema.deprecated and not _problem(node, schema):
@@ -59,6 +61,7 @@ def _opsets_of(node: NodeProto, newest: int) -> Iterator[int]:
 
 
 def _complaint(node: NodeProto, declared: int) -> str:
+    """What is wrong with the node at opset `declared`."""
     schema = schema_at(node.op_type, declared)
     if schema is None:
         return f"opset {declared} does not have this operator"
@@ -66,7 +69,7 @@ def _complaint(node: NodeProto, declared: int) -> str:
 
 
 def _problem(node: NodeProto, schema: OpSchema) -> str:
-    """Why the node is no node of `schema`, by the names and types of its attributes and the number of inputs and outputs."""
+    """Why the node does not fit `schema`, by names and types of attributes and the number of inputs and outputs; "" if it does."""
     for attribute in node.attribute:
         known = schema.attributes.get(attribute.name)
         if known is None:
@@ -84,12 +87,13 @@ def _problem(node: NodeProto, schema: OpSchema) -> str:
 
 
 def _count(schema: defs.OpSchema) -> str:
+    """The numbers of inputs and outputs that a schema allows, in words."""
     low, high = schema.min_input, schema.max_input
     return f"has {low}" if low == high else f"has {low} to {high}"
 
 
 def _ranges(opsets: set[int]) -> str:
-    """{13, 14, 15, 18} as "13 to 15 or 18"."""
+    """The opsets in words: {13, 14, 15, 18} is "13 to 15 or 18"."""
     parts: list[str] = []
     ordered = sorted(opsets)
     start = 0

@@ -1,1 +1,1 @@
-"""Does the result compute the same as the original? Both are run on the same inputs, in a child process."""
+"""Whether the result computes the same as the original: both are run on the same inputs, in a child process."""

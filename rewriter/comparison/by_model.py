@@ -1,8 +1,7 @@
-"""Run the original and the result on the same inputs and judge whether they compute the same.
+"""Runs the original and the result on the same inputs, and judges whether they compute the same.
 
-"equal" and "different" are said only of what was run. A runtime that lacks a kernel, runs out of time or is known to
-compute an operator wrongly proves nothing: the next one is asked, and when none can tell, the answer is "not
-compared" and why.
+"equal" and "different" are said only about what was run. A runtime that lacks a kernel, runs out of time or is known to compute an
+operator wrongly proves nothing: the next one is asked, and when none can tell, the answer is "not compared", with the reason.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ _FAILURES_AFTER_SUCCESS = 6
 
 @dataclass(frozen=True)
 class Piece:
-    """Nodes of the original that are alike, and what comparing one of them with what stands in its place showed.
+    """Nodes of the original that are alike, and what the comparison of one of them with the nodes in its place showed.
 
-    `example` names the first of the `count`; `change` is "Split → Split, Identity", or the operator alone where the
-    nodes stayed and only its definition is another one at the target opset. `max_abs` as in OutputComparison; `last_bits`:
-    equal but for those, by another kernel of the runtime; or different in those alone.
+    `example` names the first of the `count` nodes. `change` is "Split → Split, Identity", or the operator alone where the nodes
+    stayed and only the operator's definition differs at the target opset. `max_abs` is that of OutputComparison. `last_bits`: the
+    nodes are equal apart from last bits, which another kernel of the runtime explains, or differ in those alone.
     """
 
     change: str
@@ -69,13 +68,13 @@ class Piece:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What comparing two models showed.
+    """What the comparison of two models showed.
 
-    `runtime` is "name version"; `reason` is one line: why not compared, or what differs. An "equal" has a reason only
-    when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for
-    models that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`:
-    models that should be equal to the last bit are not, but differ by no more than a rule that is not exact might change;
-    `stayed`: the first tensor that differs is made by nodes that are the same in both, of equal inputs.
+    `runtime` is "name version". `reason` is one line: why the models were not compared, or what differs. An "equal" has a reason
+    only when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for models
+    that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`: models that should
+    be equal to the last bit are not, but differ by no more than an inexact rule might change. `stayed`: the first tensor that
+    differs is made by nodes that are the same in both models, from equal inputs.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -99,7 +98,7 @@ class Comparison:
 
 
 class _Inconclusive(NamedTuple):
-    """A runtime could not tell; `final` when another one could not do better, `hint` what the user can do."""
+    """A runtime could not tell. With `final`, another one could not do better; `hint` says what the user can do."""
 
     reason: str
     final: bool = False
@@ -118,13 +117,11 @@ def compare(
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
-    Models with open dimensions are run at two choices of them; `thorough`, for small models, runs up to ten choices of
-    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape,
-    and in every element within `tolerance`, NaN where NaN is, -0.0 equal to 0.0.
-    `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
-    is used or nothing is; with "both", both have to find the models equal.
-
-    Raises: ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
+    Models with open dimensions are run at two choices of these; `thorough`, for small models, tries up to ten choices of
+    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape, and in every element within
+    `tolerance`; NaN equals NaN, and -0.0 equals 0.0. `runtime` "auto" takes onnxruntime where it is installed and can run both
+    models, else onnx.reference; a named runtime is used, or none; with "both", both have to find the models equal.
+    Raises ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = _installed(runtime)
@@ -135,6 +132,7 @@ def compare(
 
 
 def _installed(runtime: Runtime) -> list[str]:
+    """The runtimes to ask, in order. Raises ArgumentError where the named one is not installed."""
     engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
     if not engines or (runtime == "both" and "onnxruntime" not in engines):
         raise ArgumentError(f"--runtime {runtime}: onnxruntime is not installed; pip install onnxruntime")
@@ -142,6 +140,8 @@ def _installed(runtime: Runtime) -> list[str]:
 
 
 class _Judge:
+    """Compares one pair of models."""
+
     def __init__(
         self, original: Path, result: Path, samples: Samples, tolerance: Tolerance, worker: Worker, thorough: bool
     ) -> None:
@@ -155,7 +155,7 @@ class _Judge:
         self._computed: Mapping[str, frozenset[str]] = {}
 
     def verdict(self, engines: list[str]) -> Comparison:
-        """That of the first of `engines` that can tell."""
+        """The verdict of the first of `engines` that can tell."""
         interface = self._interface()
         if isinstance(interface, Comparison):
             return interface
@@ -171,7 +171,7 @@ class _Judge:
         return _not_compared(undecided)
 
     def verdict_of_all(self, engines: list[str]) -> Comparison:
-        """ "different" where one of `engines` says so, "equal" only where all do."""
+        """ "different" where one of `engines` says so, and "equal" only where all of them do."""
         interface = self._interface()
         if isinstance(interface, Comparison):
             return interface
@@ -186,7 +186,7 @@ class _Judge:
         return Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
 
     def _interface(self) -> Comparison | tuple[list[InputSpace], Description, Description]:
-        """The inputs to run and what the models say of themselves, or the verdict where that suffices for one."""
+        """The inputs to run and the descriptions of both models; or the verdict, where the descriptions suffice for one."""
         before = self._worker.describe(self._original)
         if isinstance(before, Failure):
             return Comparison("not compared", reason=f"the original cannot be read: {before.message}")
@@ -243,7 +243,7 @@ class _Judge:
         return found if isinstance(found, Comparison) else None
 
     def _allowed(self, runs: list[Run]) -> list[Run]:
-        """Those whose inputs onnx.reference takes too."""
+        """The runs whose inputs onnx.reference takes, too."""
         answers = self._evidence.run_again("onnx.reference", runs)
         return [run for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs) or answer.kind != "runtime"]
 
@@ -288,7 +288,7 @@ class _Judge:
         return Difference()
 
     def _repeats(self, engine: str, runs: list[Run]) -> bool:
-        """Whether the original, loaded again, gives the same outputs again (Dropout in training mode does not)."""
+        """Whether the original, loaded again, gives the same outputs again (a Dropout in training mode does not)."""
         outputs = [answer for answer in self._evidence.run_again(engine, runs) if isinstance(answer, Outputs)]
         return len(outputs) == len(runs) and all(o.equal for o in compare_outputs(runs, outputs, EXACT))
 
@@ -300,7 +300,7 @@ def _not_compared(undecided: list[_Inconclusive]) -> Comparison:
 
 
 def _interface_mismatch(before: Description, after: Description) -> str:
-    """Why the models cannot be fed the same inputs, or do not have the same outputs; "" when they can and have."""
+    """Why the models cannot be fed the same inputs, or have different outputs; "" when neither is so."""
     wanted, got = input_types(before.required), input_types(after.required)
     if wanted != got:
         return f"the inputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
@@ -314,7 +314,7 @@ def _interface_mismatch(before: Description, after: Description) -> str:
 
 
 def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorough: bool) -> list[Run] | _Inconclusive:
-    """Run the original on every sample; one that cannot be run leaves all undecided."""
+    """Run the original on every sample. If one cannot be run, all remain undecided."""
     runs: list[Run] = []
     for number, space in enumerate(spaces, 1):
         found = _run_original(session, engine, space, thorough)
@@ -325,7 +325,7 @@ def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorou
 
 
 def _run_original(session: Session, engine: str, space: InputSpace, thorough: bool) -> list[Run] | _Inconclusive:
-    """Try choices of inputs until enough of them run, and give numbers; where none does, one that gave NaN."""
+    """Try choices of inputs until enough of them run and give numbers; if none gives numbers, take one that gives NaN."""
     runs: dict[Hashable, Run] = {}
     without_numbers: list[Run] = []
     failures: list[Failure] = []
@@ -363,7 +363,7 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
 
 
 def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int) -> list[Run]:
-    """Run the original on samples that decide, as far as it takes them; `held` bytes of outputs are held already."""
+    """Run the original on samples that decide, as far as it accepts them; `held` bytes of outputs are in memory already."""
     runs: list[Run] = []
     crashes = 0
     for ways in space.deciding(usual):
@@ -383,7 +383,7 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
 
 
 def _unjudged_output(runs: list[Run]) -> str:
-    """The first output that is NaN throughout in all runs, so that nearly any computation would equal it; "" if none is."""
+    """The first output that is NaN throughout in all runs, so that nearly any computation would equal it; "" if there is none."""
     for index, name in enumerate(runs[0].outputs.names):
         if all(is_nan_throughout(run.outputs.values[index]) for run in runs):
             return name
@@ -391,7 +391,7 @@ def _unjudged_output(runs: list[Run]) -> str:
 
 
 def _is_hopeless(failures: list[Failure]) -> bool:
-    """Whether other inputs would not help either."""
+    """Whether other inputs would fail as well."""
     crashes = sum(failure.kind == "crashed" for failure in failures)
     return crashes == _CRASHES or failures[-1].kind in ("unsupported", "invalid", "timeout", "memory")
 
@@ -411,7 +411,7 @@ def _hint(space: InputSpace) -> str:
 
 
 def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs] | Comparison | _Inconclusive:
-    """Run the result on what the original ran on; a failure is a difference, unless it shows what the runtime lacks."""
+    """Run the result on the inputs of the original. A failure is a difference, unless the runtime lacks something."""
     results: list[Outputs] = []
     for run in runs:
         answer = session.run(run.inputs)

@@ -1,8 +1,8 @@
-"""Compare a conversion node by node: each distinct rewrite runs old against new, as two tiny models, on random inputs.
+"""Compares a conversion node by node: each distinct rewrite runs old against new, as two tiny models, on random inputs.
 
-For models that are too big to run: what it costs depends on how many rewrites there are that differ, not on the weights,
-which are not read. Nodes are cut into regions by `regions`; each distinct one is written as two model files and judged by
-`compare`. "equal" is said only where every one of them was.
+This is for models that are too large to run. Its cost depends on how many distinct rewrites there are, not on the weights, which
+are not read. `regions` cuts the nodes into regions; each distinct region is written as two model files and judged by `compare`.
+"equal" is said only where every one of them was.
 """
 
 from __future__ import annotations
@@ -36,24 +36,25 @@ from .tolerance import EXACT, Tolerance
 MAX_PIECES = 1000
 """Distinct regions that are run."""
 MAX_SECONDS = 120.0
-"""After this time no more are run."""
+"""Seconds after which no further regions are run."""
 _PIECE_SECONDS = 20.0
+"""Seconds that one region may take."""
 _MAX_ELEMENTS = 1 << 22
-"""In the inputs of one region; where they have more, dimensions over 64 are reduced."""
+"""Elements in the inputs of one region; where there are more, dimensions above 64 are reduced."""
 _FEW = 64
-"""Elements of a floating-point constant that takes part as it is: scales, bounds, exponents. Others are weights."""
+"""Elements of a floating-point constant that is used as it is: scales, bounds, exponents. Larger ones are weights."""
 _MAX_VALUES = 1 << 24
 """Bytes of constants that are read where a rewrite computed with them, as when it cuts a weight into parts."""
 _WIDENINGS = 3
-"""Times that a region which seems different is taken again with what makes its inputs."""
+"""How often a region that seems different is tried again, each time with the nodes that make its inputs."""
 
 
 class _UnfitError(Exception):
-    """Why a region cannot be made into models."""
+    """A region cannot be made into models; `str()` is the reason."""
 
 
 class _Plan(NamedTuple):
-    """How the inputs of a region are filled: with the constants of the model, and with dimensions at their full size."""
+    """How the inputs of a region are filled: whether with the model's constants, and whether with dimensions at full size."""
 
     with_values: bool = False
     reduced: bool = False
@@ -62,6 +63,8 @@ class _Plan(NamedTuple):
 
 
 class _Settings(NamedTuple):
+    """How regions are run and judged."""
+
     runtime: Runtime
     seed: int
     tolerance: Tolerance
@@ -79,9 +82,8 @@ def compare_nodes(
 ) -> Comparison:
     """Compare `result` with `original`, which is not converted, node by node.
 
-    `aliases` are values that the conversion found to be others. Nodes that were rewritten are compared within
-    `tolerance`. Nodes that stayed as they are may differ in the last bits at the opset of the result, which is then the
-    runtime's doing, and said in the piece.
+    `aliases` are values that the conversion found to be equal to others. Nodes that were rewritten are compared within `tolerance`.
+    Nodes that stayed may differ in the last bits at the opset of the result; that is the runtime's doing, and the piece says so.
     """
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
@@ -94,11 +96,12 @@ def compare_nodes(
 
 
 def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
+    """The names of the inputs and outputs of a model."""
     return [value.name for value in model.graph.input], [value.name for value in model.graph.output]
 
 
 def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[str]]:
-    """The verdicts, and the runtimes that they are from."""
+    """The verdicts, and the runtimes that gave them."""
     deadline = time.monotonic() + MAX_SECONDS
     pieces: list[Piece] = []
     runtimes: set[str] = set()
@@ -117,7 +120,7 @@ def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[st
 
 
 class _Group:
-    """Regions that are alike: the first of them, and how many there are."""
+    """Regions that are alike: the first of them, and their number."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -140,13 +143,14 @@ class _Group:
 
 
 def _operators(nodes: list[NodeProto]) -> str:
-    """ "Split ×2, Concat"."""
+    """The operators of `nodes`, as "Split ×2, Concat"."""
     counts = Counter(node.op_type for node in nodes if node.op_type != "Constant" or len(nodes) == 1)
     shown = [name if count == 1 else f"{name} ×{count}" for name, count in counts.items()]
     return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
 
 
 def _sum_up(pieces: list[Piece]) -> Comparison:
+    """The verdict on the whole conversion."""
     count = Counter(piece.status for piece in pieces)
     different = [piece for piece in pieces if piece.status == "different"]
     if different:
@@ -166,6 +170,7 @@ def _sum_up(pieces: list[Piece]) -> Comparison:
 
 
 def _group(finder: RegionFinder) -> list[_Group]:
+    """The regions of a conversion, those that are alike as one group."""
     keys = _Keys()
     groups: dict[Hashable, _Group] = {}
     for region in finder.rewritten():
@@ -184,12 +189,13 @@ def _group(finder: RegionFinder) -> list[_Group]:
 
 
 class _Keys:
-    """What regions are told apart by: operators, attributes, how they are wired, types, shapes, small constants."""
+    """Makes keys that tell regions apart: operators, attributes, connections, types, shapes, small constants."""
 
     def __init__(self) -> None:
         self._kinds: dict[bytes, _Kind] = {}
 
     def of_region(self, region: Region) -> Hashable:
+        """The key of a region."""
         if region.problem:
             return region.problem, region.pair.where, tuple(region.outputs)
         numbers: dict[str, int] = {}
@@ -206,7 +212,7 @@ class _Keys:
         return (*parts, outputs)
 
     def of_node(self, changed: ChangedNode) -> Hashable:
-        """As `of_region` of that node alone, which stayed as it is."""
+        """The key of the region that consists of one node, which stayed as it is."""
         node, pair = changed.node, changed.pair
         symbols: dict[str, int] = {}
         names = list(node.input)
@@ -226,7 +232,7 @@ class _Keys:
         return node.op_type, node.domain, _attributes(node), tuple(inputs), tuple(numbers[name] for name in node.output)
 
     def _described(self, value: Input, symbols: dict[str, int]) -> Hashable:
-        """Value, or type and shape, of an input; its symbolic dimensions get numbers, which `symbols` keeps."""
+        """The value of an input, or its type and shape. Symbolic dimensions get numbers, which `symbols` keeps."""
         declared = value.pair.type(value.name)
         if declared is None:
             return "unknown", value.name
@@ -242,7 +248,7 @@ class _Keys:
 
 
 class _Kind(NamedTuple):
-    """A type: as schemas write it, its dimensions, and whether a small constant of whole or other numbers can have it."""
+    """A type as schemas write it, its dimensions, and whether a small constant of integers, or of other numbers, can have it."""
 
     text: str
     shape: Shape
@@ -263,7 +269,7 @@ def _bytes(array: np.ndarray) -> Hashable:
 
 
 def _stored(pair: GraphPair, name: str) -> Hashable:
-    """A tensor that only the result has; where its payload is not in memory, the reference to it is as good."""
+    """A key for a tensor that only the result has; the reference to its payload where that is not in memory."""
     tensor = pair.new_tensor(name)
     if tensor is None:
         return "nothing", name
@@ -274,15 +280,17 @@ def _stored(pair: GraphPair, name: str) -> Hashable:
 
 
 def _attributes(node: NodeProto) -> Hashable:
+    """A key for the attributes of a node."""
     return tuple(sorted([attribute.SerializeToString(deterministic=True) for attribute in node.attribute]))
 
 
 def _is_few(kind: TypeProto) -> bool:
+    """Whether a type has so few elements that a constant of it is used as it is."""
     return kind.WhichOneof("value") == "tensor_type" and element_count(kind) <= _FEW
 
 
 def _small_constant(value: Input) -> np.ndarray | None:
-    """The value of a constant that may decide what a node does: whole numbers, and a few others."""
+    """The value of a constant that may decide what a node does: integers, and a few others; else None."""
     kind = value.pair.type(value.name)
     if kind is None:
         return None
@@ -291,7 +299,7 @@ def _small_constant(value: Input) -> np.ndarray | None:
 
 
 def _constant_of(value: Input, is_whole: bool) -> np.ndarray | None:
-    """The value of a small constant; whole numbers may also be computed from constants."""
+    """The value of a small constant; where it is of integers, also one that is computed from constants."""
     maker = value.pair.old_maker(value.name)
     is_stored = maker is None or maker[0].old_nodes[maker[1]].op_type == "Constant"
     return value.pair.constant(value.name) if is_stored or is_whole else None
@@ -310,7 +318,7 @@ class _Judge:
         self._settings = settings
 
     def verdict(self, region: Region) -> Comparison:
-        """That of the region on any inputs; where it is not "equal" there, on those that the nodes before it make."""
+        """The verdict on the region for any inputs; where that is not "equal", the one for inputs that the nodes before it make."""
         first = found = self._verdict_alone(region)
         widest = region
         for _ in range(_WIDENINGS):
@@ -374,10 +382,10 @@ class _Models:
         self._result = result
 
     def plans(self, region: Region) -> list[_Plan]:
-        """Ways to fill the inputs, the cheapest first; of their verdicts the first "equal" counts, else the last.
+        """Ways to fill the inputs, the cheapest first. Of their verdicts the first "equal" counts, otherwise the last one.
 
-        A size that only a declaration says may be stale, so it is taken only where the original runs with no other: first that
-        of all axes but the first, which is usually the batch.
+        A size that only a declaration states may be stale, so it is taken only where the original runs with no other: first that of
+        all axes but the first, which is usually the batch.
         """
         plans = self._plans(region)
         is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
@@ -393,7 +401,7 @@ class _Models:
         return [_Plan(), _Plan(with_values=True)] if weights else [_Plan()]
 
     def of(self, region: Region, plan: _Plan) -> tuple[ModelProto, ModelProto]:
-        """Raises: _UnfitError, InvalidModelError."""
+        """The models of the region, old and new. Raises _UnfitError and InvalidModelError."""
         inputs: list[onnx.ValueInfoProto] = []
         constants: list[TensorProto] = []
         budget = _Budget()
@@ -434,6 +442,7 @@ class _Models:
         return model
 
     def _imports(self, opset: int) -> dict[str, int]:
+        """The opset imports of a model of the default domain's `opset`."""
         return {entry.domain: entry.version for entry in self._original.proto.opset_import} | {"": opset}
 
     def _constant(self, name: str, value: Input, plan: _Plan, budget: _Budget) -> TensorProto | None:
@@ -451,7 +460,7 @@ class _Models:
         return tensor
 
     def _weight(self, value: Input) -> TensorProto | None:
-        """The stored tensor that an input is, in an initializer or a Constant node, unless it is small."""
+        """The stored tensor that an input is, in an initializer or a Constant node; None where there is none or it is small."""
         if _small_constant(value) is not None:
             return None
         tensor = value.pair.old.constants.tensor(value.name)
@@ -464,7 +473,7 @@ class _Models:
         return next((attribute.t for attribute in node.attribute if attribute.name == "value"), None)
 
     def _new_tensors(self, region: Region) -> dict[str, TensorProto]:
-        """The stored tensors of the result that the region needs and does not share with the original."""
+        """The stored tensors that the region needs in the result, and that the original does not have."""
         made = {name for node in region.new for name in node.output}
         names = [name for node in region.new for name in free_reads(node)]
         names += [region.aliases.get(name, name) for name in region.outputs]
@@ -479,24 +488,26 @@ class _Models:
 
 
 class _Budget:
-    """Bytes that may still be read from disk for one region."""
+    """The bytes that may still be read from disk for one region."""
 
     def __init__(self) -> None:
         self._left = _MAX_VALUES
 
     def spend(self, tensor: TensorProto) -> None:
+        """Take the bytes of `tensor` off. Raises _UnfitError where they are too many."""
         self._left -= raw_length(tensor)
         if self._left < 0:
             raise _UnfitError(f"it computes with constants of over {_MAX_VALUES >> 20} MiB, which are not read")
 
 
 def _elements(value: Input) -> int:
+    """The number of elements of an input."""
     kind = value.pair.type(value.name)
     return 0 if kind is None or kind.WhichOneof("value") != "tensor_type" else element_count(kind)
 
 
 def _reduced_sizes(region: Region) -> dict[int, int]:
-    """A small size for each dimension over 64, another one for another."""
+    """A small size for each dimension above 64, different ones for different dimensions."""
     kinds = [value.pair.type(value.name) for value in region.inputs.values()]
     dims = {dim.dim_value for kind in kinds if kind is not None for dim in kind.tensor_type.shape.dim}
     return {size: 12 + 4 * number for number, size in enumerate(sorted(dim for dim in dims if dim > 64))}
@@ -522,6 +533,7 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from
 
 
 def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
+    """The node with other names for its values."""
     read = names.keys() & set(free_reads(node))
     if not read:
         return node
@@ -546,6 +558,7 @@ def _inlined(node: NodeProto, skeleton: Skeleton, budget: _Budget) -> NodeProto:
 
 
 def _tensors(node: NodeProto) -> Iterator[TensorProto]:
+    """The tensors in the attributes of a node."""
     for attribute in node.attribute:
         if attribute.type == AttributeProto.TENSOR:
             yield attribute.t
@@ -565,7 +578,7 @@ def _inlined_tensor(tensor: TensorProto, skeleton: Skeleton, budget: _Budget) ->
 
 
 def _as_outputs(region: Region, stored: list[TensorProto]) -> tuple[list[TensorProto], list[NodeProto]]:
-    """Nodes that give outputs their names where no node of the result does: aliases, and what became stored tensors."""
+    """Tensors and nodes that name those outputs which no node of the result makes: aliases, and what became a stored tensor."""
     made = {name for node in region.new for name in node.output}
     links = [helper.make_node("Identity", [value], [name]) for name, value in region.aliases.items()]
     renamed: list[TensorProto] = []

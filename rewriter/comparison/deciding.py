@@ -1,8 +1,8 @@
 """Inputs that decide between computations that agree on usual ones: ties, signs, scales, both ends, high bits, NaN.
 
-What an input holds goes by what reads it (see `readers`): positions reach both ends of their axis, the amount of a shift stays
-below the number of bits, and what is a size stays small, whatever the style. Small models are run on several samples of each
-style, as an input of few elements holds few of the numbers that decide.
+What an input holds depends on what reads it (see `readers`): positions reach both ends of their axis, the amount of a shift stays
+below the number of bits, and sizes stay small, whatever the style. Small models are run on several samples of each style, because
+an input of few elements holds few of the numbers that decide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Integers = Literal["ends", "signed", "bits", "extremes", "landmarks"]
 
 
 class Style(NamedTuple):
-    """How one sample is filled. `truth` is what booleans are, None for either at random; `turn` counts the samples of a style."""
+    """How one sample is filled. `truth` is the value of booleans, None for random ones; `turn` counts the samples of a style."""
 
     floats: Floats
     integers: Integers
@@ -38,30 +38,34 @@ _STYLES: tuple[Style, ...] = (
     Style("infinite", "signed"),
     Style("repeated", "bits"),
 )
+"""The styles, in the order in which they are tried."""
 _TURNS = 3
+"""Samples of each style for a small model."""
 _FEW_NODES = 60
-"""Nodes of a model that gets several samples of each style."""
+"""Nodes of the largest model that gets several samples of each style."""
 _UNKNOWN_LENGTH = 2
-"""Of an axis of unknown length, positions -2 to 1 are tried."""
+"""The length that an axis of unknown length is taken to have: positions -2 to 1 are tried."""
 _UNKNOWN_RANK = 2
+"""The rank that a tensor of unknown rank is taken to have."""
 _LARGEST = 1000.0
+"""The bound on floating-point numbers, but for those that are cast to integers."""
 _LARGEST_INTEGER = 100.0
-"""What is cast to an integer stays below this: what is more than the integer holds is nobody's to say."""
+"""The bound on numbers that are cast to an integer: no specification says what becomes of one beyond the integer type."""
 _HALVES = (0.5, -1.5, -0.0, 2.5, -0.5, 1.0, 0.0, -2.5, 3.0, 1.5, -1.0, 3.5, -4.0, 2.0, -3.5, 4.0, -3.0, -2.0)
 _SCALES = (0.5, 2.0, 1.0, 1.5, 0.75)
 _WHOLE = (-1, 5, -3, 9, 101, -7, 0, 127, 2, -100)
 _DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
 _SIZES = (130, 17, 5)
-"""Of a single one; of several, what they make may be as large as their product."""
+"""The largest size by the number of sizes in an input: the product of several may be as large as a single one."""
 
 
 def styles(nodes: int) -> list[Style]:
-    """The samples for a model of so many nodes."""
+    """The samples for a model of `nodes` nodes."""
     return [style._replace(turn=turn) for turn in range(_TURNS if nodes <= _FEW_NODES else 1) for style in _STYLES]
 
 
 def decide_floats(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
-    """Numbers of `style` in float64, for an input that is read as `reading` says."""
+    """Numbers of `style` as float64, for an input that is used as `reading` says."""
     largest = _LARGEST_INTEGER if reading.becomes_integer else _LARGEST
     if reading.scales:
         return _dealt(random, _SCALES, dims, style.turn)
@@ -84,7 +88,7 @@ def decide_floats(random: np.random.Generator, style: Style, reading: Reading, d
 
 
 def _dealt(random: np.random.Generator, deck: Sequence[float] | np.ndarray, dims: tuple[int, ...], turn: int) -> np.ndarray:
-    """The numbers of `deck`, from the first on, in random places; the next turn goes on where this one ends."""
+    """The numbers of `deck`, in random places; each turn goes on in the deck where the one before ended."""
     count = math.prod(dims)
     places = random.permutation(count) + turn * count
     return np.array(deck)[places % len(deck)].reshape(dims)
@@ -95,13 +99,13 @@ def _signs(random: np.random.Generator, dims: tuple[int, ...], turn: int) -> np.
 
 
 def _around(random: np.random.Generator, known: list[float], dims: tuple[int, ...], turn: int) -> np.ndarray:
-    """The numbers that the input meets, what is beside them, and their opposites."""
+    """The numbers that the input is compared with, the numbers next to them, and their opposites."""
     center = random.choice(sorted(known) or [0.0], dims) * random.choice([1.0, 1.0, -1.0], dims)
     return center + _dealt(random, (0.0, 2.0**-8, -(2.0**-8), 0.5, 0.0, -3.0, 3.0, -0.5), dims, turn)
 
 
 def _marked(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
-    """Usual numbers, and among them a few NaN, or infinities and negative zeros, unless it is not defined what becomes of them."""
+    """Usual numbers with a few NaN, or infinities and negative zeros, among them, unless their effect is not defined."""
     values = np.array(random.standard_normal(dims) * 3)
     if reading.becomes_integer or (reading.is_ordered and style.floats == "nan"):
         return values
@@ -120,7 +124,7 @@ def decide_integers(
     limits: tuple[int, int],
     sizes: Mapping[str, int],
 ) -> np.ndarray:
-    """Whole numbers of `style` within `limits`, those of the type; `sizes` are the symbolic dimensions of this sample."""
+    """Integers of `style` within `limits`, the ends of their type; `sizes` are the symbolic dimensions of this sample."""
     low, high = limits
     if reading.shifts:
         return random.integers(0, high.bit_length(), dims)
@@ -168,11 +172,11 @@ def _positions(random: np.random.Generator, style: Style, length: int, dims: tup
 
 
 def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:
-    """The length that positions of all these axes have to stay below."""
+    """The length that positions on all these axes have to stay below."""
     return max(1, min(sizes.get(dim, _UNKNOWN_LENGTH) if isinstance(dim, str) else dim for dim in lengths))
 
 
 def _axes(style: Style, rank: int, dims: tuple[int, ...]) -> np.ndarray:
-    """Different axes, counted from the front and from the back."""
+    """Distinct axes, some counted from the front and some from the back."""
     axes = (np.arange(math.prod(dims)) + style.turn) % rank
     return (axes - rank * (style.integers in ("signed", "ends"))).reshape(dims)

@@ -1,4 +1,4 @@
-"""Compare two values of one graph output: tensors of any dtype, sequences, maps, optionals."""
+"""Compares two values of one graph output: tensors of any dtype, sequences, maps, optionals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """One graph output, over all samples.
+    """How one graph output compared, over all samples.
 
-    `shape` and `dtype` are the original's in the first sample; a sequence has the dtype "seq(…)" and the shape
-    (length,), a map "map" and (length,). `max_abs`, `max_rel`: the largest difference, absolute and relative to the
-    original's element; infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal
-    strings, shapes, types), or one differs from an original 0. `note` says where the first difference is; it is empty
-    when there is none. `rtol` and `atol` are what was allowed, at most.
+    `shape` and `dtype` are the original's in the first sample; a sequence has the dtype "seq(…)" and the shape (length,), a map
+    "map" and (length,). `max_abs` and `max_rel` are the largest differences, absolute and relative to the original's element. They
+    are infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal strings, shapes or types), or where
+    one differs from a 0 of the original. `note` says where the first difference is; it is empty when there is none. `rtol` and
+    `atol` are the largest that were allowed.
     """
 
     name: str
@@ -40,7 +40,7 @@ class _Difference(NamedTuple):
 
 _SAME = _Difference()
 _BLOCK = 1 << 18
-"""Elements that are looked at together: all at once would take more than eight times the memory of large outputs, and longer."""
+"""Elements that are compared at a time: all at once would take more than eight times the memory of large outputs, and longer."""
 
 
 def compare_values(
@@ -69,7 +69,7 @@ def compare_values(
 
 
 def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_largest: float = 0.0) -> np.ndarray:
-    """Which elements agree as `compare_values` has it; of anything but two tensors of one type and shape, whether all do."""
+    """Which elements agree, as `compare_values` defines it; for anything but two tensors of one type and shape, whether all do."""
     if not _are_alike(expected, got):
         return np.array(compare_values("", expected, got, rtol, atol, of_largest).equal)
     if expected.dtype.kind in "OUS":
@@ -78,10 +78,10 @@ def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_lar
 
 
 def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float) -> Any:
-    """`got`, with what is expected in the place of every element that is as near to `exact` as the worst of these.
+    """`got`, with the expected element in the place of every one that is as near to `exact` as the worst expected one is.
 
-    Or within the bounds of it. What is off by more than `rtol` of the largest is no rounding error, and excuses nothing.
-    Values that are no tensors of one type and shape, or hold no floats, are left as they are.
+    Elements within the bounds of `exact` are excused, too. What is off by more than `rtol` of the largest is no rounding error, and
+    excuses nothing. Values that are not tensors of floats, of one type and shape, are left as they are.
     """
     if not _are_alike(expected, got) or expected.dtype.kind in "OUSbiu" or np.shape(exact) != expected.shape:
         return got
@@ -92,13 +92,14 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float) -> An
 
 
 def _are_alike(expected: Any, got: Any) -> bool:
+    """Whether both are tensors of floats, of one type and shape."""
     if not (isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)):
         return False
     return expected.shape == got.shape and expected.dtype == got.dtype
 
 
 def is_number(value: Any) -> np.ndarray:
-    """Which elements are no NaN and no infinity; of anything but a tensor of floats, all."""
+    """Which elements are neither NaN nor infinite; for anything but a tensor of floats, all of them."""
     if not isinstance(value, np.ndarray) or value.dtype.kind in "OUSbiu":
         return np.array(True)
     return np.isfinite(_wide(value))
@@ -110,14 +111,14 @@ def byte_size(value: Any) -> int:
 
 
 def _largest(value: Any) -> float:
-    """The largest finite absolute value of a float or complex number in it; 0 where there is none."""
+    """The largest finite absolute value of a float or complex number in `value`; 0 where there is none."""
     numbers = (array for array in _arrays(value) if array.dtype.kind not in "OUSbiu")
     sizes = (np.abs(_wide(block)) for array in numbers for (block,) in _blocks(array))
     return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
 def _arrays(value: Any) -> Iterator[np.ndarray]:
-    """Those of a tensor, a sequence, a map or an optional."""
+    """The arrays in a tensor, a sequence, a map or an optional."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
     if parts is not None:
         for part in parts:
@@ -127,7 +128,7 @@ def _arrays(value: Any) -> Iterator[np.ndarray]:
 
 
 def is_nan_throughout(value: Any) -> bool:
-    """Whether a value has elements, all of them NaN: equality of such values says nothing of the computation."""
+    """Whether a value has elements and all of them are NaN: that two such values are equal says nothing about the computation."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -139,18 +140,18 @@ def is_nan_throughout(value: Any) -> bool:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether there is nothing in a value that could be compared: a tensor without elements, or a sequence of such or of none."""
+    """Whether a value holds nothing to compare: a tensor without elements, or a sequence of such tensors or of none."""
     return all(array.size == 0 for array in _arrays(value)) and value is not None
 
 
 def are_one_value(values: Sequence[Any]) -> bool:
-    """Whether the values are tensors of the same elements in the same shape."""
+    """Whether all values are tensors with the same elements in the same shape."""
     first = values[0]
     return all(_are_alike(first, value) and bool(np.all(value == first)) for value in values)
 
 
 def _differences(where: str, expected: Any, got: Any, rtol: float, atol: float) -> Iterator[_Difference]:
-    """Walk both values side by side, down to the arrays; `where` leads to the element, as "[1]['key']"."""
+    """Walk both values side by side, down to the arrays; `where` is the path to the element, as "[1]['key']"."""
     prefix = f"{where}: " if where else ""
     if _kind(expected) != _kind(got):
         yield _unlike(prefix, _kind(expected), _kind(got))
@@ -184,7 +185,7 @@ def _array_difference(where: str, expected: np.ndarray, got: np.ndarray, rtol: f
 
 
 class _Block(NamedTuple):
-    """What a part of two arrays showed; `first` is where the first of the `wrong` elements is in it."""
+    """What a part of two arrays showed; `first` is the position in it of the first of the `wrong` elements."""
 
     max_abs: float
     max_rel: float
@@ -210,7 +211,7 @@ def _block_difference(expected: np.ndarray, got: np.ndarray, rtol: float, atol: 
 
 
 def _allowed(expected: np.ndarray, rtol: float, atol: float) -> np.ndarray | float:
-    """How far each element may be from what is expected."""
+    """How far each element may be from the expected one."""
     if expected.dtype.kind in "biu":
         return 0.0
     size = np.abs(_wide(expected))
@@ -231,19 +232,19 @@ def _distance(expected: np.ndarray, got: np.ndarray) -> np.ndarray:
 
 
 def _relative(distance: np.ndarray, size: np.ndarray) -> float:
-    """The largest distance / |expected|; an infinite distance counts as infinite, whatever it is relative to."""
+    """The largest distance / |expected|. An infinite distance counts as infinite, whatever it is relative to."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         ratio = np.where(distance == 0, 0.0, np.where(np.isinf(distance), np.inf, distance / size))
     return float(ratio.max())
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
-    """As float64 or complex128, which hold every narrower float, those of ml_dtypes and its integers too."""
+    """The array as float64 or complex128, which hold every narrower float, those of ml_dtypes and its integers too."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def _first(where: str, blocks: list[_Block], expected: np.ndarray, got: np.ndarray) -> str:
-    """The first of the wrong elements, and how many there are."""
+    """In words, the first of the wrong elements, and how many there are."""
     first = next(number * _BLOCK + block.first for number, block in enumerate(blocks) if block.wrong)
     place = tuple(int(index) for index in np.unravel_index(first, expected.shape))
     more = f" ({sum(block.wrong for block in blocks)} of {expected.size} elements differ)" if expected.size > 1 else ""
@@ -273,7 +274,7 @@ def _array_dtype(array: np.ndarray) -> str:
 
 
 def dtype_name(value: Any) -> str:
-    """ "float32", "string", "seq(float32)" (the first element's, empty where there is none), "map", "none"."""
+    """The dtype of a value: "float32", "string", "seq(float32)" (that of the first element, or empty), "map", "none"."""
     if value is None:
         return "none"
     if isinstance(value, dict):
@@ -284,7 +285,7 @@ def dtype_name(value: Any) -> str:
 
 
 def shape_of_value(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor; a sequence or a map has its length."""
+    """The shape of a tensor; (length,) for a sequence or a map."""
     if value is None:
         return ()
     return (len(value),) if isinstance(value, dict | list | tuple) else np.asarray(value).shape

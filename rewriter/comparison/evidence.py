@@ -1,4 +1,4 @@
-"""What counts when an original and its result are compared: which samples tell something, and which differences are real."""
+"""Which samples count when an original and its result are compared, and which differences are real."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .model_server import Failure, Outputs
 from .tolerance import Tolerance
 
 _TELLING = 6
-"""So many samples of the same shapes have to give the same before it is taken for what no sample decides."""
+"""Samples of the same shapes that have to give the same output before the output is taken for one that no sample decides."""
 
 
 class Run(NamedTuple):
-    """One sample that the original ran on. `decides`: it was made to (see `deciding`), with "odd" numbers: NaN or infinities."""
+    """One sample that the original ran on. `decides`: it was made to decide (see `deciding`); "odd": with NaN or infinities."""
 
     inputs: dict[str, Any]
     outputs: Outputs
@@ -41,20 +41,22 @@ class Run(NamedTuple):
 
 
 _KERNELS = Tolerance(inexact=True, sums=True)
-"""Within which two runtimes say the same."""
+"""The tolerance within which two runtimes agree."""
 
 
 def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    """Each output, at its worst over the samples."""
+    """How each output compares, at its worst over the samples."""
     return functools.reduce(worst, (compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
 
 
 def compare_run(run: Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
+    """How each output of one sample compares."""
     triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
     return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
 
 
 def worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
+    """For each output, the worse of two comparisons."""
     return tuple(map(_worse, first, second))
 
 
@@ -78,7 +80,7 @@ def _is_wrong(tolerance: Tolerance, name: str, expected: Any, got: Any, may_over
 
 
 class Evidence:
-    """Runs two models again, to find out whether a difference between them is one."""
+    """Runs two models again, to find out whether a difference between them is real."""
 
     def __init__(self, original: Path, result: Path, worker: Worker, tolerance: Tolerance) -> None:
         self._original = original
@@ -92,11 +94,11 @@ class Evidence:
             return [session.run(run.inputs) for run in runs]
 
     def without_disputed(self, engine: str, runs: list[Run], *, has_halves: bool) -> list[Run]:
-        """The runs without those that were made to decide and of which the other runtime does not confirm that they differ.
+        """The runs, less those that were made to decide and whose difference the other runtime does not confirm.
 
-        Of NaN and infinities it has to say the same of the original, too: what an operator makes of these is often not defined,
-        and another kernel, or another way to compute the same, makes something else of them. With `has_halves`, where arithmetic
-        was written in another order, what overflows in one order and not in the other says nothing either.
+        On NaN and infinities the other runtime has to agree about the original, too: what an operator makes of these is often not
+        defined, and another kernel, or another way to compute the same, makes something else of them. With `has_halves`, where
+        arithmetic was written in another order, what overflows in one order and not in the other says nothing either.
         """
         may_overflow = has_halves and self._tolerance.inexact
         deciding = [run for run in runs if run.decides]
@@ -115,7 +117,7 @@ class Evidence:
     def _is_confirmed(
         self, run: Run, result: Outputs | Failure, before: Outputs | Failure, after: Outputs | Failure, *, may_overflow: bool
     ) -> bool:
-        """Whether the other runtime, with `before` from the original and `after` from the result, finds a difference too."""
+        """Whether the other runtime, with `before` from the original and `after` from the result, finds a difference, too."""
         if not isinstance(result, Outputs):
             return True
         if not isinstance(before, Outputs) or not isinstance(after, Outputs):
@@ -141,9 +143,9 @@ class Evidence:
         return bool(np.any(found))
 
     def are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
-        """Whether the results are as near to the original computed in float64 as the original itself, where they are not equal.
+        """Whether the results are as near to the original computed in float64 as the original itself, wherever they differ.
 
-        This goes for rules that compute otherwise, as in a wider type, and for the tolerances that come with them.
+        This is for rules that compute in another way, as in a wider type, and for the tolerances that come with them.
         """
         tolerance = self._tolerance
         if not tolerance.inexact or tolerance.is_stated:
@@ -163,9 +165,9 @@ class Evidence:
 
 
 def unjudged(runs: list[Run], computed: Mapping[str, frozenset[str]], original: Path) -> str:
-    """What is wrong with the first output that nearly any computation would equal: "output 'y' is NaN throughout"; or "".
+    """What is wrong with the first output that nearly any computation would equal ("output 'y' is NaN throughout"), or "".
 
-    `computed`: the inputs whose values decide each output. The model in `original` is read where an output is empty, to
+    `computed` maps each output to the inputs whose values decide it. The model in `original` is read where an output is empty, to
     see whether it can be anything else.
     """
     for index, name in enumerate(runs[0].outputs.names):
@@ -191,7 +193,7 @@ def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
 
 
 def _is_always_empty(name: str, path: Path) -> bool:
-    """Whether the shape of a graph output says that it has no elements, or there is no tensor of which it could."""
+    """Whether a graph output is declared with no elements, or is nothing that could have any."""
     model = onnx.shape_inference.infer_shapes(onnx.load(path, load_external_data=False), data_prop=True)
     kind = next(value.type for value in model.graph.output if value.name == name)
     return any(dim.HasField("dim_value") and dim.dim_value == 0 for dim in kind.tensor_type.shape.dim)

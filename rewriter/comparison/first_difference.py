@@ -1,4 +1,4 @@
-"""Where two models begin to differ: the first tensor of the main graph that both have and that is not equal in both.
+"""Where two models begin to differ: the first tensor of the main graph that both have and that differs.
 
 Values keep their names when a node is rewritten, so a name that both main graphs make stands for the same value in both.
 """
@@ -19,9 +19,9 @@ from .model_server import Failure
 from .tolerance import Tolerance
 
 _PROBES = 32
-"""Values that one run exposes: their memory is held until the run ends."""
+"""Values that one run exposes; their memory is held until the run ends."""
 _STEPS = 64
-"""Steps back from a tensor to one that feeds it and differs too; each costs a run of both models."""
+"""Steps back from a tensor to one that feeds it and differs, too; each costs a run of both models."""
 
 
 class Models(NamedTuple):
@@ -35,9 +35,10 @@ class Models(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """`text` says which tensor differs first and what makes it, and begins with "; ", or is "" where that cannot be told.
+    """Which tensor differs first and what makes it, as a `text` that begins with "; ", or "" where that cannot be told.
 
-    `stayed`: nodes make it that are the same in both models, of equal inputs; so the runtime runs them in two ways.
+    `stayed`: it is made by nodes that are the same in both models, from equal inputs, so that the runtime itself runs them in two
+    ways.
     """
 
     text: str = ""
@@ -53,7 +54,7 @@ class _Graph:
         self.order = list(self.producers)
 
     def feeding(self, name: str, shared: Mapping[str, int]) -> tuple[set[str], list[NodeProto]]:
-        """The shared values that `name` is computed from, and the nodes between them and it."""
+        """The shared values that `name` is computed from, and the nodes between them and `name`."""
         found: set[str] = set()
         nodes: dict[int, NodeProto] = {}
         pending = [name]
@@ -91,7 +92,7 @@ def first_difference(models: Models, inputs: dict[str, Any], outputs: Iterable[s
 
 
 def _narrow(models: Models, inputs: dict[str, Any], names: list[str], last: int) -> int:
-    """The position of a tensor that differs, the one before it being equal; the one at `last` differs."""
+    """The position of a tensor that differs while the one before it is equal; the one at `last` differs."""
     equal = -1
     while last - equal > 1:
         span = last - equal
@@ -127,7 +128,7 @@ def _probe(models: Models, inputs: dict[str, Any], names: list[str]) -> Iterator
 
 
 def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]) -> Difference:
-    """ "'h', made by Softmax 'probs'; Softmax became Exp, ReduceSum, Div"."""
+    """What makes `name`, in words: "'h', made by Softmax 'probs'; Softmax became Exp, ReduceSum, Div"."""
     before, after = original.feeding(name, shared)[1], result.feeding(name, shared)[1]
     maker = original.producers[name]
     computed = dict.fromkeys([*original.producers, *result.producers], "")

@@ -1,7 +1,7 @@
-"""A model in float64: what it computes where no rounding to narrower floats is in the way.
+"""Computes a model in float64, to see its numbers without rounding to narrower floats.
 
-Two ways to compute the same in float16, bfloat16 or float32 may both be some way off; which of them is nearer to what is meant
-shows beside this one.
+Two ways to compute the same in float16, bfloat16 or float32 may both be off by some bits; compared with float64, it shows which is
+nearer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _NARROW_NAMES = frozenset({"float32", "float16", "bfloat16"})
 
 
 def widen(model: ModelProto) -> None:
-    """Let `model`, external data loaded, compute in float64 wherever it says float32, float16 or bfloat16."""
+    """Let `model`, whose external data is loaded, compute in float64 wherever it says float32, float16 or bfloat16."""
     _widen_graph(model.graph)
     for function in model.functions:
         _widen_nodes(function.node)
 
 
 def widened(value: Any) -> Any:
-    """An input of such a model; sequences and maps of narrow floats too."""
+    """`value`, an input of such a model, in float64; sequences and maps of narrow floats, too."""
     if isinstance(value, dict):
         return {key: widened(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

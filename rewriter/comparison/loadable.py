@@ -1,4 +1,4 @@
-"""Which opsets the installed onnxruntime loads, asked of onnxruntime itself: it refuses those that came after its release."""
+"""The opsets that the installed onnxruntime loads, which it is asked itself: it refuses those that came after its release."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from onnx import TensorProto, helper
 from ..opsets.transitions import newest_opset
 
 LOADED_BY_ALL = 21
-"""The newest opset that every supported onnxruntime loads: about these none is asked."""
+"""The newest opset that every supported onnxruntime loads, so that none has to be asked."""
 
 
 def latest_opset() -> int:
-    """The newest opset that the installed onnx knows and the installed onnxruntime, if there is one, loads."""
+    """The newest opset that the installed onnx knows, and that the installed onnxruntime, if there is one, loads."""
     return newest_loadable() or newest_opset()
 
 

@@ -1,4 +1,4 @@
-"""The parent side of `runner`: a child process that runs models, kept over many requests and replaced when it dies."""
+"""The parent's side of `model_server`: a child process that runs models, kept over many requests and replaced when it dies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .model_server import DescribeRequest, Description, Failure, ForgetRequest, 
 TIME_LIMIT = 300.0
 """Seconds that one model may take, over all its runs in a comparison."""
 MEMORY_SHARE = 0.8
-"""The part of the machine's memory that a model may take."""
+"""The share of the machine's memory that a model may take."""
 
 # The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.model_server import serve; serve({memory})"
@@ -30,10 +30,9 @@ def _import_path() -> list[str]:
 
 
 class Worker:
-    """Runs models in a child process, started by the first request. Any number of threads may use it.
+    """Runs models in a child process, which the first request starts. Any number of threads may use it.
 
-    A request that crashes the child, or takes longer than it may, is answered by a `Failure`; the next gets a new
-    child.
+    A request that crashes the child, or takes longer than allowed, is answered by a `Failure`; the next one gets a new child.
     """
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
@@ -49,7 +48,7 @@ class Worker:
     def open(self, path: Path, runtime: str = "onnxruntime", probes: tuple[str, ...] = ()) -> Session:
         """A session that loads `path` once for many runs; `runtime` is "onnxruntime" or "onnx.reference".
 
-        `probes` are values of the main graph that are to be outputs too, after its own.
+        `probes` are values of the main graph that become outputs, too, after its own.
         """
         return Session(self, path, runtime, next(self._numbers), probes)
 
@@ -59,7 +58,7 @@ class Worker:
             return session.run(inputs)
 
     def close(self) -> None:
-        """End the child. The worker can still be used: it starts another one."""
+        """End the child. The worker can still be used: it starts another child."""
         with self._lock:
             self._stop()
 
@@ -86,14 +85,16 @@ class Worker:
                 raise
 
     def _out_of_time(self) -> Failure:
+        """The failure of a request that took too long."""
         return Failure("timeout", f"not finished within {self.time_limit:g} s")
 
     def _forget(self) -> None:
-        """Let the child free the model it holds."""
+        """Let the child free the model that it holds."""
         if self._child is not None:
             self._ask(ForgetRequest(), self.time_limit)
 
     def _running(self) -> Child:
+        """The child, started if there is none."""
         if self._child is None or not self._child.is_alive():
             self._stop()
             program = _PROGRAM.format(path=_import_path(), memory=_memory_bytes())
@@ -101,17 +102,19 @@ class Worker:
         return self._child
 
     def _stop(self) -> None:
+        """End the child."""
         if self._child is not None:
             self._child.close()
             self._child = None
 
 
 _idle: list[Worker] = []
+"""Workers that nobody uses."""
 
 
 @contextmanager
 def lent_worker() -> Iterator[Worker]:
-    """A worker for one thread, of which one is kept for the next: to start one and to import a runtime takes half a second."""
+    """A worker for one thread. One is kept for the next thread: to start one and import a runtime takes half a second."""
     try:
         worker = _idle.pop()
     except IndexError:
@@ -126,7 +129,7 @@ def lent_worker() -> Iterator[Worker]:
 
 
 class Session:
-    """One model in one runtime. `time_limit` of the worker bounds all its runs together."""
+    """One model in one runtime. The worker's `time_limit` bounds all its runs together."""
 
     def __init__(self, worker: Worker, path: Path, runtime: str, number: int, probes: tuple[str, ...] = ()) -> None:
         self._worker = worker
@@ -137,7 +140,7 @@ class Session:
         self._seconds_left = worker.time_limit
 
     def run(self, inputs: dict[str, Any]) -> Outputs | Failure:
-        """Run the model; loads it when this is the first run, or the child was replaced since."""
+        """Run the model on `inputs`, after loading it if this is the first run or the child was replaced since."""
         start = time.monotonic()
         request = RunRequest(self._number, self._path, self._runtime, inputs, self._probes)
         answer = self._worker._ask(request, max(self._seconds_left, 0))
@@ -156,6 +159,7 @@ def _absolute(path: Path) -> str:
 
 
 def _memory_bytes() -> int:
+    """The machine's memory that a model may take, in bytes."""
     try:
         return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * MEMORY_SHARE)
     except (AttributeError, ValueError, OSError):

@@ -1,6 +1,6 @@
-"""The child side of a comparison: load one model at a time, run it, answer with its outputs or with a failure.
+"""The child's side of a comparison: loads one model at a time, runs it, and answers with its outputs or with a failure.
 
-Whatever native code prints goes nowhere, and whatever it does to this process happens to nobody else.
+Whatever native code prints goes nowhere, and whatever it does to this process affects no other.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ ML_DTYPES = {
     "INT2": "int2",
     "UINT2": "uint2",
 }
+"""Element types that numpy does not have, by their names in ml_dtypes."""
 
 
 class Failure(NamedTuple):
     """Why a model did not run.
 
-    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs,
-    or the run failed; "crashed" the process died; "timeout" and "memory" a bound of ours was met. `certain` is False
-    where the runtime may just be incomplete.
+    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs, or the run
+    failed; "crashed" the process died; "timeout" and "memory" one of our limits was reached. `certain` is False where the runtime
+    may just be incomplete.
     """
 
     kind: Kind
@@ -54,7 +55,7 @@ class Failure(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """One run. Values are arrays, lists (sequences), dicts (maps) or None (an empty optional).
+    """The outputs of one run: arrays, lists (sequences), dicts (maps) or None (an empty optional).
 
     `runtime` is "name version".
     """
@@ -65,11 +66,11 @@ class Outputs(NamedTuple):
 
 
 class Description(NamedTuple):
-    """The interface of a model: serialized ValueInfoProtos of what must be fed and of what may be, names of outputs.
+    """The interface of a model: serialized ValueInfoProtos of the required and the optional inputs, and the names of the outputs.
 
-    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model,
-    `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
-    numbers for another graph that computes the same, `readings` what is done with the values of the inputs.
+    `random` names a node that draws random numbers, `defects` the runtimes that cannot be trusted on this model, `lax` what
+    onnxruntime accepts in it though the specification forbids it, `doubt` why onnxruntime may give other numbers for another graph
+    that computes the same, `readings` what is done with the values of the inputs.
     """
 
     required: tuple[bytes, ...]
@@ -83,13 +84,15 @@ class Description(NamedTuple):
 
 
 class DescribeRequest(NamedTuple):
+    """Read the interface of the model at `path`."""
+
     path: str
 
 
 class RunRequest(NamedTuple):
-    """`session` stands for one loading of `path`: the model stays loaded until another session is asked for.
+    """Run a model. `session` stands for one loading of `path`: the model stays loaded until another session is asked for.
 
-    `probes` are values of the main graph that are to be outputs too.
+    `probes` are values of the main graph that become outputs, too.
     """
 
     session: int
@@ -108,7 +111,7 @@ class _Loaded(Protocol):
 
 
 class RejectedError(Exception):
-    """A failure that has been classified already."""
+    """A failure that is classified already."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -131,7 +134,7 @@ def numpy_dtype(elem_type: int) -> np.dtype:
 
 
 def describe(path: str) -> Description:
-    """Read the interface of the model at `path`; external data stays where it is."""
+    """The interface of the model at `path`; external data is not read."""
     model = onnx.load(path, load_external_data=False)
     given = {tensor.name for tensor in model.graph.initializer}
     given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
@@ -149,7 +152,7 @@ def describe(path: str) -> Description:
 
 
 class _OnnxRuntime:
-    """A session that computes node by node as the file says, in one thread, so that results can be compared exactly."""
+    """An onnxruntime session that computes node by node as the file says, in one thread, so that results compare exactly."""
 
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         try:
@@ -182,7 +185,7 @@ class _OnnxRuntime:
         return Outputs(names, tuple(values), f"onnxruntime {self._onnxruntime.__version__}")
 
     def _run_by_bits(self, inputs: dict[str, Any]) -> list[Any]:
-        """numpy cannot carry bfloat16 and float8 into onnxruntime; their bit patterns can."""
+        """Run with inputs as bit patterns: numpy cannot carry bfloat16 and float8 into onnxruntime."""
         types = {value.name: value.type for value in self._session.get_inputs()}
         values = {name: self._to_ort_value(value, types[name]) for name, value in inputs.items()}
         return [self._from_ort_value(value) for value in self._session.run_with_ort_values(None, values)]
@@ -206,16 +209,16 @@ class _OnnxRuntime:
 
 
 def _is_before_onnxruntime(path: str) -> bool:
-    """Whether the model is of an opset that onnxruntime does not support, though it loads some of them.
+    """Whether the model is of an opset that onnxruntime does not support, though it loads some such models.
 
-    There it may put nodes into a model that the opset does not have, and reject its own work.
+    It may put nodes into the model there that the opset does not have, and then reject its own work.
     """
     imports = onnx.load(path, load_external_data=False).opset_import
     return any(entry.domain in ("", "ai.onnx") and entry.version < _FIRST_OPSET for entry in imports)
 
 
 def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
-    """The model file with more graph outputs: protobuf merges messages that follow each other, so nothing is parsed."""
+    """The model file with more graph outputs. Nothing is parsed, since protobuf merges messages that follow each other."""
     more = onnx.ModelProto(graph=onnx.GraphProto(output=[onnx.ValueInfoProto(name=name) for name in names]))
     with open(path, "rb") as file:
         return file.read() + more.SerializeToString()
@@ -223,7 +226,7 @@ def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
 
 _BY_BITS = frozenset({"bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"})
 _FIRST_OPSET = 7
-"""The oldest that onnxruntime supports."""
+"""The oldest opset that onnxruntime supports."""
 # Patterns are compiled when a failure has to be read: never in the parent, which starts faster for it.
 _LACKS = (
     r"(?i)NOT_IMPLEMENTED|is not a registered function/op|under development and support|Unsupported model IR version"
@@ -241,7 +244,7 @@ _NOISE = (
 
 
 def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
-    """Tell what onnxruntime lacks from what it finds wrong; `otherwise` is the kind of the latter."""
+    """The failure for an error of onnxruntime: something that it lacks, or something that it rejects, of kind `otherwise`."""
     if isinstance(error, RejectedError):
         return error.failure
     # onnxruntime puts names into its messages that may not be UTF-8.
@@ -256,7 +259,7 @@ def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
 
 
 def _exists(operator: str, domain: str, opset: int) -> bool:
-    """Whether ONNX has the operator at that opset, so that only this onnxruntime does not."""
+    """Whether ONNX has the operator at that opset, so that only this onnxruntime lacks it."""
     if not onnx.defs.has(operator, max_inclusive_version=opset, domain=domain):
         return False
     return not onnx.defs.get_schema(operator, opset, domain).deprecated
@@ -311,7 +314,7 @@ class _Float64(_Reference):
 
 
 def _shorten_domains(model: onnx.ModelProto) -> None:
-    """onnx.reference knows ONNX's own domain by its short name alone."""
+    """Give ONNX's own domain its short name, the only one that onnx.reference knows."""
     for owner in (model, *model.functions):
         for entry in owner.opset_import:
             entry.domain = "" if entry.domain == "ai.onnx" else entry.domain
@@ -320,6 +323,7 @@ def _shorten_domains(model: onnx.ModelProto) -> None:
 
 
 def _strict_evaluator() -> Any:
+    """The class of evaluators with the strict operators below."""
     from onnx.reference import ReferenceEvaluator
 
     operators = [*_strict_splits(), *_strict_divisions(), _strict_slice()]
@@ -334,14 +338,14 @@ def _strict_evaluator() -> Any:
 
 
 def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:
-    """The declared dtype of each tensor, but of strings, which numpy has several for."""
+    """The declared dtype of each tensor, except strings, for which numpy has several."""
     declared = {value.name: value.type.tensor_type.elem_type for value in values}
     strings = (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
     return {name: numpy_dtype(elem_type) for name, elem_type in declared.items() if elem_type not in strings}
 
 
 def _as_array(value: Any) -> Any:
-    """Some operators of onnx.reference answer with numpy scalars."""
+    """`value` as an array where it is a numpy scalar, which some operators of onnx.reference return."""
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
@@ -350,6 +354,7 @@ class SplitSizesError(Exception):
 
 
 def _strict_splits() -> list[Any]:
+    """Split and SplitToSequence that refuse sizes which the specification forbids."""
     from onnx.reference.op_run import OpRun
 
     class Split(OpRun):
@@ -386,7 +391,7 @@ def _strict_splits() -> list[Any]:
 
 
 def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarray]:
-    """Raises: SplitSizesError where the parts are not what there is."""
+    """The parts of `x`. Raises SplitSizesError where `sizes` do not cover the axis."""
     dim = x.shape[axis]
     if min(sizes, default=0) < 0 or sum(sizes) != dim:
         raise SplitSizesError(f"{node.onnx_node.op_type} cannot cut a dimension of {dim} into parts of sizes {sizes}")
@@ -394,13 +399,14 @@ def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarr
 
 
 def _sizes_of_at_most(size: int, dim: int) -> list[int]:
+    """The sizes of parts of `size`, with a last one of what is left."""
     if size < 1:
         raise SplitSizesError(f"SplitToSequence cannot cut a dimension into parts of size {size}")
     return [min(size, dim - start) for start in range(0, dim, size)]
 
 
 def _strict_divisions() -> list[Any]:
-    """Div and Mod that refuse to divide integers by zero: numpy makes 0 of it, and no specification says what it is."""
+    """Div and Mod that refuse to divide integers by zero, which numpy takes for 0 and no specification defines."""
     from onnx.reference.ops.op_div import Div as PlainDiv
     from onnx.reference.ops.op_mod import Mod as PlainMod
 
@@ -418,12 +424,13 @@ def _strict_divisions() -> list[Any]:
 
 
 def _require_divisors(divisors: np.ndarray) -> None:
+    """Raises where one of the integer divisors is zero."""
     if divisors.dtype.kind in "iu" and not divisors.all():
         raise ZeroDivisionError("integers are divided by zero")
 
 
 def _strict_slice() -> Any:
-    """Slice that refuses an axis given twice: of it, the last starts and ends would count, and no specification says so."""
+    """Slice that refuses an axis which is given twice, since no specification says which starts and ends would count."""
     from onnx.reference.ops.op_slice import SliceCommon
 
     class Slice(SliceCommon):
@@ -452,14 +459,14 @@ _RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
 
 
 def _one_line(error: object) -> str:
-    """The first line of a message that says something, of at most 240 characters."""
+    """The first meaningful line of a message, up to 240 characters."""
     text = str(error) or type(error).__name__
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
     return line if len(line) <= 240 else f"{line[:239]}…"
 
 
 class _Server:
-    """Holds at most one loaded model, so that memory is what one model takes."""
+    """Holds at most one loaded model, so that the memory is that of one model."""
 
     def __init__(self) -> None:
         self._session = -1
@@ -492,7 +499,7 @@ class _Server:
 
 
 def serve(memory_bytes: int) -> None:
-    """Answer requests, each with the seconds that it may take, until nobody can ask any more."""
+    """Answer requests, each of which comes with the seconds that it may take, until the parent is gone."""
     _limit_memory(memory_bytes)
     requests, answers = open_pipes()
     inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
@@ -507,7 +514,7 @@ def serve(memory_bytes: int) -> None:
 
 
 def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
-    """Read requests while a model runs, so that this process ends with its parent then, too."""
+    """Read requests while a model runs, so that this process ends with its parent even then."""
     try:
         while True:
             inbox.put(receive(requests))
@@ -516,7 +523,7 @@ def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
 
 
 def _limit_memory(memory_bytes: int) -> None:
-    """An allocation error comes before the machine starts to swap."""
+    """Bound this process's memory, so that an allocation fails before the machine starts to swap."""
     try:
         import resource  # POSIX only
     except ImportError:

@@ -1,7 +1,7 @@
-"""What a model does with the values of its inputs: which of them are positions, axes, sizes, conditions, or plain numbers.
+"""What a model does with the values of its inputs: which are positions, axes, sizes, conditions, or plain numbers.
 
-Each input is followed forwards through the graph. Operators that only move elements hand its values on as they are; others
-compute something new, in which the values take part no longer as they are.
+Each input is followed forwards through the graph. Operators that only move elements pass its values on as they are; others compute
+something new, of which the values are just a part.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from ..opsets.folding import constant_value
 
 MAX_NODES = 3000
-"""In the main graph of a model whose inputs are followed."""
+"""Nodes in the main graph of the largest model whose inputs are followed."""
 _MAX_LANDMARKS = 24
+"""Landmarks that are noted for one input."""
 _FEW = 8
-"""Elements of a constant that may be a bound, a threshold or a scale."""
+"""Elements of the largest constant that may be a bound, a threshold or a scale."""
 
 Dim = int | str
 
@@ -29,12 +30,12 @@ Dim = int | str
 class Reading:
     """What is done with the values of one input.
 
-    `positions`: the lengths of the axes that it holds positions in (a number, a symbol, or "" where unknown); `axes`: the ranks
-    of the tensors that it names axes of (0 where unknown). `sizes`: it decides how large something is, or how often something
-    is done. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale
-    of a resize, a start, end or diagonal. `becomes_integer`: it is cast or quantized, which nobody defines for NaN, infinities,
-    and more than the type holds. `is_ordered`: what comes of it is sorted or the place of the largest, where no specification says
-    where NaN goes. `landmarks`: the numbers that it meets, constants and attributes of the nodes that read it.
+    `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks of
+    the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is done.
+    `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale of a resize,
+    a start, end or diagonal. `becomes_integer`: it is cast or quantized, which is not defined for NaN, infinities, and numbers
+    beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no specification says where NaN
+    goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -50,7 +51,7 @@ class Reading:
     landmarks: set[float] = field(default_factory=set)
 
     def joined(self, other: Reading) -> Reading:
-        """What either of two models does with the input; what the first alone must be able to do stays its own."""
+        """What either of two models does with the input; what only the first must be able to do stays its own."""
         return Reading(
             self.positions | other.positions,
             self.axes | other.axes,
@@ -67,9 +68,10 @@ class Reading:
 
 
 class Readings(NamedTuple):
-    """`by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output.
+    """What a model does with its inputs.
 
-    `nodes`: how many there are in the main graph. `has_halves`: whether it computes in 16-bit floats anywhere.
+    `by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output. `nodes`: the
+    number of nodes in the main graph. `has_halves`: whether it computes in 16-bit floats anywhere.
     """
 
     by_input: Mapping[str, Reading]
@@ -79,10 +81,11 @@ class Readings(NamedTuple):
 
 
 NO_READINGS = Readings({}, {})
+"""The readings of a model about which nothing is known."""
 
 
 def readings(model: ModelProto) -> Readings:
-    """What `model` does with its inputs; nothing is said of models of over MAX_NODES nodes."""
+    """What `model` does with its inputs; nothing is known for models of more than MAX_NODES nodes."""
     if len(model.graph.node) > MAX_NODES:
         return NO_READINGS
     walk = _Walk(model)
@@ -101,7 +104,7 @@ def _has_halves(graph: GraphProto) -> bool:
 
 
 _Sources = dict[str, bool]
-"""The graph inputs that decide a value, and whether they do so as they are: True where the elements were only moved."""
+"""The graph inputs that decide a value: True for those whose elements were only moved."""
 
 _FIRST = ("Reshape", "Squeeze", "Unsqueeze", "Expand", "Tile", "Slice", "Split", "Gather", "GatherElements", "GatherND", "CastLike")
 _MOVERS: dict[str, frozenset[int] | None] = {
@@ -112,7 +115,7 @@ _MOVERS: dict[str, frozenset[int] | None] = {
     "Pad": frozenset({0, 2}),
     "Where": frozenset({1, 2}),
 }
-"""operator → the inputs whose elements it hands on, None for all. What keeps most of them, or their size, counts too."""
+"""Operators, and the inputs whose elements they pass on (None: all); those that pass on most elements, or their size, too."""
 
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _POSITIONS = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "Scatter": 1, "GatherND": 1, "ScatterND": 1}
@@ -137,16 +140,17 @@ _SCALES = {"Resize": 2, "Upsample": 1}
 _OFFSETS = {"Slice": (1, 2), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
+"""Operators that read the shape of their input alone."""
 _ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
 )
-"""Types that say what NaN, infinities and large numbers become."""
+"""Types for which it is defined what NaN, infinities and large numbers become."""
 
 
 class _Walk:
-    """One pass over the nodes, in their order; subgraphs are entered with what their inputs are fed."""
+    """One pass over the nodes, in their order; subgraphs are entered with the values that their inputs get."""
 
     def __init__(self, model: ModelProto) -> None:
         self.found = {value.name: Reading() for value in model.graph.input}
@@ -234,7 +238,7 @@ class _Walk:
 
 
 def _stored(tensor: TensorProto) -> np.ndarray | None:
-    """The value of a small tensor that is in the file itself."""
+    """The value of a small tensor that is in the file itself; else None."""
     if tensor.data_location == TensorProto.EXTERNAL or math.prod(tensor.dims) > _FEW:
         return None
     try:

@@ -1,10 +1,10 @@
-"""What a conversion changed, cut into regions that can be compared one by one: nodes of the original, and what makes the
-same values in the result.
+"""Cuts what a conversion changed into regions that are compared one by one: nodes of the original, and nodes of the result that
+make the same values.
 
-Values keep their names when the nodes around them are rewritten. So a value that both models make is a place to cut: if every
-region makes equal values of equal values, and everything else is the same in both, the models are equal. The regions are
-found by comparing the graphs; nothing is taken from what the engine says it did but the values that it found to be others
-(`aliases`), and those are compared too.
+Values keep their names when the nodes around them are rewritten, so a value that both models make is a place to cut: if every
+region makes equal values from equal values, and everything else is the same in both models, the models are equal. The regions are
+found by comparing the graphs. The only thing taken from the engine are the values that it found to be equal to others (`aliases`),
+and those are compared, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, subgraphs
 from ..graph.scope import Scope
 
 MAX_NODES = 2000
-"""Nodes of the original in one region."""
+"""Nodes of the original in the largest region."""
 _SEARCHED = 512
 """Nodes that are searched for a way from one value to others."""
 
@@ -38,12 +38,12 @@ class Input(NamedTuple):
 
 @dataclass
 class Region:
-    """Nodes of the original and of the result that make the same `outputs` of the same `inputs`, in topological order.
+    """Nodes of the original and of the result that make the same `outputs` from the same `inputs`, in topological order.
 
-    `inputs` have the names that they have in the result; `renamed` has those that are called otherwise in the original.
-    `aliases`: outputs that are no values of the result, and the value of it that each is said to equal. `rewritten` is
-    False for a node that stayed as it is while its operator was defined anew. `foreign` are inputs of the result's nodes
-    that the original's do not read. `problem` says why the region need not be run, because it is wrong (`is_wrong`), or cannot.
+    `inputs` have their names in the result; `renamed` maps those that have another name in the original. `aliases`: outputs that
+    are no values of the result, and the value of the result that each should equal. `rewritten` is False for a node that stayed as
+    it is while its operator was defined anew. `foreign` are inputs of the result's nodes that the original's do not read. `problem`
+    says why the region need not be run, because it is wrong (`is_wrong`), or why it cannot be.
     """
 
     pair: GraphPair
@@ -61,12 +61,14 @@ class Region:
 
     @property
     def starts_from_inputs(self) -> bool:
-        """Whether no node of the original makes what the region reads, so that each of its inputs may be any value."""
+        """Whether no node of the original makes what the region reads, so that each of its inputs may have any value."""
         return all(pair.old_maker(name) is None for pair, name in self.inputs.values())
 
     @property
     def cut_sequence(self) -> str:
-        """A sequence that the region reads without the node that makes it, so that it may be none that the node makes; or ""."""
+        """A sequence that the region reads without the node that makes it, so that random ones may be impossible; "" if there is
+        none.
+        """
         cut = (name for name, (pair, old) in self.inputs.items() if old and pair.is_sequence(old) and pair.old_maker(old))
         return next(cut, "")
 
@@ -101,6 +103,7 @@ class GraphPair:
 
     @property
     def where(self) -> str:
+        """The path to the graph, as messages show it."""
         return self.old.where
 
     def type(self, name: str) -> TypeProto | None:
@@ -113,14 +116,14 @@ class GraphPair:
         return known
 
     def constant(self, name: str) -> np.ndarray | None:
-        """The value of a constant of the original; None also where what it is computed by is too long to follow."""
+        """The value of a constant of the original; None also where the nodes that compute it are too many to follow."""
         try:
             return self.old.constant(name)
         except RecursionError:
             return None
 
     def is_sequence(self, name: str) -> bool:
-        """Whether a value of the original is a sequence or an optional, whose type tells little of what is in it."""
+        """Whether a value of the original is a sequence or an optional, whose type says little about its content."""
         kind = self.type(name)
         return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
 
@@ -134,7 +137,7 @@ class GraphPair:
         return types
 
     def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
-        """The graph and the index of the node of the original that makes `name`."""
+        """The graph and the index of the node of the original that makes `name`; None where there is none."""
         pair: GraphPair | None = self
         while pair is not None:
             if name in pair.old_makers:
@@ -143,7 +146,7 @@ class GraphPair:
         return None
 
     def new_maker(self, name: str) -> tuple[GraphPair, int] | None:
-        """As `old_maker`, of the result."""
+        """The graph and the index of the node of the result that makes `name`; None where there is none."""
         pair: GraphPair | None = self
         while pair is not None:
             if name in pair.new_makers:
@@ -161,9 +164,11 @@ class GraphPair:
         return None
 
     def in_old(self, name: str) -> bool:
+        """Whether a node of the original makes `name`."""
         return self.old.find(name) is not None
 
     def in_new(self, name: str) -> bool:
+        """Whether a node of the result makes `name`."""
         pair: GraphPair | None = self
         while pair is not None:
             if name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs:
@@ -173,7 +178,7 @@ class GraphPair:
 
 
 class ChangedNode:
-    """A node of one of the models that the other does not have, in a union-find forest of what belongs together."""
+    """A node that only one of the models has, in a union-find forest of nodes that belong together."""
 
     __slots__ = ("index", "pair", "parent", "redefined")
 
@@ -200,12 +205,12 @@ class ChangedNode:
 
     @property
     def place(self) -> tuple[int, ...]:
-        """Sorts nodes of nested graphs into topological order: what a subgraph captures is made before its node."""
+        """A key that sorts nodes of nested graphs into topological order: what a subgraph captures is made before its node."""
         return (*self.pair.place, self.index)
 
 
 class RegionFinder:
-    """The regions of a conversion from `original` (not converted) to `result`."""
+    """Finds the regions of a conversion from `original`, which is not converted, to `result`."""
 
     def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
         self._original = original
@@ -233,7 +238,7 @@ class RegionFinder:
                 yield region
 
     def widened(self, region: Region) -> Region | None:
-        """The region with the nodes that make its inputs; None where those are inputs of the graph or constants."""
+        """The region with the nodes that make its inputs; None where all inputs are those of the graph, or constants."""
         known = {changed.place for changed in region.members}
         more = [maker for pair, name in region.inputs.values() if (maker := self._context(pair, name)) is not None]
         members = {changed.place: changed for changed in [*region.members, *more]}
@@ -255,7 +260,7 @@ class RegionFinder:
                 yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
 
     def _match(self, pair: GraphPair) -> None:
-        """Find the nodes of the two graphs that differ, and go down into their subgraphs."""
+        """Find the nodes in which the two graphs differ, and go down into their subgraphs."""
         self._pairs.append(pair)
         matched: set[int] = set()
         for index, node in enumerate(pair.old_nodes):
@@ -275,7 +280,7 @@ class RegionFinder:
                 self._added[id(pair), place] = ChangedNode(pair, place)
 
     def _same(self, node: NodeProto, other: NodeProto) -> bool:
-        """Whether the nodes are the same, but for their names and what is in their subgraphs."""
+        """Whether the nodes are the same, apart from their names and the content of their subgraphs."""
         if node == other:
             return True
         if (node.op_type, node.domain, getattr(node, "overload", "")) != (
@@ -301,7 +306,7 @@ class RegionFinder:
         return [self._resolve(value.name) for value in graph.output] == [value.name for value in other.output]
 
     def _changed_tensors(self) -> Iterator[Region]:
-        """Stored tensors that are not what they were, which no rule does."""
+        """Regions for stored tensors whose value changed, which no rule does."""
         for pair in self._pairs:
             for name, tensor in pair.old.initializers.items():
                 if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
@@ -380,7 +385,7 @@ class RegionFinder:
         ]
 
     def _fill(self, region: Region, members: list[ChangedNode]) -> None:
-        """Nodes and inputs of the region whose nodes of the original are `members`."""
+        """Put into the region the nodes and inputs that follow from its nodes of the original, `members`."""
         region.old = [changed.node for changed in members]
         made = {name: changed.pair for changed in members for name in changed.node.output if name}
         region.aliases = {name: self._resolve(name) for name in region.outputs if name in self._aliases}
@@ -394,7 +399,7 @@ class RegionFinder:
         region.foreign = [name for name in region.inputs if name not in before and region.inputs[name].name]
 
     def _read(self, region: Region, name: str, pair: GraphPair, made: Container[str]) -> None:
-        """Let `name` of the original be an input of the region, unless it is another name for what the region makes."""
+        """Let `name` of the original be an input of the region, unless it is another name for something that the region makes."""
         value = self._resolve(name)
         if value != name:
             region.renamed[name] = value
@@ -402,7 +407,7 @@ class RegionFinder:
             region.inputs.setdefault(value, Input(pair, name))
 
     def _slice(self, region: Region, made: dict[str, GraphPair]) -> None:
-        """Find the nodes of the result that make the region's outputs of what is equal in both models."""
+        """Find the nodes of the result that make the region's outputs from values that are equal in both models."""
         nodes: dict[tuple[int, ...], NodeProto] = {}
         own = made.keys() | {value for name, value in region.aliases.items() if not made[name].in_old(value)}
         pending = [(region.aliases.get(name, name), made[name]) for name in region.outputs]
@@ -425,7 +430,7 @@ class RegionFinder:
         region.new = [nodes[place] for place in sorted(nodes)]
 
     def _needed(self, region: Region, members: list[ChangedNode]) -> list[ChangedNode]:
-        """What makes the sequences that the region reads, and what lies between a value that only the new nodes read and it."""
+        """The makers of sequences that the region reads, and the nodes between a value that only the new nodes read and it."""
         sequences = [value for value in region.inputs.values() if value.pair.is_sequence(value.name)]
         if not sequences and not region.foreign:
             return []
@@ -446,7 +451,7 @@ class RegionFinder:
         return ChangedNode(*maker)
 
     def _way(self, start: str, region: Region) -> list[ChangedNode]:
-        """The nodes of the original on the ways from the value `start` to the inputs of the region's old nodes; few or none."""
+        """The nodes of the original between the value `start` and the inputs of the region's old nodes; none if they are many."""
         read = [value for name, value in region.inputs.items() if name not in region.foreign]
         pending = [maker for pair, name in read if (maker := self._context(pair, name)) is not None]
         seen: dict[tuple[int, ...], ChangedNode] = {}
@@ -466,7 +471,7 @@ class RegionFinder:
 
 
 def free_reads(node: NodeProto) -> list[str]:
-    """The names that `node` reads, those that its subgraphs capture too, without repetition."""
+    """The names that `node` reads, with those that its subgraphs capture, each once."""
     if not node.attribute or not any(attribute.type in _GRAPHS for attribute in node.attribute):
         return [name for name in dict.fromkeys(node.input) if name]
     names = dict.fromkeys(filter(None, node.input))
@@ -494,21 +499,23 @@ _WHOLE_NUMBERS = frozenset(
     }
 )
 _SMALL = 8192
+"""Elements of the largest value that may be sizes, axes or positions."""
 
 
 def is_small_whole_numbers(kind: TypeProto | None) -> bool:
-    """Whether a value may be sizes, axes, positions or the like: integers, of few elements as far as is known."""
+    """Whether a value may be sizes, axes, positions or the like: integers, with few elements as far as is known."""
     if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.elem_type not in _WHOLE_NUMBERS:
         return False
     return element_count(kind) <= _SMALL
 
 
 def element_count(kind: TypeProto) -> int:
-    """The elements of a tensor type; dimensions that are not known count as one."""
+    """The number of elements of a tensor type; unknown dimensions count as one."""
     return math.prod([dim.dim_value for dim in kind.tensor_type.shape.dim if dim.HasField("dim_value") and dim.dim_value > 0])
 
 
 def _makers(nodes: list[NodeProto]) -> dict[str, int]:
+    """The index of the node that makes each value."""
     return {name: index for index, node in enumerate(nodes) for name in node.output if name}
 
 
@@ -518,7 +525,7 @@ def _function_key(body: FunctionProto) -> tuple[str, str, str]:
 
 @cache
 def _is_redefined(op_type: str, before: int, after: int) -> bool:
-    """Whether the operator has another definition at opset `after` than at `before`."""
+    """Whether the operator's definition at opset `after` differs from that at `before`."""
     try:
         versions = {onnx.defs.get_schema(op_type, opset, "").since_version for opset in (before, after)}
     except onnx.defs.SchemaError:
@@ -527,6 +534,7 @@ def _is_redefined(op_type: str, before: int, after: int) -> bool:
 
 
 def _problem(region: Region) -> str:
+    """Why the region need not, or cannot, be run; "" where it can."""
     if len(region.members) > MAX_NODES:
         return f"it belongs together with {len(region.members):,} other nodes"
     made = [name for node in region.old for name in node.output if name]

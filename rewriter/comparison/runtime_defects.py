@@ -1,7 +1,7 @@
-"""Nodes whose numbers prove nothing: random ones, and those that a runtime is known to compute wrongly or to die of.
+"""Nodes whose numbers prove nothing: random ones, and those that a runtime is known to compute wrongly or to crash on.
 
-A comparison that ran into one of these would call a right result wrong, or a wrong one equal. Each row was seen on the
-runtime named; a row goes when the oldest supported release of that runtime no longer shows the defect.
+A comparison that ran into one of these would call a right result wrong, or a wrong one equal. Each row was observed on the runtime
+that it names; a row is removed when the oldest supported release of that runtime no longer shows the defect.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from onnx import numpy_helper
 from ..opsets.folding import constant_value
 
 _RANDOM = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"})
+"""Operators that draw random numbers."""
 
 
 def _has_odd_outputs(node: onnx.NodeProto, _opset: int) -> bool:
@@ -117,6 +118,7 @@ def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
 
 
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
+"""A predicate on a node and its opset, and what the runtime does wrong where it holds."""
 _ROI_ALIGN: _Defect = (_below(16), "samples RoiAlign below opset 16 at half pixels")
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 _DEFECTS: dict[str, dict[str, _Defect]] = {
@@ -150,6 +152,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }
+"""What each runtime does wrong: runtime → operator → defect."""
 
 
 _STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
@@ -158,7 +161,7 @@ _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bo
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
 )
-"""Runtime, element type that has to be in the model, operator, predicate of the node, and what it does wrong."""
+"""Runtime, element type that has to be in the model, operator, predicate on the node, and what the runtime does wrong."""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LAX: dict[str, _Defect] = {
     **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
@@ -167,11 +170,11 @@ _LAX: dict[str, _Defect] = {
     "GatherND": (_always, "takes one batch of data for many of indices"),
     "Loop": (_has_scan_outputs, "makes up a shape for what is collected in no turn"),
 }
-"""What onnxruntime lets pass though the specification forbids it; onnx.reference does not."""
+"""What onnxruntime accepts though the specification forbids it; onnx.reference does not accept it."""
 
 
 def lax_operator(model: onnx.ModelProto) -> str:
-    """What onnxruntime lets pass at the first node of `_LAX`; "" when there is none."""
+    """What onnxruntime accepts at the first node of `_LAX`; "" when there is none."""
     for node, opset in default_domain_nodes(model):
         applies, text = _LAX.get(node.op_type, (_never, ""))
         if applies(node, opset):
@@ -182,7 +185,7 @@ def lax_operator(model: onnx.ModelProto) -> str:
 class Doubt(NamedTuple):
     """Why onnxruntime may give other numbers for another graph that computes the same.
 
-    `of_same_nodes`: even where the first difference is made by nodes that are the same, of equal inputs.
+    `of_same_nodes`: even where the first difference is made by nodes that are the same in both models, from equal inputs.
     """
 
     reason: str
@@ -190,7 +193,7 @@ class Doubt(NamedTuple):
 
 
 def doubt(model: onnx.ModelProto) -> Doubt | None:
-    """None where onnxruntime has no reason to give other numbers."""
+    """The reason why onnxruntime may give other numbers; None where it has none."""
     if onnx.TensorProto.FLOAT16 in _element_types(model):
         return Doubt("rounds to float16 between some nodes and not between others", True)
     transform = next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in ("DFT", "STFT")), "")
@@ -207,7 +210,7 @@ def random_operator(model: onnx.ModelProto) -> str:
 
 
 def known_defects(model: onnx.ModelProto) -> dict[str, str]:
-    """runtime ("onnxruntime", "onnx.reference") → why it cannot be believed on this model, where there is a reason."""
+    """Runtime ("onnxruntime", "onnx.reference") → why it cannot be trusted on this model, where there is a reason."""
     found: dict[str, str] = {}
     for node, opset in default_domain_nodes(model):
         for runtime, by_operator in _DEFECTS.items():
@@ -229,20 +232,21 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def _comparison_by_halves(model: onnx.ModelProto) -> str:
-    """The first Clip, Max or Min of an int64 constant of 2^31 and more, which is not one of the two ends of the range."""
+    """The first Clip, Max or Min with an int64 constant of 2^31 or more that is not one of the two ends of the type."""
     nodes = [node for node, _ in default_domain_nodes(model) if node.op_type in ("Clip", "Max", "Min")]
     large = {name for name, array in _constants(model) if _is_large(array)} if nodes else set()
     return next((_title(node) for node in nodes if not large.isdisjoint(node.input)), "")
 
 
 def _is_large(array: np.ndarray) -> bool:
+    """Whether an int64 array holds such a number."""
     ends = np.iinfo(np.int64)
     is_large = (array >= 2**31) | (array < -(2**31))
     return bool((is_large & (array != ends.max) & (array != ends.min)).any())
 
 
 def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
-    """name, value of each int64 initializer of the main graph, and of each int64 Constant anywhere, that is in the file itself."""
+    """Names and values of int64 initializers of the main graph and int64 Constants anywhere, if these are in the file itself."""
     for tensor in model.graph.initializer:
         if (array := _stored_int64(tensor)) is not None:
             yield tensor.name, array
@@ -253,6 +257,7 @@ def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
+    """The value of an int64 tensor that is in the file itself; else None."""
     if tensor.data_type != onnx.TensorProto.INT64 or tensor.data_location == onnx.TensorProto.EXTERNAL:
         return None
     try:
@@ -262,7 +267,7 @@ def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
 
 
 def _element_types(model: onnx.ModelProto) -> set[int]:
-    """Those that the model takes, gives, casts to or contains in its main graph; where else types are from, nobody looks."""
+    """The element types of the main graph's inputs, outputs, casts and constants; others are not looked for."""
     graph = model.graph
     types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
     types |= {tensor.data_type for tensor in graph.initializer}
@@ -270,7 +275,7 @@ def _element_types(model: onnx.ModelProto) -> set[int]:
 
 
 def default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """Every node of the default domain with the opset it is written in, in subgraphs and functions too."""
+    """Every node of the default domain, in subgraphs and functions too, with the opset that it is written in."""
     bodies = [(model.graph.node, _opset(model))]
     bodies += [(function.node, _opset(function)) for function in model.functions]
     while bodies:
@@ -293,4 +298,5 @@ def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
 
 
 def _title(node: onnx.NodeProto) -> str:
+    """The node as messages name it."""
     return f"{node.op_type} '{node.name or next((name for name in node.output if name), '')}'"

@@ -17,8 +17,9 @@ from .model_server import ML_DTYPES, Description, numpy_dtype
 from .readers import Reading
 
 MAX_INPUT_BYTES = 1 << 30
-"""The inputs of one run may take this much memory, unless the user gives them."""
+"""Bytes that the inputs of one run may take, unless the user gives them."""
 _MAX_CHOICES = 100
+"""Choices of inputs that are tried for one model."""
 _WORDS = ("", "a", "bc", "naïve", "0", "word word")
 
 _DECIDED_FLOATS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
@@ -37,8 +38,8 @@ class SampleError(Exception):
 class Samples:
     """What the user says about the inputs; everything else is chosen.
 
-    `shapes`: input name → dimensions. `data`: the samples to run, each input name → array, of the declared dtype; a
-    sample need not have all inputs. `seed` of the random values.
+    `shapes`: input name → dimensions. `data`: the samples to run, each input name → array of the declared dtype; a sample need not
+    have all inputs. `seed`: the seed of the random values.
     """
 
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -54,10 +55,10 @@ class Samples:
 class Choice(NamedTuple):
     """One way to fill what the models leave open.
 
-    `size`: of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3,
-    "binary" 0 or 1. `rank`: of inputs of unknown rank. `positive`: floats from 0.1 to 1 in place of normal ones, for Log and
-    its like. `style`: values that decide, by what reads them, of the floats, the integers or both; `integers` and `positive`
-    are for the rest.
+    `size`: the size of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3, "binary" 0
+    or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for Log
+    and its like. `style`: values that decide, chosen by what reads them, for the floats, the integers or both; `integers` and
+    `positive` are for the rest.
     """
 
     size: int | None = None
@@ -69,12 +70,12 @@ class Choice(NamedTuple):
 
     @property
     def seed(self) -> list[int]:
-        """Gives samples that decide random values of their own."""
+        """The seed of this sample: samples that decide have random values of their own."""
         return [] if self.style is None else [len(self.style.floats), len(self.style.integers), self.style.turn]
 
     @property
     def is_odd(self) -> bool:
-        """Whether there may be NaN or infinities in it."""
+        """Whether the sample may hold NaN or infinities."""
         return self.style is not None and self.style.floats in ("nan", "infinite") and self.decides != "integers"
 
 
@@ -84,7 +85,7 @@ _RANKS = (2, 3, 4, 1, 0)
 
 
 class InputSpace:
-    """All inputs that the original accepts, narrowed by the result's fixed dimensions and by what the user gives."""
+    """All inputs that the original accepts, narrowed by the result's fixed dimensions and by the user's data."""
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class InputSpace:
 
     @property
     def has_open_sizes(self) -> bool:
-        """Whether some dimension, or a rank, is ours to choose."""
+        """Whether some dimension, or a rank, can be chosen."""
         return any(self._is_open(value.name) for value in self._required)
 
     @property
@@ -141,9 +142,9 @@ class InputSpace:
         return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
 
     def deciding(self, usual: Sequence[Choice]) -> list[list[Choice]]:
-        """Samples beyond the usual ones, each with what to try in its place where the original does not run on it.
+        """Samples beyond the usual ones, each with alternatives for the case that the original does not run on it.
 
-        `usual` are choices that it ran on: what is not to decide is filled as in one of them.
+        `usual` are choices that it ran on: what is not made to decide is filled as in one of them.
         """
         chosen = [value for value in self._required if value.name not in self._data]
         if not chosen or not usual:
@@ -183,7 +184,7 @@ class InputSpace:
                     raise ArgumentError(f"{option} {name}: no such input; the inputs are {self.summary}")
 
     def _apply_given(self, name: str) -> None:
-        """Take a given shape, or that of given data, and let it decide the symbolic dimensions that it names."""
+        """Apply a given shape, or that of given data, also to the symbolic dimensions that it determines."""
         option, given = "--test-input-shape", self._samples.shapes.get(name)
         declared = self._types[name]
         if name in self._data:
@@ -200,7 +201,7 @@ class InputSpace:
         self._shapes[name] = tuple(int(size) for size in given)
 
     def _open_shape(self, name: str, declared: onnx.TypeProto) -> Shape:
-        """The declared shape, where a dimension without a name is named after its place."""
+        """The declared shape, in which a dimension without a name is named after its position."""
         shape = _shape(declared)
         return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
 
@@ -222,7 +223,7 @@ class InputSpace:
 
 
 class _Filler:
-    """Random values of any type that a graph input can have."""
+    """Makes random values of any type that a graph input can have."""
 
     def __init__(self, random: np.random.Generator, choice: Choice, reading: Reading, sizes: Mapping[str, int]) -> None:
         self._random = random
@@ -270,13 +271,13 @@ class _Filler:
         return np.asarray(values).astype(dtype)
 
     def _whole_numbers(self, dims: tuple[int, ...], largest: int) -> np.ndarray:
-        """Small and not negative: valid as indices, axes, sizes, counts."""
+        """Small integers that are not negative: valid as indices, axes, sizes, counts."""
         if self._integers in ("ones", "zeros"):
             return np.full(dims, int(self._integers == "ones"))
         return self._random.integers(0, 1 if self._integers == "binary" else largest, dims, endpoint=True)
 
     def _strings(self, dims: tuple[int, ...]) -> np.ndarray:
-        """Words; then digits, which may have to be cast to numbers."""
+        """Words, followed by digits, which can be cast to numbers if need be."""
         words = _WORDS if self._integers == "small" else ("0", "1")
         return self._random.choice(np.array(words, object), dims) if dims else np.array(words[1], object)
 
@@ -286,6 +287,7 @@ class _Filler:
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:
+    """For each input, what either of two models does with it."""
     return {name: reading.joined(other[name]) if name in other else reading for name, reading in one.items()}
 
 
@@ -299,7 +301,7 @@ def _values(serialized: Sequence[bytes]) -> list[onnx.ValueInfoProto]:
 
 
 def _tensor_type(declared: onnx.TypeProto) -> onnx.TypeProto.Tensor | None:
-    """The type of the tensors in it: its own, or that of a sequence's or an optional's elements."""
+    """The type of the tensors in `declared`: its own, or that of the elements of a sequence or an optional."""
     while (kind := declared.WhichOneof("value")) in ("sequence_type", "optional_type"):
         declared = getattr(declared, kind).elem_type
     return declared.tensor_type if kind == "tensor_type" else None
@@ -316,7 +318,7 @@ def _shape(declared: onnx.TypeProto) -> Shape:
 
 
 def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:
-    """`own`, with the sizes that only `other` fixes; `bound` learns what they say of symbolic dimensions."""
+    """`own`, with the sizes that only `other` fixes; `bound` collects what they say about symbolic dimensions."""
     if own is None or other is None or len(own) != len(other):
         return own
     for dim, size in zip(own, other, strict=True):
@@ -357,7 +359,7 @@ def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None
 
 
 def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:
-    """.npy files keep strings as fixed-width text, and bfloat16 as raw bytes."""
+    """`array` in the declared dtype: .npy files keep strings as fixed-width text, and bfloat16 as raw bytes."""
     dtype = numpy_dtype(declared.tensor_type.elem_type)
     if dtype.hasobject:
         return array.astype(str).astype(object)
@@ -365,7 +367,7 @@ def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:
 
 
 def _type_text(declared: onnx.TypeProto, with_shape: bool = True) -> str:
-    """ "float32[batch,3]", "seq(float32[?])", "optional(…)", "map"."""
+    """A type in words: "float32[batch,3]", "seq(float32[?])", "optional(…)", "map"."""
     kind = declared.WhichOneof("value")
     if kind == "sequence_type":
         return f"seq({_type_text(declared.sequence_type.elem_type, with_shape)})"

@@ -1,4 +1,4 @@
-"""How far an output of the result may be from the original's."""
+"""How far an output of the result may be from that of the original."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 
 
 class Bounds(NamedTuple):
-    """|result - original| <= atol + rtol * |original| + of_largest * the largest |original|, element by element."""
+    """An element agrees where |result - original| <= atol + rtol * |original| + of_largest * the largest |original|."""
 
     rtol: float = 0.0
     atol: float = 0.0
@@ -18,6 +18,7 @@ class Bounds(NamedTuple):
 
 
 def _units(eps: float, rtol: int, atol: int, of_largest: int) -> Bounds:
+    """Bounds in units of `eps`, the distance from 1 to the next number of a type."""
     return Bounds(rtol * eps, atol * eps, of_largest * eps)
 
 
@@ -32,16 +33,16 @@ INEXACT_BOUNDS: Mapping[str, Bounds] = {
     "complex128": _units(2.0**-52, 4096, 512, 16),
     "complex64": _units(2.0**-23, 1024, 128, 16),
 }
-"""Where a rule that is not exact to the last bit was applied; outputs of all other types compare exactly even then."""
+"""The bounds by dtype where a rule was applied that is not exact to the last bit. All other dtypes compare exactly even then."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What is allowed, by output.
+    """What is allowed for each output.
 
-    `rtol` and `atol` are for all outputs, None for the default: 0, or with `inexact` (a rule that may change the last
-    bits was applied) INEXACT_BOUNDS of the output's dtype, `of_largest` with `sums` alone (such a rule makes sums of many
-    terms). `rtol_of` and `atol_of`, output name → bound, go before them.
+    `rtol` and `atol` are for all outputs. None is the default: 0, or with `inexact` (a rule that may change the last bits was
+    applied) the INEXACT_BOUNDS of the output's dtype, whose `of_largest` counts only with `sums` (such a rule makes sums of many
+    terms). `rtol_of` and `atol_of`, output name → bound, have priority.
     """
 
     rtol: float | None = None
@@ -69,10 +70,11 @@ class Tolerance:
 
     @property
     def names_outputs(self) -> bool:
+        """Whether the user gave a bound for a single output."""
         return bool(self.rtol_of or self.atol_of)
 
     def check_names(self, outputs: tuple[str, ...]) -> None:
-        """Raises: ArgumentError where a bound is for an output that there is not."""
+        """Raises ArgumentError where a bound is for an output that does not exist."""
         for option, given in (("--rtol", self.rtol_of), ("--atol", self.atol_of)):
             for name in given:
                 if name not in outputs:
@@ -80,3 +82,4 @@ class Tolerance:
 
 
 EXACT = Tolerance()
+"""Everything has to be equal."""

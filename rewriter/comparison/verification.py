@@ -1,4 +1,4 @@
-"""Which comparison a conversion gets: of the whole models where they are small enough to be run, else node by node."""
+"""Chooses the comparison of a conversion: whole models where they are small enough to be run, else node by node."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .tolerance import EXACT, Tolerance
 
 
 class Budget(NamedTuple):
-    """How big a model may be: bytes in the file and in external data, and nodes in all graphs and functions."""
+    """How large a model may be: bytes in the file and in external data, and nodes in all graphs and functions."""
 
     bytes: int
     nodes: int
 
 
 WHOLE = Budget(256 << 20, 10_000)
-"""Models that are run as a whole."""
+"""The largest models that are run as a whole."""
 THOROUGH = Budget(16 << 20, 1_000)
-"""Models that are run as a whole on many choices of inputs."""
+"""The largest models that are run as a whole on many choices of inputs."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,22 @@ class Settings:
 
 
 class Files(NamedTuple):
-    """The files that the models are in, if they are in any: as they are, whatever was read from them."""
+    """The files that hold the models exactly as they are; None for a model that is in no file."""
 
     original: Path | None = None
     result: Path | None = None
 
 
 def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
-    """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found to be others.
+    """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found equal to others.
 
-    Raises: ArgumentError where the settings exclude each other or do not fit the model.
+    Raises ArgumentError where the settings contradict each other or do not fit the model.
     """
     return _with_hint(_verify(original, result, aliases, settings, files))
 
 
 def _with_hint(found: Comparison) -> Comparison:
-    """Where only last bits differ, the reason says with which tolerance this very comparison passes."""
+    """`found`; where only last bits differ, its reason names the tolerance with which this very comparison passes."""
     if found.status != "different" or not found.last_bits:
         return found
     wrong = [part.max_abs for part in (*found.outputs, *found.pieces)]
@@ -69,7 +69,7 @@ def _with_hint(found: Comparison) -> Comparison:
 
 
 def _rounded_up(number: float) -> str:
-    """The next number of two digits: 3.1e-08 for 3.02e-08."""
+    """`number`, rounded up to two digits: 3.1e-08 for 3.02e-08."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 1)
     return f"{math.ceil(number / unit * (1 - 1e-12)) * unit:.1e}"
 
@@ -88,11 +88,12 @@ def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], setti
 
 
 def _blames_kernels(whole: Comparison, nodes: Comparison) -> bool:
-    """Whether all that changed is equal, and only nodes that stayed as they are give other last bits."""
+    """Whether everything that changed is equal, and only nodes that stayed as they are differ in the last bits."""
     return nodes.status == "equal" and (whole.stayed or any(piece.last_bits for piece in nodes.pieces))
 
 
 def _runs_whole(original: Model, settings: Settings) -> bool:
+    """Whether the models are run as a whole."""
     if settings.how == "model":
         return True
     samples = settings.samples
@@ -103,6 +104,7 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
 
 
 def _is_within(budget: Budget, model: Model) -> bool:
+    """Whether `model` is no larger than `budget`."""
     if sum(model.survey.operators.values()) > budget.nodes:
         return False
     file = model.skeleton.file
@@ -127,7 +129,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
 
 
 def _without_last_bits(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
-    """The comparison of whole models whose last bits differ through kernels that the runtime has for one opset only."""
+    """The comparison of whole models whose last bits differ because the runtime has other kernels for another opset."""
     loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
     found = _compare_whole(original, result, loose, files)
     reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"

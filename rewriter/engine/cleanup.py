@@ -10,8 +10,8 @@ from onnx import FunctionProto, GraphProto, NodeProto
 from ..graph.model import Model
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
 
-_HAS_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
-"""Removing one of these would change what the others of the model draw."""
+HAVE_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
+"""Operators that draw random numbers: removing one would change what the others of the model draw."""
 
 
 def clean(model: Model) -> set[str]:
@@ -21,7 +21,8 @@ def clean(model: Model) -> set[str]:
     graphs = model.graphs
     if model.aliases:
         _rename_uses(model, graphs)
-    unused = model.lost_uses - _used_among(graphs, model.lost_uses)
+    candidates = model.lost_uses.union(map(model.main.resolve, model.lost_uses))
+    unused = candidates - _used_among(graphs, candidates)
     if not unused:
         return set()
     removed = _remove_dead(graphs, set(unused))
@@ -42,6 +43,7 @@ def _undefined(graphs: list[GraphLike], unused: set[str]) -> set[str]:
 
 
 def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
+    """Let every reader of a forwarded value read the value that it stands for."""
     final = {name: model.main.resolve(name) for name in model.aliases}
     for graph in graphs:
         for node in graph.node:
@@ -94,7 +96,8 @@ def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
 
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
-    if node.domain not in DEFAULT_DOMAINS or node.op_type in _HAS_EFFECTS:
+    """Whether nothing uses the node's outputs, and removing it has no effect on other nodes."""
+    if node.domain not in DEFAULT_DOMAINS or node.op_type in HAVE_EFFECTS:
         return False
     return not any(uses[name] for name in node.output if name)
 
@@ -111,6 +114,7 @@ def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:
+    """The names that `graph` reads, with the outputs that it gives."""
     for node in graph.node:
         yield from node.input
     yield from graph.output if isinstance(graph, FunctionProto) else (value.name for value in graph.output)
@@ -136,6 +140,7 @@ def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]
 
 
 def _forget_annotations(graphs: list[GraphLike], removed: set[str]) -> None:
+    """Remove types and quantization notes of values that are gone."""
     for graph in graphs:
         infos = getattr(graph, "value_info", [])
         for index in reversed(range(len(infos))):

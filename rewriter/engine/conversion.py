@@ -26,6 +26,7 @@ from ..opsets.transitions import Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
+from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
@@ -66,7 +67,18 @@ class Rewrite:
 
     scope: Scope
     index: int
+    op_type: str
+    """What the node was."""
     nodes: list[NodeProto]
+
+    def settle(self, removed: set[str]) -> None:
+        """Name values as the result does, and leave out what went because nothing reads it."""
+        aliases, resolve = self.scope.model.aliases, self.scope.resolve
+        self.nodes[:] = [node for node in self.nodes if not _all_gone(node, removed)]
+        for node in self.nodes:
+            for index, name in enumerate(node.input):
+                if name in aliases:
+                    node.input[index] = resolve(name)
 
 
 @dataclass
@@ -83,6 +95,7 @@ class Outcome:
 
     @property
     def warnings(self) -> list[Remark]:
+        """The remarks that are warnings."""
         return [remark for remark in self.remarks if remark.kind == "warning"]
 
 
@@ -96,12 +109,13 @@ class Selection(NamedTuple):
     skip: frozenset[str] = frozenset()
 
     def allows(self, name: str) -> bool:
+        """Whether the rule `name` may run."""
         names = {name, name.partition(".")[0]}
         return (not self.only or bool(names & self.only)) and not names & self.skip
 
 
 class _Step:
-    """One version step of an operator in this model, with everything that is the same for all its nodes looked up once."""
+    """One version step of an operator in this model, with what is the same for all its nodes looked up once."""
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
@@ -137,16 +151,20 @@ class _Step:
 
 
 NODES_A_STEP = 4096
-"""Of progress."""
+"""Nodes between two progress updates."""
 
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
 }
-"""What the engine does without a rule, for any operator: "expansion.OPERATOR". --only and --skip name it like a module."""
+"""What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
+
+--only and --skip name it like a module.
+"""
 
 
 def _excluded(name: str) -> Unconvertible:
+    """The refusal of a node that needs a rule which the user excluded."""
     return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
 
 
@@ -176,9 +194,9 @@ class _Route:
 
 
 _STAYS = _Route((), ())
-"""That of an operator to which nothing can happen."""
+"""The route of an operator to which nothing can happen."""
 _FOREIGN = _Route((), ())
-"""That of an operator of another domain, which may have subgraphs."""
+"""The route of an operator of another domain, which may have subgraphs."""
 
 
 class Engine:
@@ -215,6 +233,8 @@ class Engine:
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)
+        for rewrite in self.outcome.rewrites if self._model.aliases or removed else ():
+            rewrite.settle(removed)
         self.outcome.remarks += [_contradicted(found) for found in self._model.contradictions]
         alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
         gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
@@ -225,11 +245,12 @@ class Engine:
     # -- graphs
 
     def _convert(self, scope: Scope, target: int) -> None:
+        """Take every node of the graph to `target`, and put the nodes that it becomes in its place."""
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, _Route] = {}
-        repeats = Repeats()
+        repeats, tidying = Repeats(), Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -247,9 +268,9 @@ class Engine:
             if route is not _FOREIGN and route.turns_down(proto, scope):
                 continue
             opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
-            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats)
+            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
             if node.changed and original:
-                self.outcome.rewrites.append(Rewrite(scope, index, nodes))
+                self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
                 if proto.metadata_props:
                     _hand_metadata_on(proto, nodes)
@@ -258,19 +279,25 @@ class Engine:
             _rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
+        """Convert the subgraphs of `node`."""
         for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
     # -- nodes
 
     def _work_or_repeat(
-        self, place: tuple[NodeProto, Scope, int, int | None], route: _Route, target: int, repeats: Repeats
+        self,
+        place: tuple[NodeProto, Scope, int, int | None],
+        route: _Route,
+        target: int,
+        repeats: Repeats,
+        tidying: Tidying,
     ) -> tuple[Node, list[NodeProto]]:
         """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
         proto, scope, *_ = place
         if route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
             plain = Node(*place)
-            return plain, self._work(plain, target)
+            return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
         edit = repeats.find(form, node)
         if edit is not None:
@@ -279,12 +306,12 @@ class Engine:
                 self._change(rule, node)
             return node, [proto]
         before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
-        nodes = self._work(node, target)
+        nodes = self._work(node, target, tidying)
         if len(self._blocked) == blocked:
             repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
         return node, nodes
 
-    def _work(self, first: Node, target: int) -> list[NodeProto]:
+    def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
         finished: list[NodeProto] = []
         origin = (first.op_type, first.name)
@@ -293,6 +320,9 @@ class Engine:
             node = pending.pop()
             if node.proto.domain and not node.settled:
                 pending.extend(reversed(self._replace(node, origin)))
+                continue
+            is_made = node is not first or node.op_type != origin[0]
+            if is_made and tidying.dissolves(node):
                 continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
@@ -384,6 +414,7 @@ class Engine:
         node.opset = transition.opset_after
 
     def _gate(self, node: Node, step: _Step) -> None:
+        """Check, and where possible mend, what the schemas say of the step: attributes, arity and types."""
         delta, transition = step.transition.delta, step.transition
         if step.gates_form:
             node.changed |= delta.gate_attributes(node.proto, transition.review or "")
@@ -420,6 +451,7 @@ class Engine:
             self.outcome.inexact.add(name)
 
     def _require(self, name: str) -> None:
+        """Raises Unconvertible where the user excluded the rule `name`."""
         if not self._selection.allows(name):
             raise _excluded(name)
 
@@ -456,9 +488,11 @@ class Engine:
         self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
     def _change(self, rule: str, node: Node, op_type: str = "") -> None:
+        """Note that `rule` changed `node`."""
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
     def _remark(self, kind: Literal["left", "warning"], node: Node, message: str, op_type: str = "") -> Remark:
+        """Note a remark on `node` for the report."""
         remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
         return remark
@@ -466,6 +500,7 @@ class Engine:
     # -- routes
 
     def _route_of_label(self, label: str, scope: Scope, target: int) -> _Route:
+        """The route of the nodes called `label` in the graph's list of operators ("Split", "com.example::Op")."""
         if "::" in label:
             return _FOREIGN
         made = not scope.is_original
@@ -482,6 +517,7 @@ class Engine:
         return self._routes[key]
 
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
+        """Look up the route of an operator; `types` are those that its values can have, None where any is."""
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         path = transitions.path(op_type, opset, target)
         steps = tuple(_Step(transition, self._registry, types) for transition in path)
@@ -540,5 +576,6 @@ def _reason_of_made(op_type: str, reason: str) -> str:
 
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:
+    """Whether the node made values, and all of them were removed."""
     outputs = [name for name in node.output if name]
     return bool(outputs) and removed.issuperset(outputs)

@@ -1,4 +1,4 @@
-"""What rules and their modules were called before. Reports and scripts have the old names, so --only and --skip take them."""
+"""What rules and their modules were called before: --only and --skip take these names too, which reports and scripts may hold."""
 
 from __future__ import annotations
 
@@ -42,12 +42,77 @@ MODULES: dict[str, tuple[str, ...]] = {
     "normalization": ("group_normalization", "instance_normalization", "mean_variance_normalization"),
 }
 """Each former module, and the modules that its rules are in now."""
+RULES: dict[str, str] = {
+    "argmax.count_from_the_back": "argmax.search_from_the_back",
+    "batch_normalization.outputs_tell_training": "batch_normalization.drop_is_test",
+    "batch_normalization.say_is_test": "batch_normalization.add_is_test",
+    "batch_normalization.consume_inputs": "batch_normalization.add_consumed_inputs",
+    "batch_normalization.say_training_mode": "batch_normalization.add_training_mode",
+    "batch_normalization.train_step_by_step": "batch_normalization.write_out_training",
+    "bit_shift.times_power_of_two": "bit_shift.multiply_by_power_of_two",
+    "compress.gather_the_kept": "compress.gather_kept_slices",
+    "conv.same_padding": "conv.warn_of_same_padding",
+    "conv.odd_padding": "conv.warn_of_odd_padding",
+    "control_flow.state_count_and_condition": "control_flow.add_count_and_condition",
+    "cumulative.one_after_the_other": "cumulative.accumulate_step_by_step",
+    "dropout.training_from_is_test": "dropout.drop_is_test",
+    "dropout.test_mode": "dropout.add_is_test",
+    "expand.tile_the_ones": "expand.tile_dimensions_of_one",
+    "gather_nd.spell_out_batches": "gather_nd.put_batch_positions_first",
+    "grid_sample.new_names": "grid_sample.new_mode_names",
+    "grid_sample.old_names": "grid_sample.old_mode_names",
+    "group_normalization.in_its_own_words": "group_normalization.expand_function_body",
+    "identity.put_in_and_take_out": "identity.insert_and_erase_element",
+    "instance_normalization.only_images": "instance_normalization.require_four_dimensions",
+    "is_inf.beyond_the_largest": "is_inf.compare_with_the_largest",
+    "is_nan.neither_below_one_nor_above_zero": "is_nan.compare_with_zero_and_one",
+    "mod.other_rounding": "mod.write_out_other_fmod",
+    "non_max_suppression.take_the_best_left": "non_max_suppression.select_best_remaining_box",
+    "one_hot.mind_negative_indices": "one_hot.warn_of_negative_indices",
+    "one_hot.look_up_off_or_on": "one_hot.compare_with_positions",
+    "optional.the_element_itself": "optional.element_is_the_input",
+    "optional.known_answer": "optional.constant_answer",
+    "pad.gather_what_nothing_widens": "pad.pad_strings_axis_by_axis",
+    "pooling.no_windows_behind_the_input": "pooling.drop_windows_behind_the_input",
+    "pooling.windows_behind_the_input_go": "pooling.warn_of_dropped_windows",
+    "pooling.count_no_padding": "pooling.pad_before_pooling",
+    "pooling.same_padding": "pooling.warn_of_same_padding",
+    "pooling.whole_power": "pooling.power_to_integer",
+    "pooling.floating_power": "pooling.power_to_float",
+    "quantization.no_blocks_to_quantize": "quantization.quantize_blocks",
+    "quantization.no_blocks_to_dequantize": "quantization.dequantize_blocks",
+    "quantization.one_type": "quantization.cast_to_type_of_scale",
+    "quantization.quantize_float": "quantization.quantize_half_precision",
+    "quantization.dequantize_to_float": "quantization.dequantize_half_precision",
+    "quantization.one_scale_to_quantize": "quantization.quantize_along_axis",
+    "quantization.one_scale_to_dequantize": "quantization.dequantize_along_axis",
+    "resize.asymmetric_only": "resize.keep_asymmetric",
+    "resize.without_symmetric_coordinates": "resize.drop_symmetric_coordinates",
+    "resize.for_all_axes": "resize.entries_for_all_axes",
+    "resize.upsample": "resize.resize_to_upsample",
+    "rnn.optional_outputs": "rnn.drop_output_sequence",
+    "rnn.say_output_sequence": "rnn.add_output_sequence",
+    "roi_align.sampled": "roi_align.gather_samples",
+    "roi_align.say_output_half_pixel": "roi_align.add_output_half_pixel",
+    "roi_align.only_output_half_pixel": "roi_align.drop_output_half_pixel",
+    "scan.ranks_of_the_body": "scan.declare_ranks_of_the_body",
+    "scatter.new_name": "scatter.scatter_to_scatter_elements",
+    "scatter.old_name": "scatter.scatter_elements_to_scatter",
+    "sign.above_minus_below": "sign.compare_with_zero",
+    "string_normalizer.keep_what_is_no_stopword": "string_normalizer.drop_stopwords",
+    "tile.one_axis_to_all": "tile.repeats_for_all_axes",
+    "tile.all_axes_one_by_one": "tile.tile_axis_by_axis",
+    "unique.neighbours_in_order": "unique.sort_and_compare_neighbours",
+    "upsample.resize": "upsample.upsample_to_resize",
+}
+"""Each former rule, and what it is called now; both with their present module."""
 
 
 def current_names(names: Iterable[str]) -> frozenset[str]:
-    """`names` of rules ("split.sizes_to_input") or modules ("split"), with the present ones in the place of former ones."""
+    """The present names for `names` of rules ("split.sizes_to_input") or modules ("split"), of which any may be former ones."""
     current: set[str] = set()
     for name in names:
         module, dot, rule = name.partition(".")
-        current.update(f"{now}{dot}{rule}" for now in MODULES.get(module, (module,)))
+        moved = [f"{now}{dot}{rule}" for now in MODULES.get(module, (module,))]
+        current.update(RULES.get(place, place) for place in moved)
     return frozenset(current)

@@ -1,4 +1,4 @@
-"""How far down and up a model can go, and what stops it there: dry runs of the engine on copies of the skeleton."""
+"""How far down and up a model can be converted, and what stops it there, found by dry runs on copies of the skeleton."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..errors import Blocker
 from .conversion import Outcome
 
 DryRun = Callable[[int], Outcome]
-"""Takes a copy of the model to an opset and tells the outcome."""
+"""Converts a copy of the model to an opset and returns the outcome."""
 
 
 class Reach(NamedTuple):
-    """The lowest and the highest opset that a model can be converted to; `below` and `above` stop it from going further."""
+    """The lowest and the highest opset that a model can be converted to, with the blockers of the next opset below and above."""
 
     lowest: int
     highest: int
@@ -22,17 +22,17 @@ class Reach(NamedTuple):
 
 
 def find_reach(source: int, newest: int, dry_run: DryRun) -> Reach:
-    """`source` is the opset of the model, `newest` the last one that the installed onnx knows."""
+    """The reach of a model of opset `source`; `newest` is the newest opset that the installed onnx knows."""
     lowest, below = _furthest(source, 1, dry_run)
     highest, above = _furthest(source, newest, dry_run)
     return Reach(lowest, highest, below, above)
 
 
 def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Blocker, ...]]:
-    """The opset nearest to `limit` that the model reaches, and what stops it there.
+    """The opset nearest to `limit` that the model reaches, and the blockers of the next one.
 
-    Each blocker names the step that it could not take, so the first run tells where to stop; the next ones confirm it (a rule
-    may choose another way for another target).
+    Each blocker names the step that it could not take, so the first run tells where to stop. The next runs confirm it, since a rule
+    may choose another way for another target.
     """
     reached, stops = limit, ()
     while reached != source:
@@ -46,9 +46,9 @@ def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Bloc
 
 
 def _last_opset(blocker: Blocker, source: int, target: int) -> int:
-    """The last opset in whose form the blocked node is, the left side of "18→17": from `source` on, and before `target`.
+    """The last opset in whose form the blocked node is: the left side of "18→17", from `source` on and before `target`.
 
-    It may be none of these where a function has its own opset, or a rule made nodes of a later one, which come down again.
+    It may be none of these where a function has its own opset, or where a rule made nodes of a later opset, which come down again.
     """
     left, arrow, _ = blocker.transition.partition("→")
     last = int(left) if arrow else source

@@ -56,12 +56,12 @@ class Rule:
 
     @property
     def written_for(self) -> int:
-        """The opset in whose form the nodes that this rule makes are."""
+        """The opset in whose form this rule makes nodes."""
         return self.version - 1 if self.kind == "downgrade" else self.version
 
 
 class Registry:
-    """Every rule, by what it does to which operator."""
+    """All rules, by kind, operator and version."""
 
     def __init__(self) -> None:
         self._transitions: dict[tuple[Kind, str, int], Rule] = {}
@@ -69,7 +69,7 @@ class Registry:
         self._simplifications: dict[str, list[Rule]] = {}
 
     def add(self, rule: Rule) -> None:
-        """Raises ValueError where two rules claim the same transition or decomposition."""
+        """Register a rule. Raises ValueError where two rules claim the same transition or decomposition."""
         if rule.kind == "simplify":
             self._simplifications.setdefault(rule.op_type, []).append(rule)
             return
@@ -83,12 +83,15 @@ class Registry:
         table[key] = rule  # type: ignore[index]
 
     def transition(self, op_type: str, newer: int, up: bool) -> Rule | None:
+        """The rule for one version step of `op_type`, named by its newer since_version; None where there is none."""
         return self._transitions.get(("upgrade" if up else "downgrade", op_type, newer))
 
     def decomposition(self, op_type: str) -> Rule | None:
+        """The rule that replaces `op_type` where the target does not have it; None where there is none."""
         return self._decompositions.get(op_type)
 
     def simplifications(self, op_type: str) -> list[Rule]:
+        """The rules that may simplify nodes of `op_type`, in the order of their registration."""
         return self._simplifications.get(op_type, [])
 
     def __iter__(self) -> Iterator[Rule]:
@@ -121,21 +124,21 @@ def _register(
 
 
 def upgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule takes a node of the form before since_version `newer` to that version."""
+    """Register a rule that takes a node from the form before since_version `newer` to that version."""
     return _register("upgrade", op_types, newer, exact)
 
 
 def downgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule takes a node of since_version `newer` to the version before it."""
+    """Register a rule that takes a node of since_version `newer` to the version before it."""
     return _register("downgrade", op_types, newer, exact)
 
 
 def decompose(
     op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, any_version: bool = False, sums: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule replaces an operator that the target does not have by nodes written for `opset`.
+    """Register a rule that replaces an operator which the target does not have by nodes written for `opset`.
 
-    It gets the node in the form of the operator's first version, or with `any_version` in that of any.
+    It gets the node in the form of the operator's first version, or with `any_version` in the form of any version.
     """
     return _register("decompose", op_types, opset, exact, any_version, sums)
 
@@ -143,9 +146,9 @@ def decompose(
 def simplify(
     op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, when: Precondition | None = None
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule may replace a node of any opset by a simpler one; nodes that it makes are written for `opset`.
+    """Register a rule that may replace a node of any opset by a simpler one, and writes new nodes for `opset`.
 
-    `when` is for operators of which models have many: nodes that it turns down cost next to nothing.
+    `when` is for operators of which models have many nodes: those that it turns down cost next to nothing.
     """
     return _register("simplify", op_types, opset, exact, when=when)
 

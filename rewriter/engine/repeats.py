@@ -1,10 +1,10 @@
-"""Large models have the same node thousands of times: what the rules made of one in place is repeated on the others.
+"""Large models have the same node thousands of times: what the rules did to the first one in place is repeated on the others.
 
 Two nodes have the same form if they differ in nothing but their own name, their first input and their outputs. The first node of a
-form is a `RecordedNode`: it notes what the rules ask of those, and whether they do anything beyond editing the node. The next
-node of the form for which the answers are the same is edited alike, without calling the rules. Rules see nothing of this.
-
-Calling the rules again costs three times as much: 26 µs for a Split from 13 to 11, against 9.
+form is a `RecordedNode`: it notes what the rules ask about that input and those outputs, and whether they do more than edit the
+node. The next node of the form for which the answers are the same is edited alike, without calling the rules. Rules see nothing of
+this.
+Calling the rules again would take three times as long: 26 µs for a Split from 13 to 11, against 9.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from ..errors import Unconvertible
 from ..graph.node import Dimension, Node, Scope, Shape
 
 MOST_FORMS = 10_000
-"""Forms that are remembered of one graph; a model with more different nodes repeats too little to be worth it."""
+"""Forms that are remembered for one graph; a model with more different nodes repeats too little for it to pay."""
 
 Form = tuple[object, ...]
+"""A key that is equal for nodes of the same form."""
 
 
 def form_of(node: NodeProto) -> Form:
-    """All of a node but its own name, its first input's, and its outputs'."""
+    """The form of a node: everything but its own name, its first input's name and its outputs' names."""
     inputs, outputs = node.input[:], node.output[:]
     first = inputs[0] if inputs and (inputs[0] == "" or inputs[0] in inputs[1:]) else len(inputs) > 0
     absent = tuple([name != "" for name in outputs]) if "" in outputs else len(outputs)
@@ -33,7 +34,7 @@ def form_of(node: NodeProto) -> Form:
 
 
 class Fact(NamedTuple):
-    """A question that a rule asked its node, and the answer."""
+    """A question that a rule asked about its node, and the answer."""
 
     question: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -41,7 +42,7 @@ class Fact(NamedTuple):
 
 
 class RecordedNode(Node):
-    """A node that notes what is asked of its first input and its outputs; all else is the same in every node of its form.
+    """A node that notes every question about its first input and its outputs; all else is the same in every node of its form.
 
     `facts` is None as soon as a rule looked around in the graph, or did more than edit the node in place.
     """
@@ -54,13 +55,14 @@ class RecordedNode(Node):
 
     @property
     def scope(self) -> Scope:
-        """The graph that it is in. Whoever looks around there finds what is true of this node only."""
+        """The graph that the node is in. What a rule finds there is true of this node only."""
         self.facts = None
         return self._scope
 
     # -- questions
 
     def _noted(self, answer: Any, question: Callable[..., Any], *arguments: Any) -> Any:
+        """`answer`, after it was noted as the answer to `question` with `arguments`."""
         if self.facts is not None:
             self.facts.append(Fact(question, arguments, answer))
         return answer
@@ -143,7 +145,7 @@ class RecordedNode(Node):
 
 
 class Edit(NamedTuple):
-    """What `rules` made of a node in place, and the facts that they went by."""
+    """What `rules` made of a node in place, and the facts that they relied on."""
 
     facts: tuple[Fact, ...]
     rules: tuple[str, ...]
@@ -151,7 +153,7 @@ class Edit(NamedTuple):
     edits_inputs: bool
     edits_attributes: bool
     after: NodeProto
-    """What differs from before: the attributes or the inputs behind the first, or both."""
+    """The node's attributes or its inputs after the first one, or both, where they differ from before."""
 
     def repeat(self, node: Node) -> None:
         """Do to `node` what the rules did to another node of its form."""
@@ -172,12 +174,12 @@ class Repeats:
         self._edits: dict[Form, Edit] = {}
 
     def find(self, form: Form, node: RecordedNode) -> Edit | None:
-        """The edit of a node of `form` for which the rules went by the facts that hold for `node`, too."""
+        """The edit of a node of `form` whose rules relied on facts that hold for `node` too; None where there is none."""
         edit = self._edits.get(form)
         return edit if edit is not None and _hold(edit.facts, node) else None
 
     def remember(self, form: Form, before: NodeProto, node: RecordedNode, rules: Sequence[str]) -> None:
-        """`node`, which was `before`, of `form`, is done by `rules`; forget it if they did more than edit it in place."""
+        """Remember what `rules` made of `node`, of form `form`, which was `before`; not if they did more than edit it in place."""
         proto = node.proto
         is_in_place = (
             node.facts is not None
@@ -195,7 +197,7 @@ class Repeats:
 
 
 class OncePerForm:
-    """Calls `check` for the nodes of one graph, without asking twice where form and facts are the same."""
+    """Calls `check` for the nodes of one graph, but only once for nodes of the same form and facts."""
 
     def __init__(self, check: Callable[[Node], None]) -> None:
         self._check = check
@@ -212,7 +214,7 @@ class OncePerForm:
 
 
 def _hold(facts: Sequence[Fact], node: RecordedNode) -> bool:
-    """Whether all of `facts`, of another node, hold for `node`, which notes nothing of it."""
+    """Whether all `facts`, noted for another node, hold for `node`. Asking notes nothing."""
     try:
         return all(_is_same(question(node, *arguments), answer) for question, arguments, answer in facts)
     except Unconvertible:
@@ -220,12 +222,12 @@ def _hold(facts: Sequence[Fact], node: RecordedNode) -> bool:
 
 
 def _distinct(facts: Sequence[Fact]) -> list[Fact]:
-    """Each question once: an answer does not change while the rules are at work on the node."""
+    """Each question once: an answer does not change while the rules work on the node."""
     return list({(fact.question.__name__, fact.arguments): fact for fact in reversed(facts)}.values())
 
 
 def _is_same(answer: object, other: object) -> bool:
-    """Whether two answers agree; of two arrays, whether they are one, since the same constant is read once."""
+    """Whether two answers agree. Two arrays agree if they are the same object, since a constant is read once."""
     if isinstance(answer, np.ndarray) or isinstance(other, np.ndarray):
         return answer is other
     return type(answer) is type(other) and answer == other

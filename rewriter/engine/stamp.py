@@ -1,4 +1,4 @@
-"""Opset and IR version of a model: which belong together, what a model needs, and the stamp at the end."""
+"""The opset and IR version of a model: which belong together, what a model needs, and writing them at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEEDS_IR = {
     "UINT2": 13,
     "INT2": 13,
 }
-"""Element types and the IR version that brought them."""
+"""Element types, and the IR version that brought them."""
 
 
 def ir_version_of(opset: int) -> int:
@@ -54,11 +54,13 @@ def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> in
 
 
 def _has_defaults(graph: GraphProto) -> bool:
+    """Whether callers may override initializers of the graph, because these are inputs too."""
     inputs = {value.name for value in graph.input}
     return any(tensor.name in inputs for tensor in graph.initializer)
 
 
 def _needed_by_type(number: int) -> int:
+    """The IR version that brought the element type of this number."""
     try:
         return _NEEDS_IR.get(TensorProto.DataType.Name(number), 3)  # type: ignore[arg-type]
     except ValueError:
@@ -66,10 +68,11 @@ def _needed_by_type(number: int) -> int:
 
 
 def chosen_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None) -> int:
-    """`wanted`, else lowered on the way down to what the target's onnx release used; never less than the model needs.
+    """The IR version to write: `wanted`, or else on the way down the one of the target's onnx release, but never less than the
+    model needs.
 
-    Nor below 4, if not `wanted`, where callers may override initializers: before it, runtimes take all of them for constants.
-    Raises ValueError where `wanted` is too low for what the model contains, or unknown to the installed onnx.
+    Unless `wanted`, it does not go below 4 where callers may override initializers: before 4, runtimes take all of them for
+    constants. Raises ValueError where `wanted` is too low for the model, or unknown to the installed onnx.
     """
     needs = needed_ir_version(model, graphs)
     if wanted is not None:

@@ -1,11 +1,10 @@
-"""An operator that did not yet take a type: it works in a wider type that it did take, between two Casts, where that is right.
+"""An operator that does not take a type yet works in a wider type that it does take, between two Casts, where that is right.
 
-Which operators may do so is one table, `CLASSES`. What it rests on:
-
-- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the
-  identity, and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
-- float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product,
-  quotient or square root to float32 and then to the narrow type is the same as rounding it once.
+One table, `CLASSES`, says which operators may do so. It rests on three facts:
+- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the identity,
+  and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
+- float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product, quotient
+  or square root to float32 and then to the narrow type is the same as rounding it once.
 - Anything else computed in float32 and rounded once at the end may differ from the narrow type in the last bits, and says so.
 """
 
@@ -23,18 +22,20 @@ from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
 
 
 class Class(Enum):
-    """What an operator does to its data, and so in which types it may do it."""
+    """What an operator does to its data, which decides in which types it may do so."""
 
     MOVES = auto()
-    """Copies elements: any type that holds all values of the narrow one, and uint64 as the int64 of the same bits."""
+    """Copies elements: any type that holds all values of the narrow one will do, and int64 for the bits of uint64."""
     ORDERS = auto()
-    """Compares, chooses, or maps to whole numbers: any type that holds all values of the narrow one."""
+    """Compares, chooses, or maps to integers: any type that holds all values of the narrow one will do."""
     WRAPS = auto()
-    """Integers: modulo a power of two, so any wider integer. float16, bfloat16: one correctly rounded operation."""
+    """Computes integers modulo a power of two, so any wider integer will do; for float16 and bfloat16, one correctly rounded
+    operation.
+    """
     DIVIDES = auto()
-    """Integers: a wider integer. float16, bfloat16: one correctly rounded operation."""
+    """Computes integers, for which a wider integer will do; for float16 and bfloat16, one correctly rounded operation."""
     COMPUTES = auto()
-    """Floating point only, and the last bits may differ."""
+    """Computes floating-point numbers only, and the last bits may differ."""
 
 
 _OPERATORS = {
@@ -59,19 +60,22 @@ _OPERATORS = {
     ),
 }
 CLASSES = {op_type: work for work, op_types in _OPERATORS.items() for op_type in op_types.split()}
+"""The class of each operator that may be widened."""
 
 _INTEGERS = {  # bits, signed
     **{f"int{bits}": (bits, True) for bits in (2, 4, 8, 16, 32, 64)},
     **{f"uint{bits}": (bits, False) for bits in (2, 4, 8, 16, 32, 64)},
 }
 _SIGNIFICAND = {"float16": 11, "float": 24, "double": 53}
+"""Bits of the significand of each floating-point type, with the leading one."""
 _FLOATS_IN_FLOAT = ("float16", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1")
+"""The floating-point types whose values float32 holds."""
 _PREFERRED = ("int32", "int64", "float", "double", "uint8", "int8", "uint32", "uint64", "float16")
-"""Wider types in the order in which runtimes have kernels for them."""
+"""The wider types, in the order in which they are tried: that in which runtimes have kernels for them."""
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Whether every value of element type `narrow` is one of `wide`, and comes back by a Cast."""
+    """Whether every value of element type `narrow` is one of `wide`, and is restored by a Cast."""
     if wide == narrow:
         return True
     if narrow == "bool":
@@ -89,13 +93,13 @@ def holds(wide: str, narrow: str) -> bool:
 
 @dataclass(frozen=True)
 class _Slot:
-    """One value of a node in its place."""
+    """One input or output of a node, by its position."""
 
     name: str
     index: int
     is_input: bool
     kind: str
-    """Its element type as schemas write it."""
+    """The element type of the value, as schemas write it."""
 
 
 def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
@@ -117,7 +121,7 @@ def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
 
 
 def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
-    """The values of `node` that have to have one type, and the element types that they may have."""
+    """The values of `node` that must have one type, with the element types that the schema allows them."""
     found: dict[str, tuple[list[_Slot], frozenset[str]]] = {}
     for is_input, names, parameters in ((True, node.inputs, schema.inputs), (False, node.outputs, schema.outputs)):
         for index, name in enumerate(names):
@@ -133,6 +137,7 @@ def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozens
 
 
 def _element_type(node: Node, name: str, tied: list[_Slot]) -> str:
+    """The element type of `name`, or of the values that are `tied` to it. Raises Unconvertible where it is unknown."""
     kind = node.scope.type_string(name)
     if kind is None and tied:
         return tied[0].kind
@@ -140,7 +145,7 @@ def _element_type(node: Node, name: str, tied: list[_Slot]) -> str:
 
 
 def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delta) -> str:
-    """The type to work in. Raises Unconvertible where there is none."""
+    """The wider type to work in. Raises Unconvertible where there is none."""
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
     work = None if _reduces(node) else CLASSES.get(node.op_type)
@@ -156,11 +161,12 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
 
 
 def _reduces(node: Node) -> bool:
-    """Scatter operators that add, multiply or compare do more than move data."""
+    """Whether a Scatter operator adds, multiplies or compares, which is more than moving data."""
     return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
 
 
 def _may_work_in(wide: str, kind: str, work: Class) -> bool:
+    """Whether an operator of class `work` gives the right result for data of type `kind` in type `wide`."""
     if work is Class.MOVES and (kind, wide) == ("uint64", "int64"):
         return True
     if not holds(wide, kind):
@@ -175,6 +181,7 @@ def _may_work_in(wide: str, kind: str, work: Class) -> bool:
 
 
 def _is_exact(op_type: str, slots: list[_Slot]) -> bool:
+    """Whether the result is the same to the last bit."""
     return CLASSES[op_type] is not Class.COMPUTES or all(slot.kind in _INTEGERS for slot in slots)
 
 
@@ -192,7 +199,7 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
 
 
 def _first_opset(kind: str) -> int | None:
-    """The first opset whose Cast takes `kind` (6, the first typed one, for all that are older); None if none does."""
+    """The first opset whose Cast takes `kind`, or 6, the first one with types, if older ones do too; None if there is none."""
     for opset in range(6, newest_opset() + 1):
         schema = schema_at("Cast", opset)
         if schema is not None and f"tensor({kind})" in schema.inputs[0].types:
@@ -201,6 +208,7 @@ def _first_opset(kind: str) -> int | None:
 
 
 def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
+    """Cast the inputs in `slots` to `wide`, and the outputs back."""
     number = TensorProto.DataType.Value(wide.upper())
     cast: dict[str, str] = {}
     for slot in slots:
@@ -220,11 +228,11 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
 
 
 _BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
-"""What keeps the result of an operator, which for an empty axis is an end of its type, at the same end of a narrower type."""
+"""The operator that keeps the result for an empty axis, which is an end of the type, at the same end of a narrower type."""
 
 
 def _may_give_an_end(node: Node, slot: _Slot) -> bool:
-    """Whether the node may reduce an empty axis of a type whose end is not what a Cast makes of the end of a wider one."""
+    """Whether the node may reduce an empty axis in a type whose end is not what a Cast makes of a wider type's end."""
     if node.op_type not in _BOUNDS or slot.kind not in _INTEGERS:
         return False
     shape = node.shape(0)
@@ -232,7 +240,7 @@ def _may_give_an_end(node: Node, slot: _Slot) -> bool:
 
 
 def _within_narrow(node: Node, name: str, kind: str) -> str:
-    """`name` as a floating type that every opset compares, and within what `kind` holds."""
+    """`name`, in a floating-point type that every opset compares, limited to what `kind` holds."""
     bits, signed = _INTEGERS[kind]
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     number = TensorProto.FLOAT if holds("float", kind) else TensorProto.DOUBLE
@@ -242,6 +250,7 @@ def _within_narrow(node: Node, name: str, kind: str) -> str:
 
 
 def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:
+    """The type `known`, with another element type."""
     kind = TypeProto()
     if known is not None:
         kind.CopyFrom(known)
@@ -250,7 +259,7 @@ def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:
 
 
 def _cast_filling(node: Node, delta: Delta) -> None:
-    """ConstantOfShape of a type that it did not take: fills with the value in a wider type, then casts."""
+    """Let a ConstantOfShape fill with the value in a wider type, and cast the result to the type that it did not take."""
     value = node.attr("value")
     kind = TensorProto.DataType.Name(value.data_type).lower()
     _require_castable(node, [kind])

@@ -67,7 +67,16 @@ class Constants:
         node = None if name in self._scope.initializers else self._scope.producers.get(name)
         if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type not in folding.FOLDABLE:
             return ()
+        if any(map(self._is_large, node.input)):
+            return ()
         return [value for value in node.input if value]
+
+    def _is_large(self, name: str) -> bool:
+        """Whether `name` is an initializer that `folding` would not look at, so that its data need not be read."""
+        name = self._scope.resolve(name)
+        scope = self._scope.find(name)
+        tensor = None if scope is None else scope.initializers.get(name)
+        return tensor is not None and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
     def decided_by(self, name: str) -> Sequence[str]:
         """What decides whether `name` has a value: as `operands`, and where it is a Shape or Size, what that reads."""
@@ -101,7 +110,7 @@ class Constants:
             return folding.constant_value(node, scope.model.skeleton.array)
         if node.op_type in _SHAPE_READERS:
             return self._shape_value(node)
-        if node.op_type not in folding.FOLDABLE:
+        if node.op_type not in folding.FOLDABLE or any(map(self._is_large, node.input)):
             return None
         inputs = [self.value(value) if value else None for value in node.input]
         if any(value is None and name for value, name in zip(inputs, node.input, strict=True)):
@@ -156,6 +165,7 @@ class Constants:
         """As `add`, for a tensor that has its name."""
         graph = self._scope.graph
         if isinstance(graph, GraphProto) and self.takes_initializers:
+            self._scope.model.lost_uses.add(tensor.name)  # it goes if nothing comes to read it
             graph.initializer.append(tensor)
             self._scope.initializers[tensor.name] = graph.initializer[-1]
             return tensor.name

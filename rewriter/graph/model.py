@@ -72,6 +72,11 @@ class Model:
         has_one = not self.functions and not any(may_hold_graphs(label) for label in set(self.main.labels))
         return [self.proto.graph] if has_one else all_graphs(self.proto)
 
+    @property
+    def replaced(self) -> dict[str, str]:
+        """The author's values that a rule found to be others, and what they stand for; `aliases` has those of the rules too."""
+        return {name: self.main.resolve(name) for name in self.aliases if name not in self.fresh_names}
+
     @cached_property
     def _names(self) -> dict[str, int]:
         """Every name in the model, with the number of places that define it."""

@@ -95,7 +95,8 @@ class Scope:
         return {name: node for node in self.graph.node for name in node.output if name}
 
     def find(self, name: str) -> Scope | None:
-        """The scope, this one or an outer one, that defines `name`."""
+        """The scope, this one or an outer one, that defines what `name` stands for by now."""
+        name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None and not scope.defines(name):
             scope = scope.parent

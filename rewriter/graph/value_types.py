@@ -221,6 +221,12 @@ class ValueTypes:
         self._noted[name] = kind
         self.renew([name])
 
+    def note_equal(self, name: str, value: str) -> None:
+        """What is known of the type of `name` is true of `value`, where a rule made that."""
+        kind = self.type(name)
+        if kind is not None and value in self._scope.made:
+            self.note(value, _merge_types(self.type(value), kind))
+
     def renew(self, names: Iterable[str]) -> None:
         """A rule made `names` anew: what was known of them is to be found again."""
         for name in names if self._complete else ():

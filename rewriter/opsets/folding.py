@@ -76,8 +76,13 @@ def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     source, to = _data(inputs), attributes["to"]
     if isinstance(to, bytes):  # a name until opset 5
         to = onnx.TensorProto.DataType.Value(to.decode())
+    if to in _FLOAT_TARGETS and source.dtype.kind in "iubf":
+        result = source.astype(_FLOAT_TARGETS[to])
+        if to == onnx.TensorProto.FLOAT16 and not np.array_equal(source.astype(np.float32).astype(np.float16), result):
+            raise ValueError("rounded once or twice, by way of float, as the runtime is")
+        return [result]
     if to not in _CAST_TARGETS or source.dtype.kind not in "iub":
-        raise ValueError("only casts between integers are exact everywhere")
+        raise ValueError("casts from floating point to integers differ between runtimes")
     return [source.astype(_CAST_TARGETS[to])]
 
 
@@ -107,6 +112,12 @@ def _divide(left: np.ndarray, right: np.ndarray) -> np.ndarray:
             raise ValueError("rounding of negative quotients differs between runtimes")
         return left // right
     return left / right
+
+
+def _modulo(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    if left.dtype.kind not in "iu" or (right <= 0).any() or (left < 0).any():
+        raise ValueError("the sign of the remainder is that of either operand")
+    return left % right
 
 
 def _gather(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -201,6 +212,12 @@ _CAST_TARGETS: dict[int, Any] = {
     onnx.TensorProto.BOOL: np.bool_,
 }
 
+_FLOAT_TARGETS: dict[int, Any] = {
+    onnx.TensorProto.FLOAT16: np.float16,
+    onnx.TensorProto.FLOAT: np.float32,
+    onnx.TensorProto.DOUBLE: np.float64,
+}
+
 _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "Identity": lambda inputs, _: [_data(inputs)],
     "Cast": _cast,
@@ -221,6 +238,8 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "Sub": _elementwise(np.subtract),
     "Mul": _elementwise(np.multiply),
     "Div": _elementwise(_divide),
+    "Mod": _elementwise(_modulo),
+    "Sqrt": _elementwise(np.sqrt),
     "Neg": _elementwise(np.negative),
     "Abs": _elementwise(np.abs),
     "Equal": _elementwise(np.equal),

@@ -1,7 +1,7 @@
 """What changed between two versions of an operator: derived from the schemas of the installed onnx, and reviewed by people.
 
 The schemas tell which attributes, inputs, outputs and types came or went (`Delta`); `reviewed.txt` tells which transitions mean
-more than that. A transition that nobody has reviewed is refused. Nothing here knows a rule.
+more than that. A transition that nobody has reviewed is refused. This module does not know the rules.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from ..errors import Unconvertible
 OpSchema = defs.OpSchema
 Attribute = AttributeProto
 TypeOf = Callable[[str], str | None]
+"""The type of a value by its name, as schemas write it; None where it is unknown."""
 
 DROPPED_WITHOUT_LOSS = frozenset({"consumed_inputs"})
-"""Attributes of opset 1 that never meant anything to the values."""
+"""Attributes of opset 1 that never had an effect on the values."""
 
 
 def newest_opset() -> int:
@@ -40,7 +41,7 @@ def schema_at(op_type: str, opset: int) -> OpSchema | None:
 
 @cache
 def form_opset(op_type: str, opset: int) -> int:
-    """The opset in whose form nodes of `op_type` are in a model of `opset`: an older one where the operator is deprecated."""
+    """The opset in whose form nodes of `op_type` are in a model of `opset`; it is older where the operator is deprecated."""
     schema = schema_at(op_type, opset)
     if schema is None or not schema.deprecated or schema_at(op_type, schema.since_version - 1) is None:
         return opset
@@ -49,7 +50,7 @@ def form_opset(op_type: str, opset: int) -> int:
 
 @dataclass(frozen=True)
 class Transition:
-    """One version step of an operator; `older` is None where `newer` is its first version."""
+    """One version step of an operator; `older` is None where `newer` is the operator's first version."""
 
     op_type: str
     newer: int
@@ -66,12 +67,13 @@ class Transition:
 
     @cached_property
     def review(self) -> str | None:
-        """The reviewed code of this direction ("R", "A", "T", "H", …); None where nobody has reviewed it."""
+        """The reviewed code for this direction ("R", "A", "T", "H", …); None where nobody has reviewed it."""
         codes = _reviewed().get((self.op_type, self.newer))
         return None if codes is None else codes[0 if self.up else 1]
 
     @cached_property
     def delta(self) -> Delta:
+        """What the schemas say of this step."""
         newer, older = schema_at(self.op_type, self.newer), schema_at(self.op_type, self.newer - 1)
         if newer is None or older is None:
             raise ValueError(f"{self.op_type} {self} is no step between two versions")
@@ -82,8 +84,8 @@ class Transition:
 def path(op_type: str, source: int, target: int) -> tuple[Transition, ...]:
     """The steps that take `op_type` from its form at opset `source` to the one at `target`, in order.
 
-    The last step of a downgrade has `older` None where the operator is younger than the target.
-    Raises ValueError where the operator does not exist at `source`.
+    The last step of a downgrade has `older` None where the operator is younger than the target. Raises ValueError where the
+    operator does not exist at `source`.
     """
     if schema_at(op_type, source) is None:
         raise ValueError(f"{op_type} does not exist at opset {source}")
@@ -99,13 +101,13 @@ def path(op_type: str, source: int, target: int) -> tuple[Transition, ...]:
 
 
 def may_hide_mistakes(op_type: str, source: int, target: int) -> bool:
-    """Whether a node that is no valid `op_type` at opset `source` may become, or be, a valid one at `target`."""
+    """Whether an invalid `op_type` node of opset `source` may become, or already be, a valid one of opset `target`."""
     before, after = schema_at(op_type, source), schema_at(op_type, target)
     return before is None or after is None or _outline(before) != _outline(after)
 
 
 def _outline(schema: OpSchema) -> tuple[object, ...]:
-    """All that tells whether attributes and the number of inputs and outputs are right."""
+    """Everything in a schema that decides whether attributes and the number of inputs and outputs are right."""
     attributes = {name: (attribute.type, attribute.required) for name, attribute in schema.attributes.items()}
     parameters = [(parameter.option, parameter.min_arity) for parameter in (*schema.inputs, *schema.outputs)]
     return attributes, parameters, len(schema.inputs), schema.deprecated
@@ -113,6 +115,7 @@ def _outline(schema: OpSchema) -> tuple[object, ...]:
 
 @cache
 def _reviewed() -> dict[tuple[str, int], tuple[str, str]]:
+    """The reviewed codes in `reviewed.txt`, up and down, by operator and newer since_version."""
     codes: dict[tuple[str, int], tuple[str, str]] = {}
     for line in (Path(__file__).parent / "reviewed.txt").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -125,7 +128,7 @@ def _reviewed() -> dict[tuple[str, int], tuple[str, str]]:
 
 
 def unreviewed(newest: int) -> list[str]:
-    """Transitions of the installed onnx up to opset `newest` that `reviewed.txt` does not have, as "Op 17→18"."""
+    """The transitions up to opset `newest` that `reviewed.txt` lacks, as "Op 17→18"."""
     known = _reviewed()
     found: list[str] = []
     for op_type in sorted({schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""}):
@@ -136,7 +139,7 @@ def unreviewed(newest: int) -> list[str]:
 
 
 class Delta:
-    """What the schemas say of the step from `source` to `target` (either may be the newer), and the gates that follow."""
+    """What the schemas say of the step from `source` to `target`, either of which may be newer, and the checks that follow."""
 
     def __init__(self, source: OpSchema, target: OpSchema) -> None:
         self.source = source
@@ -157,6 +160,7 @@ class Delta:
 
     @cached_property
     def _gates_attributes(self) -> bool:
+        """Whether an attribute goes, changes its default, or becomes required."""
         return bool(self.lost_attributes or self.changed_defaults or self.new_requirements)
 
     @cached_property
@@ -171,7 +175,7 @@ class Delta:
         )
 
     def fits(self, types: frozenset[str] | None) -> bool:
-        """Whether the target takes whatever the source takes, in a model that holds only these types (None: any)."""
+        """Whether the target takes whatever the source takes, in a model whose values have only these `types` (None: any)."""
         if self.new_ties:
             return False
         return not self.lost_types or (types is not None and self.lost_types.isdisjoint(types))
@@ -179,9 +183,9 @@ class Delta:
     # -- the gates: each edits the node or raises Unconvertible
 
     def gate_attributes(self, node: NodeProto, review: str) -> bool:
-        """Attributes that the target does not have go if they hold their default; changed defaults are written out.
+        """Drop attributes that the target does not have if they hold their default, and write changed defaults out.
 
-        Returns whether the node changed.
+        Returns whether the node changed. Raises Unconvertible where an attribute that the target does not have matters.
         """
         if not self._gates_attributes:
             return False
@@ -201,18 +205,19 @@ class Delta:
         return bool(gone) or written
 
     def _require_attributes(self, node: NodeProto) -> None:
+        """Raises Unconvertible where the node lacks an attribute that the target requires."""
         present = {attribute.name for attribute in node.attribute}
         for name in self.new_requirements:
             if name not in present:
                 raise Unconvertible(f"attribute {name} is required in the form of opset {_span(self.target)} and is not given")
 
     def gate_arity(self, node: NodeProto) -> None:
-        """Inputs and outputs must exist in the target, and the ones that it requires must be there."""
+        """Raises Unconvertible where the target has no such input or output, or requires one that is absent."""
         _gate_slots(node.input, self.target.inputs, "input", self.target)
         _gate_slots(node.output, self.target.outputs, "output", self.target)
 
     def wrong_types(self, node: NodeProto, type_of: TypeOf) -> list[str]:
-        """The values of `node` whose types the target does not take, or that it wants equal and are not.
+        """The values of `node` whose types the target does not take, or wants to be equal although they are not.
 
         Raises Unconvertible where a type that matters is unknown.
         """
@@ -231,7 +236,7 @@ class Delta:
         return wrong
 
     def _sibling_type(self, node: NodeProto, name: str, type_of: TypeOf) -> str | None:
-        """The type of `name` by that of another value that the source form ties to it."""
+        """The type of `name`, taken from another value that must have the same type in the source form."""
         slots = list(_slots(node, self.source))
         tied = next((parameter.type_str for slot, parameter in slots if slot == name and _is_homogeneous(parameter)), None)
         if tied is None:
@@ -249,6 +254,7 @@ def _slots(node: NodeProto, schema: OpSchema) -> Iterable[tuple[str, OpSchema.Fo
 
 
 def _gate_slots(names: Sequence[str], parameters: Sequence[OpSchema.FormalParameter], kind: str, target: OpSchema) -> None:
+    """Raises Unconvertible where `names` do not fit the parameters of `target`; `kind` is "input" or "output"."""
     variadic = bool(parameters) and parameters[-1].option == _VARIADIC
     if len(names) > len(parameters) and not variadic:
         for name in names[len(parameters) :]:
@@ -264,10 +270,12 @@ _VARIADIC = OpSchema.FormalParameterOption.Variadic
 
 
 def _required(parameters: Sequence[OpSchema.FormalParameter]) -> list[bool]:
+    """For each parameter, whether it has to be there."""
     return [parameter.option == _SINGLE for parameter in parameters]
 
 
 def _is_homogeneous(parameter: OpSchema.FormalParameter) -> bool:
+    """Whether all values of a variadic parameter must have one type."""
     return parameter.is_homogeneous and "(" not in parameter.type_str
 
 
@@ -281,7 +289,7 @@ def _parameters(schema: OpSchema) -> dict[str, OpSchema.FormalParameter]:
 
 
 def _lost_types(source: OpSchema, target: OpSchema) -> frozenset[str]:
-    """Types that a parameter takes in the source and the same parameter does not in the target."""
+    """Types that a parameter takes in the source, and the same parameter does not take in the target."""
     after = _parameters(target)
     return frozenset(
         kind
@@ -303,16 +311,19 @@ def _ties(schema: OpSchema) -> set[frozenset[str]]:
 
 
 def _differ(one: AttributeProto, other: AttributeProto) -> bool:
+    """Whether two attributes have different values."""
     return one.SerializeToString() != other.SerializeToString()
 
 
 def _holds_default(attribute: AttributeProto, declared: OpSchema.Attribute) -> bool:
+    """Whether `attribute` has the default value of the schema."""
     if attribute.ref_attr_name or declared.default_value.type == AttributeProto.UNDEFINED:
         return False
     return helper.get_attribute_value(attribute) == helper.get_attribute_value(declared.default_value)
 
 
 def _shown(attribute: AttributeProto) -> str:
+    """The value of `attribute` as messages show it."""
     if attribute.ref_attr_name:
         return f"{attribute.name} (a parameter of the function)"
     value = helper.get_attribute_value(attribute)
@@ -321,17 +332,18 @@ def _shown(attribute: AttributeProto) -> str:
 
 
 def _span(schema: OpSchema) -> str:
+    """The since_version of a schema as messages show it."""
     return str(schema.since_version)
 
 
 def possible_types(
     graphs: Iterable[onnx.GraphProto | onnx.FunctionProto], operators: Iterable[str], local: Container[str]
 ) -> frozenset[str] | None:
-    """A superset of the types that the values of `graphs` can have, as schema strings; None where any is.
+    """A superset of the types that the values of `graphs` can have, as schemas write them; None where any type is possible.
 
-    `operators` are those of the nodes ("domain::op_type" outside the default domain), `local` the domains of local functions.
-    Types enter a model by its inputs, its constants, attributes that name a type, and operators with a fixed output type; they
-    do not come from anywhere else. An operator of another domain may make anything.
+    `operators` are those of the nodes ("domain::op_type" outside the default domain), `local` the domains of local functions. Types
+    enter a model by its inputs, its constants, attributes that name a type, and operators with a fixed output type, and in no other
+    way. An operator of another domain may make anything.
     """
     names: set[str] = set()
     whole: set[str] = set()
@@ -371,8 +383,9 @@ _VALUES = {
     **dict.fromkeys(("value_float", "value_floats"), "float"),
     **dict.fromkeys(("value_string", "value_strings"), "string"),
 }
-"""Attributes of Constant, and the element type of what it makes then."""
+"""Attributes of Constant, and the element type of its output with each."""
 _TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype")
+"""Attributes that name an element type."""
 _NAMES_A_TYPE = frozenset(
     {"Cast", "Constant", "ConstantOfShape", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
     | {"Multinomial", "EyeLike", "Bernoulli", "SequenceEmpty", "QuantizeLinear", "DequantizeLinear", "Optional"}
@@ -381,7 +394,7 @@ _NAMES_A_TYPE = frozenset(
 
 
 def _named_types(node: NodeProto) -> set[str] | None:
-    """Types that the attributes of `node` bring in; None where a function's caller chooses them."""
+    """The types that the attributes of `node` bring in; None where a function's caller chooses them."""
     from .inference import elem_type_name
 
     found = {"uint8"} if node.op_type == "QuantizeLinear" else set()

@@ -21,12 +21,12 @@ MAX_PLACES = 40
 
 @dataclass
 class DistinctRewrite:
-    """Nodes of the original (`before`) and what stands in their place (`after`), as they are where this was found first.
+    """Nodes of the original (`before`) and the nodes in their place (`after`), as in the first of the rewrites that are alike.
 
-    `scope` is where that is. The nodes belong together: between two of the original passes a value that the result does not
-    have. `constants` are the Constant nodes that they read, `renamed` says what outputs of `after` were called in the original.
-    `places` are the first of `count`: operator, name and graph. `variants` are the attributes that there are, of which the first
-    are shown.
+    `scope` is the graph of that one. The nodes belong together: between two nodes of the original passes a value that the result
+    does not have. `constants` are the Constant nodes that they read; `renamed` maps outputs of `after` to their names in the
+    original. `places` are operator, name and graph of the first of the `count` rewrites. `variants` are the different attributes
+    that occur, of which the first are shown.
     """
 
     scope: Scope
@@ -40,14 +40,14 @@ class DistinctRewrite:
 
     @property
     def added(self) -> int:
-        """How many nodes the model has more for it; less than 0 where it has fewer."""
+        """How many more nodes the model has because of it; negative where it has fewer."""
         return self.count * (len(self.after) - len(self.before))
 
 
 def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
-    """The rewrites of one conversion, equal ones as one: those that add most nodes first, and of these the most frequent.
+    """The rewrites of one conversion, equal ones as one: those that add most nodes first, and among these the most frequent.
 
-    Equal are those that have the same operators and connections before and after, whatever the values of their attributes.
+    Rewrites are equal if they have the same operators and connections before and after, whatever the values of their attributes.
     """
     if not rewrites:
         return []
@@ -72,7 +72,7 @@ def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
 
 
 def _made_names(model: Model) -> set[str]:
-    """Every value that the result has, in any graph."""
+    """All values that the nodes of the result make, in any graph."""
     return {name for graph in all_graphs(model.proto) for name in defined_names(graph)}
 
 
@@ -85,19 +85,22 @@ class _Graph:
 
     @cached_property
     def makers(self) -> dict[str, int]:
+        """The index of the node that makes each value."""
         return {name: index for index, node in enumerate(self.nodes) for name in node.output if name}
 
     def constants(self, readers: list[NodeProto]) -> dict[str, NodeProto]:
+        """The Constant nodes that `readers` read, by the names of their values."""
         makers = {name: self.makers[name] for node in readers for name in node.input if name in self.makers}
         return {name: self.nodes[index] for name, index in makers.items() if self.nodes[index].op_type == "Constant"}
 
 
 def _renamed(before: list[NodeProto], scope: Scope) -> dict[str, str]:
+    """The names in the original of outputs that are called otherwise in the result."""
     return {scope.resolve(name): name for node in before for name in node.output if name in scope.model.aliases}
 
 
 def _connected(rewrites: list[Rewrite], graph: _Graph, made: set[str]) -> Iterator[tuple[list[NodeProto], list[NodeProto]]]:
-    """The rewrites of one graph, those that belong together as one: the nodes before, and those after that are left."""
+    """The rewrites of one graph, joined where they belong together: the nodes before, and those after that are left."""
     scope, nodes = graph.scope, graph.nodes
     results = {rewrite.index: rewrite.nodes for rewrite in rewrites}
     groups = _Groups()
@@ -123,7 +126,7 @@ def _connected(rewrites: list[Rewrite], graph: _Graph, made: set[str]) -> Iterat
 
 
 class _Groups:
-    """Numbers that belong together: a union-find forest."""
+    """Sets of numbers that belong together: a union-find forest."""
 
     def __init__(self) -> None:
         self._parents: dict[int, int] = {}
@@ -138,11 +141,13 @@ class _Groups:
         yield from groups.values()
 
     def join(self, one: int, other: int) -> None:
+        """Join the sets of `one` and `other`."""
         self._parents.setdefault(one, one)
         self._parents.setdefault(other, other)
         self._parents[self._root(one)] = self._root(other)
 
     def _root(self, number: int) -> int:
+        """The number that stands for the set of `number`."""
         while self._parents[number] != number:
             self._parents[number] = self._parents[self._parents[number]]
             number = self._parents[number]
@@ -150,12 +155,12 @@ class _Groups:
 
 
 def _is_left(node: NodeProto, made: set[str]) -> bool:
-    """Whether the node outlived the conversion: what later rules left without a use is gone."""
+    """Whether the node is in the result: what later rules left without a use is gone."""
     return not made.isdisjoint(node.output[:]) or not node.output
 
 
 def _settled(node: NodeProto, scope: Scope) -> NodeProto:
-    """The node with the names that its inputs have in the end."""
+    """The node with the names that its inputs have in the result."""
     aliases = scope.model.aliases
     if not aliases or not any(name in aliases for name in node.input):
         return node
@@ -167,7 +172,7 @@ def _settled(node: NodeProto, scope: Scope) -> NodeProto:
 
 
 def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping[str, str]) -> tuple[Hashable, Hashable]:
-    """What is the same for equal rewrites, and the attributes, which need not be.
+    """A key that is the same for equal rewrites, and their attributes, which need not be the same.
 
     Slices of protobuf's lists take half the time of walking through them: a quarter of a second for 100,000 rewrites.
     """
@@ -187,7 +192,7 @@ def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping
 
 
 def _pattern(names: list[str], aliases: Mapping[str, str]) -> tuple[int, ...]:
-    """Each name as the place where it was first: which of them are the same value, and nothing else."""
+    """Each name as the position at which it occurs first, which tells which names are equal and nothing else."""
     first: dict[str, int] = {"": -1}
     if aliases and not aliases.keys().isdisjoint(names):
         names = [_resolved(name, aliases) for name in names]
@@ -195,12 +200,14 @@ def _pattern(names: list[str], aliases: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _resolved(name: str, aliases: Mapping[str, str]) -> str:
+    """The value that `name` stands for."""
     while name in aliases:
         name = aliases[name]
     return name
 
 
 def _without_graphs(attribute: AttributeProto) -> Hashable:
+    """A key for an attribute, without its subgraphs."""
     if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
         return attribute.name, tuple(len(graph.node) for graph in (attribute.g, *attribute.graphs))
     return attribute.SerializeToString()

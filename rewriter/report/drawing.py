@@ -1,7 +1,7 @@
-"""A few nodes as a picture: SVG with boxes for nodes and pills for the values that come in and go out.
+"""Drawings of a few nodes in SVG: boxes for nodes, and pills for the values that come in and go out.
 
 Colours and fonts are the page's: the classes are `graph`, `op`, `value`, `constant`, `edge`, `head` and `small`. Text is measured
-as a fixed-width font of the sizes here, so the page has to use one.
+as a fixed-width font of the sizes below, so the page has to use one.
 """
 
 from __future__ import annotations
@@ -21,35 +21,39 @@ from ..storage.payload import decoded, is_external, raw_bytes
 from .layered_layout import Point, Size, place
 
 MAX_NODES = 300
-"""Nodes of one drawing: more than these would be a tangle."""
+"""Nodes of the largest drawing: with more, it would be a tangle."""
 HEAD_SIZE, SMALL_SIZE = 13, 11
 """Font sizes in pixels."""
 _ADVANCE = 0.61
-"""Width of a character of a fixed-width font in its size: between the 0.55 of Consolas and the 0.62 of others."""
+"""Width of a character of a fixed-width font, as a share of its size: between the 0.55 of Consolas and the 0.62 of others."""
 _LONGEST = 30
+"""Characters of the longest line in a box."""
 _LINES = 4
+"""Lines in a box below its head; what does not fit is counted on the last one."""
 LARGE = 20
-"""Nodes above which constants stand in the boxes of the nodes that read them: pills would have edges across the whole drawing."""
+"""Nodes above which constants are written into the boxes that read them: pills would have edges across the whole drawing."""
 _PILLS = 5
-"""Values that one node reads or makes alone and that get a pill each; more share one."""
+"""Values that only one node reads or makes and that get a pill each; more of them share one."""
 _FEW = 8
 """Elements of an attribute or constant that are shown."""
 
 
 def visible(text: str, longest: int = 200) -> str:
-    """`text` with what cannot be printed as escapes, cut at `longest` characters. Names in a model may contain anything."""
+    """`text`, with escapes for what cannot be printed, cut at `longest` characters. Names in a model may contain anything."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut)
 
 
 class Drawing(NamedTuple):
+    """A drawing as SVG, and its width."""
+
     svg: str
     width: float
-    """In pixels."""
+    """Width in pixels."""
 
 
 def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> Drawing:
-    """`nodes`, in topological order, as an SVG element. `name` is the start of ids that nothing else on the page has."""
+    """Draw `nodes`, in topological order, as an SVG element. `name` is the start of ids that are unique on the page."""
     boxes, edges = _boxes(nodes, values)
     layout = place([box.size for box in boxes], edges)
     routes = "".join(map(_route, layout.routes))
@@ -66,7 +70,7 @@ def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> D
 
 @dataclass(frozen=True)
 class Values:
-    """What is known of the values that nodes read and make: their `scope`, `constants` by name, and what they were called."""
+    """What is known about the values that nodes read and make: their `scope`, `constants` by name, and their former names."""
 
     scope: Scope
     constants: Mapping[str, NodeProto]
@@ -75,21 +79,24 @@ class Values:
 
 @dataclass(frozen=True)
 class _Box:
+    """A box or pill: its text and how it is drawn."""
+
     kind: str
     head: str
     lines: tuple[str, ...] = ()
     full: str = ""
-    """What a pointer that rests on it shows."""
+    """The text that shows while the pointer rests on it."""
 
     @property
     def size(self) -> Size:
+        """Width and height in pixels."""
         widths = [_columns(self.head) * HEAD_SIZE, *(_columns(line) * SMALL_SIZE for line in self.lines)]
         padding = 24 if self.kind == "op" else 28
         return Size(max(widths) * _ADVANCE + padding, 18.0 + HEAD_SIZE + len(self.lines) * (SMALL_SIZE + 4))
 
 
 def _boxes(nodes: Sequence[NodeProto], values: Values) -> tuple[list[_Box], list[tuple[int, int]]]:
-    """The boxes, those of sources first, and the edges between their indices."""
+    """The boxes, those of sources first, and the edges as pairs of their indices."""
     made_here = {node.output[0]: node for node in nodes if node.op_type == "Constant" and len(nodes) > 1 and node.output}
     constants = {**values.constants, **made_here}
     drawn = [node for node in nodes if not (node.output and node.output[0] in made_here)]
@@ -130,19 +137,19 @@ def _boxes(nodes: Sequence[NodeProto], values: Values) -> tuple[list[_Box], list
 
 
 def _outer(name: str, constants: Mapping[str, NodeProto], scope: Scope) -> _Box:
-    """A value that none of the nodes drawn makes."""
+    """The box of a value that none of the drawn nodes makes."""
     return _constant(constants[name]) if name in constants else _source(name, scope)
 
 
 def _stored_inputs(node: NodeProto, made: set[str], constants: Mapping[str, NodeProto], scope: Scope) -> dict[str, str]:
-    """The inputs of a node that are constants: name → a line that says their value."""
+    """The inputs of a node that are constants: name → a line with the value."""
     outer = {name: _outer(name, constants, scope) for name in node.input if name and name not in made}
     places = list(node.input)
     return {name: f"input {places.index(name) + 1} = {box.head}" for name, box in outer.items() if box.kind == "constant"}
 
 
 def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
-    """The box of a node; `inputs` are the lines of those that have no box of their own."""
+    """The box of a node. `inputs` are lines for inputs that have no box of their own."""
     attributes = [f"{visible(attribute.name, _LONGEST)} = {attribute_text(attribute)}" for attribute in node.attribute]
     lines = [*inputs, *attributes]
     shown = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more"]
@@ -152,28 +159,33 @@ def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
 
 
 def _source(name: str, scope: Scope) -> _Box:
+    """The box of an initializer, or of a value that a node outside the drawing or the caller provides."""
+    """The box of an input of the graph, or of a value that a node outside the drawing makes."""
     tensor = scope.constants.tensor(name)
     return _value(name, scope) if tensor is None else _stored(name, tensor)
 
 
 def _stored(name: str, tensor: TensorProto) -> _Box:
+    """The box of an initializer."""
     text = tensor_text(tensor)
     return _Box("constant", _short(text), (_short(_tail(name)),), f"{name} = {text}")
 
 
 def _constant(node: NodeProto) -> _Box:
+    """The box of a Constant node."""
     value = next((attribute for attribute in node.attribute if attribute.name.startswith(("value", "sparse_value"))), None)
     return _Box("constant", _short("Constant" if value is None else attribute_text(value)), (_short(_tail(node.output[0])),))
 
 
 def _value(name: str, scope: Scope, was: str = "") -> _Box:
+    """The box of a value; `was` is its name in the original, if that differs."""
     kind = scope.types.declared(name)
     lines = [*([f"was {_tail(was)}"] if was else []), *([type_text(kind)] if kind and type_text(kind) else [])]
     return _Box("value", _short(_tail(name)), tuple(map(_short, lines)), "\n".join([name, *lines]))
 
 
 def type_text(kind: TypeProto) -> str:
-    """A tensor type as "float[batch,3]"; "" for others."""
+    """A tensor type as "float[batch,3]"; "" for other types."""
     if kind.WhichOneof("value") != "tensor_type" or not kind.tensor_type.elem_type:
         return ""
     shape = shape_of(kind)
@@ -182,7 +194,7 @@ def type_text(kind: TypeProto) -> str:
 
 
 def tensor_text(tensor: TensorProto) -> str:
-    """The elements of a tensor if there are few, else its type and shape."""
+    """The elements of a tensor if they are few, else its type and shape."""
     dims = ",".join(map(str, tensor.dims))
     whole = f"{elem_type_name(tensor.data_type)}[{dims}]"
     count = 1
@@ -200,7 +212,7 @@ def tensor_text(tensor: TensorProto) -> str:
 
 
 def attribute_text(attribute: AttributeProto) -> str:
-    """The value of an attribute, in short."""
+    """The value of an attribute in short form."""
     if attribute.ref_attr_name:
         return f"@{attribute.ref_attr_name}"
     if attribute.type == AttributeProto.TENSOR:
@@ -220,7 +232,7 @@ def attribute_text(attribute: AttributeProto) -> str:
 
 
 def node_line(node: NodeProto) -> str:
-    """`node` on one line, its attributes in short."""
+    """`node` on one line, with its attributes in short form."""
     attributes = ", ".join(f"{attribute.name} = {attribute_text(attribute)}" for attribute in node.attribute)
     return f"{', '.join(node.output)} = {node.op_type} <{attributes}> ({', '.join(node.input)})"
 
@@ -235,26 +247,29 @@ def _number(value: object) -> str:
 
 
 def _sentence(node: NodeProto) -> str:
+    """`node` in words, for readers who do not see the drawing."""
     reads, makes = (", ".join(name or "nothing" for name in names[:6]) for names in (node.input, node.output))
     return f"{node.op_type} of {reads or 'nothing'} makes {makes}"
 
 
 def _tail(name: str) -> str:
-    """The end of a name, which tells most: exporters write paths."""
+    """The end of a name, which tells most, since exporters write paths."""
     return name if len(name) <= _LONGEST else "…" + name[1 - _LONGEST :]
 
 
 def _short(text: str) -> str:
+    """`text`, cut to the longest line of a box."""
     shown = visible(text, _LONGEST)
     return shown if _columns(shown) <= _LONGEST + 4 else shown[: (_LONGEST + 4) // 2] + "…"
 
 
 def _columns(text: str) -> int:
-    """The width in characters of a fixed-width font: ideographs take two."""
+    """The width of `text` in characters of a fixed-width font; ideographs take two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _shape(box: _Box, center: Point) -> str:
+    """The SVG of a box around `center`."""
     width, height = box.size
     left, top = center.x - width / 2, center.y - height / 2
     radius = 6.0 if box.kind == "op" else min(height, 36.0) / 2
@@ -271,11 +286,12 @@ def _shape(box: _Box, center: Point) -> str:
 
 
 def _lines(text: str) -> str:
+    """The SVG of the lines of text."""
     return "\n".join(visible(line) for line in text.split("\n")[:20])
 
 
 def _route(points: list[Point]) -> str:
-    """A curve that leaves and enters every point from above, with a head at its end."""
+    """The SVG of a curve that leaves and enters every point vertically, with an arrow head at its end."""
     start, end = points[0], points[-1]
     path = [f"M{start.x:.1f} {start.y:.1f}"]
     for one, other in zip(points, [*points[1:-1], Point(end.x, end.y - 6)], strict=False):

@@ -1,6 +1,6 @@
-"""The report for programs: one JSON document a run, successful or not. docs/report.md describes every field.
+"""The report for programs: one JSON document for each run, successful or not. docs/report.md describes every field.
 
-`SCHEMA_VERSION` goes up when a field changes its meaning or goes; new fields may come at any time.
+`SCHEMA_VERSION` goes up when a field changes its meaning or is removed; new fields may be added at any time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 SCHEMA = "split-rewrite/report"
 SCHEMA_VERSION = 1
 LONGEST_TEXT = 2_000
-"""Characters of one node: constants inside may be big."""
+"""Characters of the text of one node, which may contain large constants."""
 
 Document = dict[str, Any]
 
 
 class ModelFile(NamedTuple):
-    """A model file by the name that the user knows, and where it lies at the moment."""
+    """A model file: the name that the user knows, and its path at the moment."""
 
     name: str
     path: str
@@ -42,7 +42,7 @@ class ModelFile(NamedTuple):
 def make_document(
     source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
 ) -> Document:
-    """Everything about one run, as JSON types. `report` is None where the run failed before there was one."""
+    """All facts about one run, as JSON types. `report` is None where the run failed before there was one."""
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
     return {
         "schema": SCHEMA,
@@ -59,10 +59,14 @@ def make_document(
 
 
 def dump(document: Document) -> str:
+    """The document as text."""
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def outcome(report: Report | None, error: BaseException | None, destination: ModelFile | None) -> str:
+    """How the run ended, in a word or three: "converted", "convertible", "not convertible", "unusable", "failed a check" or
+    "failed".
+    """
     if error is None:
         if destination is not None:
             return "converted"
@@ -95,6 +99,7 @@ def _done(report: Report) -> Document:
         "opset": {"before": report.source_opset, "after": report.target_opset},
         "ir_version": {"before": report.source_ir_version, "after": report.ir_version},
         "operators": {name: {"before": b, "after": a} for name, (b, a) in report.changed_operators.items() if report.checked},
+        "growth": {name: {"before": before, "after": after} for name, before, after in report.growth},
         "rules": dict(sorted(report.applied.items())),
         "inexact_rules": sorted(report.inexact),
         "changes": [change._asdict() for change in report.changes],
@@ -129,7 +134,7 @@ def _rewrites(report: Report) -> Iterable[Document]:
 
 
 def without_unprintable(report: Report) -> Report:
-    """`report` without the rewrites of nodes with names that are not valid UTF-8: no text form, page or JSON has them."""
+    """`report` without rewrites of nodes whose names are not valid UTF-8, which text, page and JSON cannot show."""
     printable = [r for r in report.rewrites if all(map(has_text_names, (original_node(r), *r.nodes)))]
     return replace(report, rewrites=printable)
 
@@ -160,7 +165,7 @@ def _comparison(comparison: Comparison) -> Document:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no infinities: they are written as text."""
+    """`value` as JSON types; infinities, which JSON does not have, become text."""
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
         return str(value)
     return list(value) if isinstance(value, tuple) else value

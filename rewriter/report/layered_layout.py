@@ -1,7 +1,7 @@
-"""Where the boxes of a small graph go: a layered layout, from the top down. Geometry alone; lengths are in pixels.
+"""The positions of the boxes of a small graph: a layered layout, from the top down. Lengths are in pixels.
 
-As Sugiyama, Tagawa and Toda (1981) do it: a layer for each box by its longest way from a source, a virtual box in each layer
-that an edge passes, an order within the layers by the means of the neighbours, and then positions near those means.
+The method is that of Sugiyama, Tagawa and Toda (1981): a layer for each box by its longest way from a source, a virtual box in each
+layer that an edge passes, an order within the layers by the means of the neighbours, and then positions near those means.
 """
 
 from __future__ import annotations
@@ -12,12 +12,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 GAP = 18.0
-"""Between two boxes of a layer."""
+"""Pixels between two boxes of a layer."""
 LAYER_GAP = 34.0
+"""Pixels between two layers."""
 MARGIN = 6.0
+"""Pixels around the drawing."""
 _VIRTUAL_WIDTH = 8.0
+"""Pixels that an edge takes in a layer that it passes."""
 _SWEEPS = 8
+"""How often the layers are sorted and spread, down and up."""
 _PORT_GAP = 22.0
+"""Pixels between two edges at one side of a box."""
 
 
 class Size(NamedTuple):
@@ -32,7 +37,9 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """`centers` of the boxes, `routes` of the edges, in the order given; a route leads from a lower side to an upper one."""
+    """The `centers` of the boxes and the `routes` of the edges, in the given order. A route leads from a lower side to an upper
+    one.
+    """
 
     size: Size
     centers: list[Point]
@@ -40,7 +47,7 @@ class Layout:
 
 
 def place(boxes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Lay out `boxes`; each edge leads from one box to a later one."""
+    """Lay out `boxes`. Each edge, a pair of indices, leads from one box to a later one."""
     grid = _Grid(boxes, edges)
     grid.sort_layers()
     grid.spread()
@@ -48,7 +55,7 @@ def place(boxes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 class _Grid:
-    """Boxes and virtual boxes in layers."""
+    """Boxes and virtual boxes, in layers."""
 
     def __init__(self, boxes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> None:
         self._real = len(boxes)
@@ -63,7 +70,7 @@ class _Grid:
         self._x = [0.0] * len(self._sizes)
 
     def _chain(self, start: int, end: int) -> list[int]:
-        """The boxes that the edge passes, virtual ones in between."""
+        """The boxes that an edge passes from `start` to `end`, with a virtual one in each layer between."""
         chain = [start]
         for layer in range(self._layer_of[start] + 1, self._layer_of[end]):
             self._sizes.append(Size(_VIRTUAL_WIDTH, 0.0))
@@ -78,7 +85,7 @@ class _Grid:
         return chain
 
     def sort_layers(self) -> None:
-        """Order each layer by where its neighbours are, down and up again."""
+        """Sort each layer by the places of its neighbours, downwards and upwards in turn."""
         for sweep in range(_SWEEPS):
             down = sweep % 2 == 0
             neighbours = self._above if down else self._below
@@ -87,7 +94,7 @@ class _Grid:
                 layer.sort(key=_mean_of(neighbours, rank))
 
     def spread(self) -> None:
-        """Move boxes towards the middle of their neighbours, as near as the boxes beside them allow."""
+        """Move boxes towards the middle of their neighbours, as far as the boxes beside them allow."""
         for layer in self._layers:
             self._settle(layer, [0.0] * len(layer))
         for sweep in range(2 * _SWEEPS):
@@ -135,7 +142,7 @@ class _Grid:
         return routes
 
     def _ports(self, boxes: list[int], towards: list[float], centers: list[Point]) -> list[float]:
-        """Where each edge meets its box: side by side, in the order of what is at its other end."""
+        """Where each edge meets its box: side by side, in the order of the boxes at the other ends."""
         ports = [0.0] * len(boxes)
         for box in dict.fromkeys(boxes):
             mine = sorted((edge for edge, other in enumerate(boxes) if other == box), key=lambda edge: towards[edge])
@@ -146,7 +153,7 @@ class _Grid:
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: below all that lead to it; a source just above the first that it leads to."""
+    """The layer of each box: below all that lead to it; for a source, just above the first one that it leads to."""
     ranks, has_source = [0] * count, [False] * count
     for start, end in sorted(edges, key=lambda edge: edge[1]):
         ranks[end] = max(ranks[end], ranks[start] + 1)
@@ -159,8 +166,10 @@ def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _mean_of(neighbours: list[list[int]], rank: dict[int, int]) -> Callable[[int], float]:
+    """A function of a box that returns the mean rank of its neighbours."""
     return lambda box: _mean([rank[other] for other in neighbours[box]], rank[box])
 
 
 def _mean(values: Sequence[float], default: float) -> float:
+    """The mean of `values`; `default` where there are none."""
     return sum(values) / len(values) if values else default

@@ -1,4 +1,4 @@
-"""The report for people to look at: one HTML page that needs nothing else, no network and no script.
+"""The report for people: one HTML page that needs nothing else, no network and no script.
 
 What it shows is bounded (`MAX_…`), so that the page stays small whatever the model; the JSON report has everything.
 """
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from ..engine.reach import Reach
 
 MAX_DRAWINGS = 20
-"""Distinct rewrites that are drawn; more are text."""
+"""Distinct rewrites that are drawn; further ones are text."""
 MAX_DRAWN = 400_000
-"""Characters after which no further drawing is begun."""
+"""Characters of drawings after which no further one is begun."""
 MAX_SHOWN = 120
 """Distinct rewrites that are shown at all."""
 MAX_WRITTEN = 200_000
 """Characters of text forms after which no further one is shown."""
 HALF_WIDTH = 480
-"""Pixels of a drawing that fits beside another one."""
+"""Pixels of the widest drawing that fits beside another one."""
 MAX_ROWS = 100
 """Rows of a table."""
 MAX_NAMES = 12
@@ -53,7 +53,7 @@ _Cells = Sequence[str]
 def make_page(
     source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
 ) -> str:
-    """Everything about one run, as HTML. `report` is None where the run failed before there was one."""
+    """All facts about one run, as HTML. `report` is None where the run failed before there was one."""
     end = outcome(report, error, destination)
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
     sections = [_Section("blockers", "What cannot be converted", _blockers(blockers))]
@@ -77,6 +77,8 @@ def make_page(
 
 
 class _Section:
+    """A part of the page with a heading."""
+
     def __init__(self, label: str, title: str, body: str, note: str = "") -> None:
         self.label = label
         self.title = title
@@ -139,6 +141,9 @@ def _tiles(report: Report) -> str:
         ("Nodes", *_node_counts(report)),
         ("Rewritten", f"{changed:,}", f"by {len(rules)} rule{'s' * (len(rules) != 1)}" if changed else "no node had to change"),
     ]
+    if report.growth:
+        name, before, after = report.growth[0]
+        tiles.append(("Grew most", _text(name), f"{before:,} → {after:,} node{'s' * (after != 1)}"))
     if report.checked:
         tiles.append(("Check", "passed", _text(report.checked)))
         tiles.append(("Comparison", *_verdict(report.comparison)))
@@ -244,7 +249,7 @@ def _remarks(remarks: Iterable[Remark], header: str) -> str:
 
 
 def _of_the_result(report: Report) -> str:
-    """The warnings that are not about a node."""
+    """The warnings that are not about a single node."""
     loading = f"<p>{_text(report.not_loaded)}</p>" if report.not_loaded else ""
     return loading + _not_compared(report.comparison)
 
@@ -279,7 +284,7 @@ def _changes(report: Report) -> str:
 
 
 def _not_drawn(rewrite: DistinctRewrite, drawings: int, drawn: int) -> str:
-    """Why there is no picture of a rewrite on a page that has `drawings` already, of `drawn` characters; "" where there is one."""
+    """Why a page with `drawings` pictures, of `drawn` characters, has none of this rewrite; "" where it has one."""
     nodes = max(len(rewrite.before), len(rewrite.after))
     if nodes > MAX_NODES:
         return f'<p class="note">Not drawn: it has {nodes:,} nodes, and a picture of more than {MAX_NODES} shows nothing.</p>'
@@ -301,7 +306,7 @@ def _card(rewrite: DistinctRewrite, picture: str, words: str) -> str:
 
 
 def _summary(nodes: Sequence[NodeProto]) -> str:
-    """ "Split ×2, Concat"."""
+    """The operators of `nodes`, as "Split ×2, Concat"."""
     counts: dict[str, int] = {}
     for node in nodes:
         if node.op_type != "Constant" or len(nodes) == 1:
@@ -342,7 +347,7 @@ def _gone(rewrite: DistinctRewrite) -> str:
 
 
 def _words(rewrite: DistinctRewrite) -> str:
-    """The rewrite as text, and where it is."""
+    """The rewrite as text, and the places where it occurs."""
     before, after = map(_listing, (rewrite.before, rewrite.after))
     places = "".join(f"<li>{_text(op_type)} {_name(name)} ({_text(where)})</li>" for op_type, name, where in rewrite.places)
     rest = rewrite.count * len(rewrite.before) - len(rewrite.places)
@@ -429,7 +434,7 @@ def _tag(status: str) -> str:
 
 
 def _table(caption: str, headers: Sequence[str], rows: Sequence[_Cells]) -> str:
-    """A table, "" where there is no row. Headers that end with # are of numbers; cells are HTML."""
+    """A table; "" where it has no rows. Headers that end with # are for numbers; cells are HTML."""
     if not rows:
         return ""
     kinds = ["number" if header.endswith("#") else "text" if header in _LONG else "" for header in headers]
@@ -446,6 +451,7 @@ def _table(caption: str, headers: Sequence[str], rows: Sequence[_Cells]) -> str:
 
 
 _LONG = frozenset({"Reason", "Where", "What it does", "Warning", "Why"})
+"""The headers of columns with long text."""
 
 
 def _cells(row: _Cells, kinds: Sequence[str]) -> Iterator[str]:
@@ -463,7 +469,7 @@ def _folded(summary: str, body: str) -> str:
 
 
 def _places(places: Sequence[tuple[str, str]]) -> str:
-    """Nodes and their graphs; the graph is named where it is not the main one."""
+    """Nodes and their graphs; the graph is named unless it is the main one."""
     shown = [_name(node) + ("" if where == "main graph" else f" ({_text(where)})") for node, where in places[:MAX_NAMES]]
     rest = len(places) - len(shown)
     return ", ".join(shown) + (f", and {rest:,} more" if rest else "")
@@ -486,5 +492,5 @@ def _lines(text: str) -> str:
 
 
 def _name(name: str) -> str:
-    """A name from the model or a path, kept apart from the direction in which the text around it is written."""
+    """A name from the model or a path as HTML, isolated from the writing direction of the text around it."""
     return f"<code><bdi>{_text(name)}</bdi></code>"

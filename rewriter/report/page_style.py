@@ -1,4 +1,4 @@
-"""The looks of the report page: light and dark as the reader's system has it, narrow and wide, on screen and on paper."""
+"""The style sheet of the report page: light and dark by the reader's system, for narrow and wide screens, and for paper."""
 
 STYLE = """
 :root {

@@ -1,4 +1,4 @@
-"""What a conversion did, for people and for programs."""
+"""The report of a conversion, and its text form."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """Everything that a conversion has to say. Opsets are of the default domain, None where the model does not import it."""
+    """Everything that a conversion reports. Opsets are of the default domain, None where the model does not import it."""
 
     source_opset: int | None
     target_opset: int | None
     source_ir_version: int
     ir_version: int
     operators_before: Counter[str] = field(default_factory=Counter)
-    """How many nodes of each operator ("domain::op_type" outside the default domain), in all graphs and functions."""
+    """How many nodes of each operator there were ("domain::op_type" outside the default domain), in all graphs and functions."""
     operators_after: Counter[str] = field(default_factory=Counter)
     changes: list[Change] = field(default_factory=list)
-    """Each use of a rule that changed a node."""
+    """Every use of a rule that changed a node."""
     rewrites: list[Rewrite] = field(default_factory=list)
-    """What the changes add up to, a node of the original at a time."""
+    """The changes taken together, one entry for each node of the original."""
     inexact: set[str] = field(default_factory=set)
-    """Rules among them whose results may differ in the last bits."""
+    """The rules among them whose results may differ in the last bits."""
     remarks: list[Remark] = field(default_factory=list)
     blockers: list[Blocker] = field(default_factory=list)
-    """The nodes that a dry run found not to be convertible."""
+    """The nodes that a dry run found impossible to convert."""
     reach: Reach | None = None
     """The opsets that a dry run found within reach."""
     not_loaded: str = ""
     """A warning where the installed onnxruntime does not load models of the target opset."""
     notes: list[str] = field(default_factory=list)
-    """What the user has to know of the data files."""
+    """What the user has to know about the data files."""
     checked: str = ""
     comparison: Comparison | None = None
 
@@ -58,8 +58,18 @@ class Report:
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
     @property
+    def growth(self) -> list[tuple[str, int, int]]:
+        """Operators that became more nodes: (name, nodes of the original, nodes in their place), what added most first."""
+        before = Counter(rewrite.op_type for rewrite in self.rewrites)
+        after: Counter[str] = Counter()
+        for rewrite in self.rewrites:
+            after[rewrite.op_type] += len(rewrite.nodes)
+        grown = [(name, count, after[name]) for name, count in before.items() if after[name] > count]
+        return sorted(grown, key=lambda entry: (entry[1] - entry[2], entry[0]))
+
+    @property
     def warnings(self) -> list[str]:
-        """What the user has to know although the conversion succeeded, a line each: what is true of many nodes, once."""
+        """What the user has to know although the conversion succeeded, a line each; what holds for many nodes is said once."""
         return list(_warnings(self))
 
     def __str__(self) -> str:
@@ -68,13 +78,14 @@ class Report:
 
 
 def summary(report: Report) -> str:
-    """The report as a short table, its lines ended by newlines but for the last."""
+    """The report as a short table: lines separated by newlines."""
     left = len(_remarks(report, "left"))
     rows = [
         ("opset", _step(report.source_opset, report.target_opset)),
         ("IR version", _step(report.source_ir_version, report.ir_version)),
         ("nodes", _totals(report)),
         *_group("operators", _aligned(_counts(report)), "counts unchanged"),
+        *([("grew most", _growth(report))] if report.growth else []),
         *_group("rules", _aligned((name, _nodes(n)) for name, n in sorted(report.applied.items())), "none needed"),
         *([("not simplified", f"{_nodes(left)} (-v says why)")] if left else []),
         ("check", f"passed: {report.checked}"),
@@ -84,6 +95,7 @@ def summary(report: Report) -> str:
 
 
 def _warnings(report: Report) -> Iterator[str]:
+    """The lines of `Report.warnings`."""
     alike: dict[tuple[str, str], list[Remark]] = {}
     yield from report.notes
     for remark in _remarks(report, "warning"):
@@ -100,7 +112,7 @@ def _warnings(report: Report) -> Iterator[str]:
 
 
 def details(report: Report) -> Iterator[str]:
-    """What each rule changed, the remarks on each node, and how each output compared."""
+    """Lines about what each rule changed, the remarks on each node, and how each output compared."""
     yield from map(str, report.changes)
     yield from (f"warning: {remark}" for remark in _remarks(report, "warning"))
     yield from (f"not simplified: {remark}" for remark in _remarks(report, "left"))
@@ -120,7 +132,7 @@ def details(report: Report) -> Iterator[str]:
 
 
 def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
-    """One line a rule: name, kind, the opset that it is named by, operators and summary; then what is done without a rule."""
+    """One line for each rule: name, kind, the opset that names it, operators and summary; then what is done without a rule."""
     operators: dict[tuple[str, str, int, str], list[str]] = {}
     for rule in rules:
         operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), []).append(rule.op_type)
@@ -174,29 +186,38 @@ def _totals(report: Report) -> str:
     return f"{before:,}, unchanged" if before == after else f"{before:,} → {after:,} ({after - before:+,})"
 
 
+MOST_GROWN = 3
+"""Operators that the summary names because they became more nodes."""
+
+
+def _growth(report: Report) -> str:
+    """ "Gelu: 2 → 10, LayerNormalization: 1 → 9"."""
+    return ", ".join(f"{name}: {before:,} → {after:,}" for name, before, after in report.growth[:MOST_GROWN])
+
+
 def _counts(report: Report) -> Iterator[tuple[str, ...]]:
     for name, (before, after) in report.changed_operators.items():
         yield name, f"{before:,} → {after:,}"
 
 
 def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]:
-    """Rows of a table of which only the first has the title."""
+    """Rows of a table of which only the first shows the title."""
     return list(zip([title, *[""] * len(lines)], lines or [if_empty], strict=False))
 
 
 def _aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """One line a row, the columns below each other."""
+    """One line for each row, with the columns aligned."""
     table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
 LISTED_IN_FULL = 20
-"""Blockers that are a line each; of more, equal ones are one line."""
+"""Blockers up to which each has a line of its own; of more, equal ones share a line."""
 
 
 def grouped(blockers: Sequence[Blocker]) -> Iterator[str]:
-    """The blockers, a line each; where they are many, those that differ only in names are one line with their number."""
+    """The blockers, a line each; where they are many, those that differ only in names share a line, with their number."""
     if len(blockers) <= LISTED_IN_FULL:
         yield from map(str, blockers)
         return
@@ -206,15 +227,21 @@ def grouped(blockers: Sequence[Blocker]) -> Iterator[str]:
 
 
 def alike(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
-    """The blockers, those that differ only in names together."""
+    """The blockers in groups of those that differ only in names."""
     groups: dict[tuple[str, str, str, str], list[Blocker]] = {}
     for blocker in blockers:
-        reason = _QUOTED.sub("'…'", blocker.reason)
-        groups.setdefault((blocker.op_type, blocker.transition, reason, _QUOTED.sub("'…'", blocker.hint)), []).append(blocker)
+        groups.setdefault(likeness(blocker), []).append(blocker)
     return list(groups.values())
 
 
+def likeness(blocker: Blocker) -> tuple[str, str, str, str]:
+    """Operator, transition, reason and hint, with "…" for names: the same for blockers that differ only in names."""
+    reason, hint = (_QUOTED.sub("'…'", text) for text in (blocker.reason, blocker.hint))
+    return blocker.op_type, blocker.transition, reason, hint
+
+
 _QUOTED = re.compile(r"'[^']*'")
+"""A name in a message."""
 
 
 def verdict(report: Report) -> str:
@@ -228,6 +255,7 @@ def verdict(report: Report) -> str:
 
 
 def _limit(opset: int, side: str, stops: tuple[Blocker, ...]) -> str:
+    """One line for the last opset within reach on one `side`, and what stops the model there."""
     if len(stops) == 0:
         return f"opset {opset}"
     more = f" (and {len(stops) - 1:,} more)" if len(stops) > 1 else ""

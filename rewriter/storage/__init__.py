@@ -1,13 +1,15 @@
-"""The way in and out of model files: read the skeleton of one, and write it with its payloads, whole or not at all."""
+"""Model files, in and out: the skeleton of a model is read without its weights, and written with them, whole or not at all."""
 
-from .paths import INPUT_DATA, REPORT, STDOUT, NamedFile, check_apart, check_destination, write_text
+from .paths import INPUT, INPUT_DATA, OUTPUT, REPORT, STDOUT, NamedFile, check_apart, check_destination, check_different, write_text
 from .reading import read
 from .skeleton import Skeleton
 from .spool import SpooledFile, spooled, spooled_stream
 from .staging import Staged, stage
 
 __all__ = [
+    "INPUT",
     "INPUT_DATA",
+    "OUTPUT",
     "REPORT",
     "STDOUT",
     "NamedFile",
@@ -16,6 +18,7 @@ __all__ = [
     "Staged",
     "check_apart",
     "check_destination",
+    "check_different",
     "read",
     "spooled",
     "spooled_stream",

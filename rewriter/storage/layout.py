@@ -1,4 +1,4 @@
-"""Decides where each payload of a result goes, before a byte of it is written."""
+"""Where each payload of a result goes, decided before a byte of it is written."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
 _SPLIT_FROM = 1024  # bytes, as in onnx.save_model
+"""Bytes from which on "split" moves a tensor to the data file, as in onnx.save_model."""
 PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
 _ALIGNMENT = 64  # bytes, of smaller payloads
 
 
 @dataclass
 class Layout:
-    """What the model file and the data file will contain (spans are of `source`), and which data files stay in use."""
+    """What the model file and the data file will contain, and which data files stay in use. Spans refer to `source`."""
 
     source: wire.Source
     model: list[bytes | wire.Piece] = field(default_factory=list)
@@ -39,10 +40,10 @@ class Layout:
 
 
 def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder: bool) -> Layout:
-    """The result in the mode `external_data` (see `stage`), with `data_name` for the data file.
+    """Plan the result in the mode `external_data` (see `stage`), with `data_name` as the name of the data file.
 
-    `same_folder`: the result will be in the folder that the input is in.
-    Raises: SplitRewriteError for an impossible mode; InvalidModelError if a payload is missing, unsafe or misfits.
+    `same_folder` says whether the result will be in the folder of the input. Raises SplitRewriteError for an impossible mode, and
+    InvalidModelError if a payload is missing, unsafe or of the wrong length.
     """
     mode, split_from = _parsed(external_data)
     source, hits = skeleton.with_references()
@@ -60,6 +61,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
 
 
 def _parsed(external_data: str) -> tuple[str, int]:
+    """The mode and the size in bytes of "split:BYTES". Raises SplitRewriteError for an unknown mode."""
     mode, colon, size = external_data.partition(":")
     if mode not in _MODES or (colon and not (mode == "split" and size.isascii() and size.isdigit() and len(size) < 20)):
         raise ArgumentError(f"external data: expected {', '.join(_MODES)} or split:BYTES, not {external_data!r}")
@@ -67,7 +69,7 @@ def _parsed(external_data: str) -> tuple[str, int]:
 
 
 class _Planner:
-    """Lays out one result in one mode."""
+    """Plans one result in one mode."""
 
     def __init__(self, skeleton: Skeleton, source: wire.Source, mode: str, split_from: int, data_name: str) -> None:
         self._skeleton = skeleton
@@ -80,11 +82,13 @@ class _Planner:
         self._places: dict[Payload, int] = {}
 
     def layout_of(self, hits: list[int]) -> Layout:
+        """The layout of the model; `hits` are the positions of tensors that may refer to payloads on disk."""
         looked_at_from = self._split_from if self._mode == "split" else wire.NOWHERE
         self._layout.model = wire.rewrite(self._layout.source, {"TensorProto": self._tensor}, looked_at_from, hits)
         return self._layout
 
     def _tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
+        """The pieces to write in place of the tensor from `start` to `stop`; None to leave it as it is."""
         tensor = TensorProto.FromString(source.read(start, stop))
         payload = self._skeleton.payload(tensor)
         if self._mode == "split" and _can_be_external(path):
@@ -102,12 +106,13 @@ class _Planner:
         return None
 
     def _is_split_off(self, tensor: TensorProto, payload: Payload | wire.Span) -> bool:
+        """Whether `tensor` goes to the data file."""
         if payload.length < self._split_from or is_vector_of_sizes(tensor, payload.length):
             return False
         return isinstance(payload, wire.Span) or has_raw_layout(tensor, payload.field)
 
     def _placed(self, tensor: TensorProto, payload: Payload | wire.Span) -> list[bytes | wire.Piece]:
-        """`tensor` with `payload` in the data file."""
+        """The pieces of `tensor`, with `payload` in the data file."""
         if self._problem:
             raise SplitRewriteError(f"'{self._data_name}' cannot be the name of a data file: it {self._problem}")
         head = without_payload(tensor)
@@ -115,7 +120,7 @@ class _Planner:
         return [head.SerializeToString(deterministic=True)]
 
     def _place(self, payload: Payload | wire.Span) -> int:
-        """Put `payload` into the data file; where it is in there. What several tensors share is there once."""
+        """Put `payload` into the data file, once even if several tensors share it; returns its offset there, in bytes."""
         if isinstance(payload, Payload) and payload in self._places:
             return self._places[payload]
         length = payload.length
@@ -129,7 +134,7 @@ class _Planner:
 
 
 def _name_problem(name: str) -> str:
-    """Why no tensor can refer to a data file of this name; empty if one can."""
+    """Why tensors cannot refer to a data file of this name; "" if they can."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -138,7 +143,7 @@ def _name_problem(name: str) -> str:
 
 
 def _can_be_external(path: wire.MessagePath) -> bool:
-    """Whether `onnx.load` reads the external data of a tensor in such a place."""
+    """Whether `onnx.load` reads external data of a tensor at this place in the model."""
     if path[-1] == "SparseTensorProto" or "TrainingInfoProto" in path:
         return False
     if path[-1] == "GraphProto":
@@ -147,7 +152,7 @@ def _can_be_external(path: wire.MessagePath) -> bool:
 
 
 def _inline_payload(tensor: TensorProto, source: wire.Source, start: int, stop: int) -> wire.Span | None:
-    """Where in `source` the bytes of a tensor are, if they are in one piece and laid out as raw data."""
+    """Where the bytes of a tensor are in `source`, if they are in one piece and laid out as raw data; else None."""
     spans = [
         wire.Span(field.start, field.stop)
         for field in wire.fields(source, start, stop)

@@ -1,4 +1,4 @@
-"""Which files a conversion reads and writes: all different ones, and all writable, which is known before any work is done."""
+"""The files that a conversion reads and writes: they must all differ and be writable, which is checked before any work."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import NamedTuple
 from ..errors import PathConflictError, SplitRewriteError
 
 INPUT, OUTPUT, REPORT, STDOUT = "INPUT", "OUTPUT", "a report", "the text on standard output"
+"""How messages call the files."""
 DATA_OF_INPUT, INPUT_DATA = "the external data of INPUT", "a file of --input-data"
 
 Path_ = str | os.PathLike[str]
 
 
 class NamedFile(NamedTuple):
-    """A file, and the role that messages name it by; `descriptor` is given where it is open already."""
+    """A file, and what messages call it; `descriptor` is given where it is open already."""
 
     role: str
     path: Path_
@@ -28,17 +29,28 @@ class NamedFile(NamedTuple):
 
 
 def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], others: Iterable[NamedFile]) -> None:
-    """Check that no file that is written is one that is read, or another one that is written, whatever their names.
+    """Check that every file that is written is neither read nor written under another name.
 
-    `data` is the external data of `source`; `others` are files of --input-data, reports and standard output; `output`, None
-    where no model is written, may be `source`, unless that is its own external data.
-    Raises: PathConflictError; SplitRewriteError where a file cannot be written.
+    `data` is the external data of `source`; `others` are files of --input-data, reports and standard output. `output`, None where
+    no model is written, may be `source`, unless that is its own external data. Raises PathConflictError, and SplitRewriteError
+    where a file cannot be written.
     """
     others = list(others)
     read = [NamedFile(INPUT, source), *(NamedFile(DATA_OF_INPUT, path) for path in data)]
     read += [file for file in others if file.role == INPUT_DATA]
     written = [] if output is None else [NamedFile(OUTPUT, output)]
     written += [file for file in others if file.role != INPUT_DATA]
+    check_different(read, written)
+    for file in written:
+        if file.descriptor is None:
+            check_destination(file.path)
+
+
+def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> None:
+    """Check that no file of `written` is one of `read`, unless it is the result in its input's place, or another one of `written`.
+
+    Raises: PathConflictError.
+    """
     known = {identity_of(file.path): file for file in read}
     for file in written:
         identity = identity_of(file.path if file.descriptor is None else file.descriptor)
@@ -46,21 +58,18 @@ def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], othe
         if other is not None and (file.role, other.role) != (OUTPUT, INPUT):
             raise PathConflictError(f"{file.path}: {file.role} would replace {other.role}, {other.path}; choose another name")
         known[identity] = file
-    for file in written:
-        if file.descriptor is None:
-            check_destination(file.path)
 
 
 def check_destination(path: Path_) -> None:
-    """Raises SplitRewriteError where no file can be written to `path`; cheap, so that nobody works for nothing."""
+    """Raises SplitRewriteError where no file can be written to `path`. This is cheap, so that nothing is computed in vain."""
     Destination.of(path)
 
 
 def identity_of(path: Path_ | int) -> tuple[int, int] | tuple[int, int, str]:
-    """What paths to one file, or descriptors of it, have in common.
+    """A key that all paths to one file, and descriptors of it, have in common.
 
-    That is device and inode; of a file still to be made, those of its folder, and its name. Such names are told apart
-    without regard to case and Unicode normalization, as some file systems do.
+    For a file that exists it is device and inode; for one still to be made, those of its folder, and its name without regard to
+    case and Unicode normalization, which some file systems ignore.
     """
     with suppress(OSError):
         status = os.stat(path)
@@ -76,23 +85,24 @@ def identity_of(path: Path_ | int) -> tuple[int, int] | tuple[int, int, str]:
 
 
 class Destination(NamedTuple):
-    """Where a file is to be written: `given` is what the user calls it, `path` what that leads to if it is a symbolic link."""
+    """Where a file is to be written: `given` is the user's path, `path` what it leads to if it is a symbolic link."""
 
     given: Path
     path: Path
 
     @property
     def folder(self) -> Path:
+        """The folder that the file is in."""
         return self.path.parent
 
     @property
     def is_in_other_folder(self) -> bool:
-        """Whether `given` is a link to a file in another folder than its own."""
+        """Whether `given` is a link to a file in another folder."""
         return not os.path.samefile(self.given.parent, self.folder)
 
     @classmethod
     def of(cls, path: Path_) -> Destination:
-        """Raises: SplitRewriteError where no file can be written to `path`."""
+        """The destination for `path`. Raises SplitRewriteError where no file can be written there."""
         given = Path(path)
         with explained(given):
             is_special = _is_special(given)
@@ -101,6 +111,7 @@ class Destination(NamedTuple):
         return found
 
     def _check(self, is_special: bool) -> None:
+        """Raises SplitRewriteError where no file can be written there."""
         if not self.given.name or self.path.is_dir():
             raise SplitRewriteError(f"{self.given}: is a folder; name the file to write")
         if not self.folder.is_dir():
@@ -115,7 +126,7 @@ class Destination(NamedTuple):
 
 
 def _is_special(path: Path) -> bool:
-    """Whether `path` is there and no file, or, like /dev/stdout, a link to what is none."""
+    """Whether `path` exists and is no regular file, or is a link to something that is none, as /dev/stdout may be."""
     try:
         if path.is_symlink() and os.readlink(path).startswith("/proc/"):
             return True
@@ -125,13 +136,14 @@ def _is_special(path: Path) -> bool:
 
 
 def _require_access(path: Path, mode: int) -> None:
+    """Raises SplitRewriteError where this process has no access of `mode` to `path`."""
     if not os.access(path, mode, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager
 def explained(path: Path_) -> Iterator[None]:
-    """An OSError becomes a SplitRewriteError that says that `path` cannot be written."""
+    """Turn an OSError inside a `with` into a SplitRewriteError which says that `path` cannot be written."""
     try:
         yield
     except OSError as error:
@@ -139,14 +151,14 @@ def explained(path: Path_) -> Iterator[None]:
 
 
 def temporary_path(folder: Path, suffix: str) -> Path:
-    """A name in `folder` that nothing has."""
+    """A path in `folder` that no file has yet."""
     return folder / f".split-rewrite-{os.urandom(8).hex()}{suffix}"
 
 
 def create(path: Path, like: Path) -> int:
-    """Make a new file at `path`, with the permissions of `like` if that exists; its descriptor, for writing.
+    """Make a new file at `path`, with the permissions of `like` if that exists; returns a descriptor for writing.
 
-    Raises: FileExistsError where anything is at `path`; OSError.
+    Raises FileExistsError where anything is at `path`, and OSError.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     with suppress(FileNotFoundError):
@@ -155,7 +167,7 @@ def create(path: Path, like: Path) -> int:
 
 
 def write_text(text: str, path: Path_) -> None:
-    """Write `text` to `path`, whole or not at all; what UTF-8 cannot say is escaped. Raises: SplitRewriteError."""
+    """Write `text` to `path`, whole or not at all; what UTF-8 cannot express is escaped. Raises SplitRewriteError."""
     destination = Destination.of(path)
     temporary = temporary_path(destination.folder, ".tmp")
     try:

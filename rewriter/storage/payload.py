@@ -1,8 +1,8 @@
-"""Where the bytes of a tensor lie when they are not in the model's protobuf, and how many they have to be.
+"""Where the bytes of a tensor are when they are not in the model's protobuf, and how many there have to be.
 
-Two kinds of tensor have their bytes elsewhere: those with external data, as ONNX defines it, and those whose payload
-was cut out when the model was read, or stayed with the library that holds it. Those are marked in band, as external data
-at a location that no file can have, so that whoever copies the TensorProto copies the reference. https://onnx.ai/onnx/repo-docs/ExternalData.html
+Two kinds of tensor have their bytes elsewhere: those with external data, as ONNX defines it, and those whose payload was cut out
+when the model was read, or stayed with the library that holds it. The latter are marked as external data at a location that no file
+can have, so that whoever copies the TensorProto copies the reference, too. https://onnx.ai/onnx/repo-docs/ExternalData.html
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from . import wire
 from .spool import SpooledFile
 
 MARK = "\0split-rewrite"
+"""The location of payloads that were cut out of the model file; no file can have this name."""
 LOCATION_KEY = b"\x08location"  # how the key of every external location looks on the wire
 CUT_FROM = 4096  # bytes; cutting a tensor out and putting it back takes 0.1 ms, no longer than to carry 16 KiB along
 KEPT_INT64 = 1 << 16  # bytes
+"""Bytes of the largest int64 vector that stays in memory, since it may hold sizes, shapes or axes."""
 
 RAW_DATA = TensorProto.RAW_DATA_FIELD_NUMBER
 _FLOATS = {TensorProto.FLOAT_DATA_FIELD_NUMBER, TensorProto.DOUBLE_DATA_FIELD_NUMBER}
@@ -37,6 +39,7 @@ _VARINTS = {
     TensorProto.UINT64_DATA_FIELD_NUMBER,
 }
 CUT_FIELDS = {RAW_DATA} | _FLOATS | _VARINTS
+"""The numbers of the TensorProto fields that may be cut out."""
 _TYPED_FIELDS: dict[int, int] = {
     TensorProto.FLOAT: TensorProto.FLOAT_DATA_FIELD_NUMBER,
     TensorProto.COMPLEX64: TensorProto.FLOAT_DATA_FIELD_NUMBER,
@@ -47,6 +50,7 @@ _TYPED_FIELDS: dict[int, int] = {
     TensorProto.UINT64: TensorProto.UINT64_DATA_FIELD_NUMBER,
 }
 DATA_FIELDS = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+"""The names of the TensorProto fields that hold elements."""
 
 # By number, because the oldest supported onnx has no names for the youngest types: bits of an element in raw data, dtype.
 _TYPES = {
@@ -84,17 +88,19 @@ _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def label(tensor: TensorProto) -> str:
+    """How messages call `tensor`."""
     return f"tensor {tensor.name!r}" if tensor.name else "a tensor without a name"
 
 
 def element_bits(tensor: TensorProto) -> int:
-    """Bits of one element of `tensor` in raw data. Raises: InvalidModelError for types that have no such number."""
+    """Bits of one element of `tensor` as raw data. Raises InvalidModelError for types that have no fixed size."""
     if tensor.data_type not in _TYPES:
         raise InvalidModelError(f"{label(tensor)}: element type {tensor.data_type} cannot be stored as bytes")
     return _TYPES[tensor.data_type][0]
 
 
 def element_count(tensor: TensorProto) -> int:
+    """The number of elements by the shape of `tensor`."""
     if any(dim < 0 for dim in tensor.dims):
         raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)} has a negative dimension")
     return math.prod(tensor.dims)
@@ -111,13 +117,13 @@ def is_vector_of_sizes(tensor: TensorProto, length: int) -> bool:
 
 
 def is_kept(tensor: TensorProto, length: int) -> bool:
-    """Whether a payload of `length` bytes is held in memory."""
+    """Whether the payload, of `length` bytes, stays in memory."""
     return length < CUT_FROM or is_vector_of_sizes(tensor, length)
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A regular file as it was when it was first looked at. `name` is what messages call it."""
+    """A regular file as it was when it was first read. `name` is what messages call it."""
 
     path: Path
     name: str
@@ -125,16 +131,17 @@ class SourceFile:
 
     @property
     def size(self) -> int:
+        """Its size in bytes."""
         return self.stamp[2]
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Device and inode."""
+        """Its device and inode."""
         return self.stamp[:2]
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        """A descriptor for reading, open for the time of a `with`. Raises: InvalidModelError if the file changed."""
+        """A descriptor for reading, open inside a `with`. Raises InvalidModelError if the file has changed."""
         try:
             descriptor = os.open(self.path, _READ)
         except OSError as error:
@@ -147,7 +154,7 @@ class SourceFile:
             os.close(descriptor)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Raises: InvalidModelError if the file changed, or the disk does not give it."""
+        """`length` bytes from `offset`. Raises InvalidModelError if the file has changed, or the disk fails."""
         try:
             with self.opened() as descriptor:
                 return wire.FileSource(descriptor, self.size).read(offset, offset + length)
@@ -157,15 +164,17 @@ class SourceFile:
             raise InvalidModelError(f"{self.name}: cannot be read: {error.strerror}") from error
 
     def _changed(self) -> InvalidModelError:
+        """The error for a file that has changed since it was first read."""
         return InvalidModelError(f"{self.name}: changed on disk while it was being converted; try again")
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    """What changes when a file does."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def model_file(path: str | os.PathLike[str]) -> SourceFile:
-    """The model file at `path`; symbolic links are followed. Raises: InvalidModelError unless it is a regular file."""
+    """The model file at `path`; symbolic links are followed. Raises InvalidModelError unless it is a regular file."""
     name = path.shown if isinstance(path, SpooledFile) else os.fspath(path)
     try:
         status = os.stat(path)
@@ -179,7 +188,7 @@ def model_file(path: str | os.PathLike[str]) -> SourceFile:
 
 
 def location_problem(location: str) -> str:
-    """Why no external data can be at `location`; empty if it can."""
+    """Why `location` cannot be that of external data; "" if it can."""
     parts = PurePosixPath(location).parts
     if not parts or "\0" in location:
         return "is not a file name"
@@ -193,9 +202,8 @@ def location_problem(location: str) -> str:
 def data_file(base_dir: Path, location: str) -> SourceFile:
     """The external data file at `location` in the model's folder.
 
-    As onnx does, this refuses whatever could reach another file than the one that came with the model: absolute paths,
-    paths that leave the folder, symbolic and hard links, and anything that is not a regular file.
-    Raises: InvalidModelError.
+    As onnx does, this refuses whatever could reach another file than the one that came with the model: absolute paths, paths that
+    leave the folder, symbolic and hard links, and anything that is not a regular file. Raises InvalidModelError.
     """
     name = f"data file {location!r}"
     problem = location_problem(location)
@@ -216,6 +224,7 @@ def data_file(base_dir: Path, location: str) -> SourceFile:
 
 
 def _status(path: Path, name: str, base_dir: Path) -> os.stat_result:
+    """The status of the file at `path`. Raises InvalidModelError where it is missing, or is not a regular file."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -286,7 +295,7 @@ class ForeignTensors:
 
 @dataclass(frozen=True)
 class Payload:
-    """`length` bytes at `offset` of a file, or of tensors in line, the value of the TensorProto field `field`."""
+    """`length` bytes at `offset` of a file, or of tensors in line: the value of the TensorProto field with the number `field`."""
 
     file: SourceFile | ForeignTensors
     offset: int
@@ -294,37 +303,40 @@ class Payload:
     field: int = RAW_DATA
 
     def read(self) -> bytes:
+        """Its bytes. Raises InvalidModelError if the file has changed."""
         return self.file.read(self.offset, self.length)
 
     def raw_range(self, start: int, stop: int) -> Payload:
-        """Bytes `start` to `stop` of it."""
+        """The part of it from byte `start` to byte `stop`."""
         return Payload(self.file, self.offset + start, stop - start, self.field)
 
     def follows(self, other: Payload) -> bool:
-        """Whether it begins where `other` ends."""
+        """Whether it begins where `other` ends in the same file."""
         return self.file == other.file and self.offset == other.offset + other.length
 
 
 def is_external(tensor: TensorProto) -> bool:
-    """Whether the payload is elsewhere: cut, or external data."""
+    """Whether the payload is not in the TensorProto: it was cut out, or is external data."""
     return tensor.data_location == TensorProto.EXTERNAL
 
 
 def is_cut(tensor: TensorProto) -> bool:
+    """Whether the payload was cut out of the model file."""
     return is_external(tensor) and any(entry.value == MARK for entry in tensor.external_data)
 
 
 def typed_field(tensor: TensorProto) -> int:
-    """The field that holds the elements of `tensor` if they are not raw data."""
+    """The number of the field that holds the elements of `tensor` if they are not raw data."""
     return _TYPED_FIELDS.get(tensor.data_type, TensorProto.INT32_DATA_FIELD_NUMBER)
 
 
 def has_raw_layout(tensor: TensorProto, field: int) -> bool:
-    """Whether the bytes of `field` are those that raw data would have."""
+    """Whether `field` of `tensor` has the same bytes as raw data."""
     return field == RAW_DATA or (field in _FLOATS and field == typed_field(tensor))
 
 
 def external_entries(tensor: TensorProto) -> dict[str, str]:
+    """The external data entries of `tensor`: key → value."""
     entries: dict[str, str] = {}
     for entry in tensor.external_data:
         if entry.key in entries:
@@ -336,6 +348,7 @@ def external_entries(tensor: TensorProto) -> dict[str, str]:
 
 
 def byte_number(tensor: TensorProto, entries: dict[str, str], key: str, default: int) -> int:
+    """The entry `key` as a number of bytes, or `default`. Raises InvalidModelError for anything else."""
     text = entries.get(key, "")
     if not text:
         return default
@@ -352,7 +365,10 @@ def refer(tensor: TensorProto, location: str, offset: int, length: int, **more: 
 
 
 def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> None:
-    """Mark `tensor` as cut. Some writers spell out a data_location that is the default; that is remembered."""
+    """Mark `tensor` as cut out, its payload being `field`, `length` bytes at `offset` of the model file, or of tensors in line.
+
+    Some writers write a data_location that is the default; that is remembered.
+    """
     more = {} if field == RAW_DATA else {"field": field}
     if tensor.HasField("data_location"):
         more["explicit"] = 1
@@ -360,7 +376,7 @@ def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> N
 
 
 def without_payload(tensor: TensorProto) -> TensorProto:
-    """`tensor` as it was before its payload was put where it is, less the payload."""
+    """`tensor` as it was before its payload was cut out or moved, without that payload."""
     head = TensorProto()
     head.CopyFrom(tensor)
     for field in (*DATA_FIELDS, "external_data", "data_location"):
@@ -371,7 +387,7 @@ def without_payload(tensor: TensorProto) -> TensorProto:
 
 
 def cut_payload(tensor: TensorProto, model: SourceFile | ForeignTensors) -> Payload:
-    """The payload of a tensor that was cut out of `model`. Raises: InvalidModelError if it misfits type and shape."""
+    """The payload that was cut out of `model` for `tensor`. Raises InvalidModelError if its length does not fit type and shape."""
     entries = external_entries(tensor)
     if any(tensor.HasField(n) if n == "raw_data" else len(getattr(tensor, n)) for n in DATA_FIELDS):
         raise InvalidModelError(f"{label(tensor)}: has two payloads")
@@ -397,6 +413,7 @@ def file_payload(tensor: TensorProto, file: SourceFile) -> Payload:
 
 
 def _require_length(tensor: TensorProto, length: int) -> None:
+    """Raises InvalidModelError where `length` bytes do not fit type and shape."""
     if length != raw_length(tensor):
         raise InvalidModelError(
             f"{label(tensor)}: has {length} bytes of data, but its type and shape {list(tensor.dims)} take {raw_length(tensor)}"
@@ -404,7 +421,10 @@ def _require_length(tensor: TensorProto, length: int) -> None:
 
 
 def _require_varints(tensor: TensorProto, payload: Payload) -> None:
-    """Neither protobuf nor onnx will see these packed integers, so that one broken byte would pass as a model."""
+    """Raises InvalidModelError where the payload is not a list of packed integers of the tensor's shape.
+
+    Neither protobuf nor onnx will look at it, so that one broken byte would pass as a model.
+    """
     count = unfinished = 0
     for start in range(0, payload.length, _WINDOW):
         window = np.frombuffer(payload.raw_range(start, min(start + _WINDOW, payload.length)).read(), np.uint8)
@@ -420,7 +440,7 @@ def _require_varints(tensor: TensorProto, payload: Payload) -> None:
 
 
 def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
-    """Type and shape of `tensor`, with its payload inside."""
+    """A copy of `tensor`, with `payload` inside."""
     copy = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
     copy.MergeFromString(wire.header(payload.field, payload.length) + payload.read())
     return copy
@@ -429,7 +449,7 @@ def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
 def raw_bytes(tensor: TensorProto) -> bytes:
     """The payload of a tensor that has it inside, as raw data: little-endian, elements of less than a byte packed.
 
-    Raises: InvalidModelError if it does not fit type and shape.
+    Raises InvalidModelError if it does not fit type and shape.
     """
     if tensor.HasField("segment"):
         raise InvalidModelError(f"{label(tensor)}: is one segment of a tensor, which is not supported")
@@ -466,7 +486,7 @@ def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:
 def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
     """Raw data that fits the type and shape of `tensor`, as an array; types that numpy lacks are those of ml_dtypes.
 
-    onnx's own `to_array` is no help here: that of onnx 1.17 returns uninitialized memory for bfloat16 raw data.
+    onnx's own `to_array` is not used, because that of onnx 1.17 returns uninitialized memory for bfloat16 raw data.
     """
     bits = element_bits(tensor)
     dtype = _dtype(tensor)
@@ -482,6 +502,7 @@ def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
 
 
 def _dtype(tensor: TensorProto) -> np.dtype:
+    """The numpy dtype of the elements of `tensor`."""
     _, name = _TYPES[tensor.data_type]
     if name in np.sctypeDict:
         return np.dtype(name).newbyteorder("<")

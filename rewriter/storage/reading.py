@@ -1,4 +1,4 @@
-"""Reads the skeleton of a model file: cuts every big payload before protobuf sees it."""
+"""Reads the skeleton of a model file: every large payload is cut out before protobuf sees it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _KNOWN_FORMATS = {
     b"{": f"{_TEXT}; load it with onnx.load(format='json') and save the result",
     b"ir_version": f"{_TEXT}; load it with onnx.load(format='textproto') and save the result",
 }
+"""How files of other kinds begin, and what the message says that they are."""
 
 
 def read(path: str | os.PathLike[str]) -> Skeleton:
-    """The model at `path`, a binary ONNX file, without its big payloads.
+    """The model at `path`, a binary ONNX file, without its large payloads.
 
-    In a file of more than 8 MiB, tensors of 4 KiB or more stay on disk, except int64 vectors of up to 64 KiB, which may
-    be sizes, shapes or axes.
-    Raises: InvalidModelError, whose one line names the file.
+    In a file of more than 8 MiB, tensors of 4 KiB or more stay on disk, except int64 vectors of up to 64 KiB, which may be sizes,
+    shapes or axes. Raises InvalidModelError, with one line that names the file.
     """
     file = model_file(path)
     if file.size == 0:
@@ -66,12 +66,12 @@ def read(path: str | os.PathLike[str]) -> Skeleton:
 
 
 def data_locations(path: str | os.PathLike[str]) -> frozenset[str]:
-    """The locations of external data in the model at `path`. Raises: InvalidModelError where that is none."""
+    """The locations of external data in the model at `path`. Raises InvalidModelError where it is not a model."""
     return _locations(_without_payloads(model_file(path)))
 
 
 def _without_payloads(file: SourceFile) -> bytes:
-    """The serialized skeleton. Raises: InvalidModelError, OSError."""
+    """The serialized skeleton of the file. Raises InvalidModelError and OSError."""
     with file.opened() as descriptor:
         source = wire.FileSource(descriptor, file.size)
         if file.size <= PARSED_WHOLE:
@@ -84,6 +84,7 @@ def _without_payloads(file: SourceFile) -> bytes:
 
 
 def _parse(data: bytes) -> ModelProto:
+    """The model in `data`. Raises InvalidModelError where it is malformed."""
     try:
         return ModelProto.FromString(data)
     except DecodeError as error:
@@ -92,7 +93,7 @@ def _parse(data: bytes) -> ModelProto:
 
 
 def _locations(data: bytes) -> frozenset[str]:
-    """Where the external data of a serialized skeleton is, as far as its tensors can be read."""
+    """The locations of external data in a serialized skeleton, as far as its tensors can be read."""
     found: set[str] = set()
 
     def note(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> None:
@@ -106,7 +107,7 @@ def _locations(data: bytes) -> frozenset[str]:
 
 
 def _cut(source: wire.FileSource, name: str) -> tuple[bytes, int]:
-    """The serialized skeleton, and the number of payloads that were cut out."""
+    """The serialized skeleton of `source`, and the number of payloads that were cut out of it."""
     pieces = wire.rewrite(source, {"TensorProto": _cut_tensor}, minimum=CUT_FROM)
     if wire.length_of(pieces) > LARGEST_PROTOBUF:
         raise InvalidModelError(f"{name}: has more than 2 GiB apart from its tensors")
@@ -116,10 +117,11 @@ def _cut(source: wire.FileSource, name: str) -> tuple[bytes, int]:
 
 
 class _Mark(bytes):
-    """What takes the place of a payload."""
+    """The reference that takes the place of a payload."""
 
 
 def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
+    """The tensor from `start` to `stop` without its payload; None where it keeps it."""
     big = list(wire.fields(source, start, stop, CUT_FROM))
     if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in CUT_FIELDS:
         return None
@@ -140,10 +142,12 @@ def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.MessagePa
 
 
 def _has_payload(tensor: TensorProto) -> bool:
+    """Whether any field of `tensor` holds elements."""
     return any(field.name in DATA_FIELDS for field, _ in tensor.ListFields())
 
 
 def _known_format(file: SourceFile) -> str | None:
+    """What kind of file it is, if it is a known one that is no binary ONNX model; else None."""
     start = file.read(0, min(64, file.size)).lstrip()
     if start[4:8] == b"ORTM":
         return "is in the ORT format of onnxruntime, which cannot be converted; use the ONNX model it was made from"

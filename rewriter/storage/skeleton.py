@@ -1,4 +1,4 @@
-"""A model without its big payloads: what the engine works on, and the one way to the values of its tensors."""
+"""A model without its large payloads, which the engine works on, and the one way to the values of its tensors."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _NO_FILE = "#"
 
 
 class Skeleton:
-    """A model whose big payloads may be on disk.
+    """A model whose large payloads may be on disk.
 
-    `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external
-    data, is a reference inside the TensorProto. `file` is where cut payloads are; `path` the model file, None for a model
-    in memory; `base_dir` the folder that locations of external data are relative to, None if unknown; `locations` those
-    that the model file has.
+    `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external data, is a
+    reference inside the TensorProto. `file` is where cut payloads are; `path` the model file, None for a model in memory;
+    `base_dir` the folder that locations of external data are relative to, None if unknown; `locations` the external data of the
+    model file.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class Skeleton:
 
     @classmethod
     def of(cls, proto: ModelProto, base_dir: str | os.PathLike[str] | None = None) -> Skeleton:
-        """A model in memory, used as it is."""
+        """The skeleton of a model in memory, which is used as it is and not copied."""
         return cls(proto, base_dir=None if base_dir is None else Path(base_dir))
 
     def seal(self) -> None:
-        """`proto` will not change any more: it is serialized once for all that follows."""
+        """Declare that `proto` will not change any more, so that it is serialized only once."""
         self._sealed = self.with_references()
 
     def payload(self, tensor: TensorProto) -> Payload | None:
         """Where on disk the payload of `tensor` is; None if `tensor` contains it.
 
-        Raises: InvalidModelError if the file is missing, unsafe or too short, or the payload misfits type and shape.
+        Raises InvalidModelError if the file is missing, unsafe or too short, or the payload does not fit type and shape.
         """
         if not is_external(tensor):
             return None
@@ -89,6 +89,7 @@ class Skeleton:
         return cut_payload(tensor, self.file)
 
     def _data_file(self, tensor: TensorProto) -> SourceFile:
+        """The file of the external data of `tensor`. Raises InvalidModelError."""
         location = external_entries(tensor)["location"]
         if self.base_dir is None:
             raise InvalidModelError(f"{label(tensor)}: has external data, but the folder of the model is not known")
@@ -100,15 +101,16 @@ class Skeleton:
         return self._data_files[location]
 
     def array(self, tensor: TensorProto) -> np.ndarray:
-        """The value of `tensor`, which may be read-only. Types that numpy lacks are those of ml_dtypes, strings are objects.
+        """The value of `tensor`, perhaps read-only. Types that numpy lacks are those of ml_dtypes; strings are objects.
 
-        Raises: InvalidModelError if the payload cannot be read or does not fit type and shape.
+        Raises InvalidModelError if the payload cannot be read or does not fit type and shape.
         """
         if tensor.data_type == TensorProto.STRING:
             return _strings(tensor)
         return decoded(self._raw(tensor, self.payload(tensor)), tensor)
 
     def _raw(self, tensor: TensorProto, payload: Payload | None) -> bytes:
+        """The payload of `tensor` as raw data."""
         if payload is None:
             return raw_bytes(tensor)
         return payload.read() if has_raw_layout(tensor, payload.field) else raw_bytes(inline_copy(tensor, payload))
@@ -116,8 +118,8 @@ class Skeleton:
     def part(self, tensor: TensorProto, start: int, stop: int, dims: Sequence[int], name: str) -> TensorProto:
         """A tensor `name` of shape `dims` that holds elements `start` to `stop` of `tensor`, flattened in C order.
 
-        It refers to the bytes on disk if `tensor` does and the part is big, and holds a copy otherwise.
-        Raises: InvalidModelError, like `array`.
+        It refers to the bytes on disk if `tensor` does and the part is large, and holds a copy otherwise. Raises InvalidModelError,
+        like `array`.
         """
         part = TensorProto(name=name, dims=dims, data_type=tensor.data_type)
         if not 0 <= start <= stop <= element_count(tensor) or element_count(part) != stop - start:
@@ -142,11 +144,11 @@ class Skeleton:
         return part
 
     def checkable(self) -> bytes:
-        """The serialized model for `onnx.checker` (`full_check` too) and shape inference, which need no weights then.
+        """The serialized model for `onnx.checker` (`full_check` too) and shape inference, which need no weights in this form.
 
-        Tensors whose payload is on disk pass as typed and shaped as they are declared; vectors that may be sizes,
-        shapes, axes or scales are filled in: int64 ones of up to 64 KiB, others of less than 4 KiB.
-        Raises: InvalidModelError if such a vector cannot be read.
+        Tensors whose payload is on disk pass with their declared type and shape. Vectors that may be sizes, shapes, axes or scales
+        are filled in: int64 ones of up to 64 KiB, others of less than 4 KiB. Raises InvalidModelError if such a vector cannot be
+        read.
         """
         source, hits = self.with_references()
         if not hits:
@@ -155,6 +157,7 @@ class Skeleton:
         return _joined(source, wire.rewrite(source, edits, hits=hits))
 
     def _checkable_tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
+        """The tensor from `start` to `stop` in the form for the checker; None where it stays as it is."""
         tensor = TensorProto.FromString(source.read(start, stop))
         if not is_external(tensor):
             return None
@@ -166,7 +169,7 @@ class Skeleton:
         return [_without_file(tensor).SerializeToString(deterministic=True)]
 
     def _checkable_sparse(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
-        """The checker reads the indices of a sparse tensor: one element of the same dense shape stands for them."""
+        """A sparse tensor of one element and the same dense shape, since the checker reads the indices of all elements."""
         sparse = SparseTensorProto.FromString(source.read(start, stop))
         if not (is_external(sparse.values) or is_external(sparse.indices)):
             return None
@@ -177,10 +180,10 @@ class Skeleton:
         return [one_element.SerializeToString(deterministic=True)]
 
     def materialize(self) -> ModelProto:
-        """The whole model with everything inside; `proto` itself if everything is.
+        """The whole model with everything inside, or `proto` itself if everything is.
 
-        External data stays external only where the folder of the model is not known.
-        Raises: InvalidModelError if it would have more than 2 GiB, or a payload cannot be read.
+        External data stays external only where the folder of the model is unknown. Raises InvalidModelError if the model would have
+        more than 2 GiB, or a payload cannot be read.
         """
         source, hits = self.with_references()
         if not hits:
@@ -201,7 +204,7 @@ class Skeleton:
 
     @property
     def data_paths(self) -> list[Path]:
-        """The data files of the model as it was read, whether they exist or not."""
+        """The data files of the model as it was read, whether or not they exist."""
         return [] if self.base_dir is None else [self.base_dir / location for location in sorted(self.locations)]
 
     def with_references(self) -> tuple[wire.MemorySource, list[int]]:
@@ -216,6 +219,7 @@ class Skeleton:
 
 
 def _strings(tensor: TensorProto) -> np.ndarray:
+    """The value of a string tensor."""
     if is_external(tensor) or len(tensor.string_data) != element_count(tensor):
         raise InvalidModelError(f"{label(tensor)}: has {len(tensor.string_data)} strings for shape {list(tensor.dims)}")
     try:
@@ -233,6 +237,7 @@ def restored(tensor: TensorProto, payload: Payload) -> list[bytes | wire.Piece]:
 
 
 def _joined(source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bytes:
+    """The bytes of `pieces`, one after the other."""
     return b"".join(_bytes_of(source, piece) for piece in pieces)
 
 
@@ -246,7 +251,7 @@ def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
 
 
 def _without_file(tensor: TensorProto) -> TensorProto:
-    """`tensor` with its type and shape only; onnx looks for its data nowhere."""
+    """`tensor` with its type and shape only, marked so that onnx looks for no file."""
     stub = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
     refer(stub, _NO_FILE, 0, 0)
     return stub

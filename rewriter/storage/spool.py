@@ -1,4 +1,4 @@
-"""Models that come through a pipe: kept in a temporary file, because tensors are read from where they lie."""
+"""Models that come through a pipe, copied to a temporary file, because tensors are read from the place where they are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AT_ONCE = 1 << 20  # bytes
 
 
 class SpooledFile:
-    """The copy at `path` of what came through a pipe. `shown` is what messages call it."""
+    """A copy at `path` of what came through a pipe. `shown` is what messages call it."""
 
     def __init__(self, path: Path, shown: str) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class SpooledFile:
 
 @contextmanager
 def spooled(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
-    """`path` itself, or a copy for the time of a `with` where it is a pipe. Raises: InvalidModelError."""
+    """`path` itself, or inside the `with` a copy of it where it is a pipe. Raises InvalidModelError."""
     if not _is_pipe(path):
         yield path
         return
@@ -48,6 +48,7 @@ def spooled(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
 
 
 def _is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a pipe at `path`."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -56,7 +57,7 @@ def _is_pipe(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def spooled_stream(descriptor: int, shown: str) -> Iterator[SpooledFile]:
-    """A copy, for the time of a `with`, of all that comes from `descriptor`. Raises: InvalidModelError."""
+    """Inside the `with`, a copy of everything that comes from `descriptor`. Raises InvalidModelError."""
     with tempfile.TemporaryDirectory(prefix="split-rewrite-") as folder:
         path = Path(folder, "model.onnx")
         try:
@@ -67,6 +68,7 @@ def spooled_stream(descriptor: int, shown: str) -> Iterator[SpooledFile]:
 
 
 def _copy(descriptor: int, path: Path, shown: str) -> None:
+    """Copy everything from `descriptor` to `path`. Raises InvalidModelError, naming `shown`."""
     length = 0
     with open(path, "wb") as out:
         while part := os.read(descriptor, _AT_ONCE):

@@ -1,7 +1,7 @@
-"""Writes a model beside the place where it will be, and puts it there in one step.
+"""Writes a model beside its destination, and moves it there in one step.
 
 That step is the renaming of the model file. A data file gets its final name at once, one that no other file has, so that no model
-refers to it before that step, and what the old model refers to stays. Nothing but temporary files is ever removed.
+refers to it before that step, and whatever the old model refers to stays. Nothing but temporary files is ever removed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ _KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in
 _SHOWN = 1 << 28  # bytes whose copying may take a while
 _SYNC = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows syncs only what is open for writing
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
+"""The errors after which the copy is done in this process."""
 
 
 class Staged:
-    """A complete model file at `path`, beside the place where it will be, and its data file, if it has one.
+    """A complete model file at `path`, beside its destination, and its data file, if it has one.
 
-    `notes` are sentences about data files that the user has to know. A context manager that discards what was not committed.
+    `notes` are sentences about data files that the user has to know. As a context manager, it discards what was not committed.
     """
 
     def __init__(self, skeleton: Skeleton, destination: Destination) -> None:
@@ -46,11 +47,11 @@ class Staged:
         self._new_data: Path | None = None
 
     def commit(self) -> None:
-        """Put the model in its place. Whoever looks there at any moment finds the old model or the new one, whole.
+        """Move the model to its place. At any moment, a reader finds there the old model or the new one, whole.
 
-        What takes the place of an old model is on the disk before, so that a power cut leaves one of them, too; a new file is as
-        safe as a copy (waiting for the disk takes twice as long as copying).
-        Raises: SplitRewriteError if the disk does not take it; InvalidModelError if it would replace an input that has changed.
+        A model that replaces an old one is on the disk before that, so that a power cut leaves one of them, too. A new file is as
+        safe as a copy: to wait for the disk takes twice as long as copying. Raises SplitRewriteError if the disk does not take it,
+        and InvalidModelError if it would replace an input that has changed.
         """
         path, folder = self._destination.path, self._destination.folder
         with explained(self._destination.given):
@@ -66,18 +67,19 @@ class Staged:
             _sync(folder)
 
     def _require_same_input(self) -> None:
-        """Where the input is replaced, what somebody else wrote there meanwhile must not be lost."""
+        """Raises InvalidModelError where the input is to be replaced and has changed: that must not be lost."""
         file = self._skeleton.file
         if isinstance(file, SourceFile) and self._is_in_place():
             with file.opened():
                 pass
 
     def _is_in_place(self) -> bool:
+        """Whether the model file was renamed."""
         source = self._skeleton.path
         return source is not None and identity_of(source) == identity_of(self._destination.path)
 
     def discard(self) -> None:
-        """Remove what is staged, unless it was committed: then the temporary model file is gone, and the data file in use."""
+        """Remove what is staged, unless it was committed: then the model file has its final name, and the data file is in use."""
         if not os.path.lexists(self.path):
             return
         for file in (self._new_data, self.path):
@@ -92,7 +94,7 @@ class Staged:
         self.discard()
 
     def _write(self, external_data: str) -> None:
-        """The temporary model file is made first: as long as it is there, nothing was committed."""
+        """Write the files. The temporary model file is made first: as long as it exists, nothing was committed."""
         name = usual = next(self._data_names())
         layout = self._lay_out(external_data, usual)
         with explained(self._destination.given), open(create(self.path, self._destination.path), "wb", buffering=_BUFFER) as out:
@@ -105,6 +107,7 @@ class Staged:
         self._note_unneeded_data(layout, name)
 
     def _lay_out(self, external_data: str, data_name: str) -> Layout:
+        """Plan the files, with the data file under `data_name`."""
         destination, base_dir = self._destination, self._skeleton.base_dir
         is_same_folder = base_dir is not None and base_dir.is_dir() and os.path.samefile(base_dir, destination.folder)
         layout = lay_out(self._skeleton, external_data, data_name, is_same_folder)
@@ -116,13 +119,13 @@ class Staged:
         return layout
 
     def _data_names(self) -> Iterator[str]:
-        """Names for the data file: the usual one, and others where that is taken."""
+        """Names for the data file: the usual one first, then others in case it is taken."""
         model = self._destination.path.name
         yield f"{model}.data"
         yield from (f"{model}.{number}.data" for number in count(1))
 
     def _write_data(self, layout: Layout) -> str:
-        """Write the data file; its name, which no file had before, unless the model to be replaced has the same data there."""
+        """Write the data file; returns its name, which no file had before, or that of the old model if it has the same data."""
         name = ""
         for name in self._data_names():
             if name in self._old_locations and self._is_there(name, layout):
@@ -143,7 +146,7 @@ class Staged:
         return False
 
     def _note_unneeded_data(self, layout: Layout, data_name: str) -> None:
-        """Say which data files of the old model the new one does without. Whose they are else is not known, so they stay."""
+        """Note which data files of the old model the new one does not use. They stay, as others may use them."""
         folder = self._destination.folder
         in_use = [folder / data_name] if layout.data else []
         in_use += [] if self._is_in_place() else self._skeleton.data_paths
@@ -157,21 +160,20 @@ class Staged:
 
 
 def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Staged:
-    """Write `skeleton` with all its payloads beside `path`; `commit` of the result puts it there.
+    """Write `skeleton` with all its payloads beside `path`; `commit` of the result moves it there.
 
     `external_data` says where payloads go:
     - "keep": external data stays where it is and is referenced, which needs `path` in the folder of the input;
     - "copy": external data is copied to the data file, `<path>.data`;
     - "inline": external data goes into the model file;
-    - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to the data file, wherever it was,
-      and all others into the model file, as do always: strings, packed integers (like `int32_data`), int64 vectors of up
-      to 64 KiB, and tensors in places where `onnx.load` reads no external data, such as sparse tensors;
+    - "split" or "split:BYTES": every tensor of that size (default 1024) or more goes to the data file, wherever it was, and all
+      others into the model file. So do always: strings, packed integers (like `int32_data`), int64 vectors of up to 64 KiB, and
+      tensors in places where `onnx.load` reads no external data, such as sparse tensors;
     - "auto": "keep" in the same folder, else "copy"; but "split" if the model file would pass 2 GiB.
-    The model at `path` is replaced; if that is a symbolic link, what it points to. Data files never are: where
-    `<path>.data` exists, the data goes to `<path>.1.data` and so on, unless the model that is replaced has the same data
-    there.
-    Raises: InvalidModelError if a payload is missing, unsafe or misfits, and SplitRewriteError if `path` cannot be
-    written; nothing is left behind then.
+    The model at `path` is replaced; if that is a symbolic link, the file that it points to. Data files are never replaced: where
+    `<path>.data` exists, the data goes to `<path>.1.data` and so on, unless the replaced model has the same data there. Raises
+    InvalidModelError if a payload is missing, unsafe or of the wrong length, and SplitRewriteError if `path` cannot be written;
+    nothing is left behind then.
     """
     staged = Staged(skeleton, Destination.of(path))
     try:
@@ -183,14 +185,14 @@ def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Stage
 
 
 def _data_locations(model: Path) -> frozenset[str]:
-    """The locations of external data in the model there; none where there is no model."""
+    """The locations of external data of the model file `model`; none where there is no such model."""
     with suppress(InvalidModelError, OSError):
         return data_locations(model)
     return frozenset()
 
 
 def _contains(file: SourceFile, source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bool:
-    """Whether `pieces`, one after the other, are what `file` contains. Raises: InvalidModelError if one cannot be read."""
+    """Whether `file` contains exactly `pieces`, one after the other. Raises InvalidModelError if one cannot be read."""
     if file.size != wire.length_of(pieces):
         return False
     position = 0
@@ -203,6 +205,7 @@ def _contains(file: SourceFile, source: wire.Source, pieces: Sequence[bytes | wi
 
 
 def _is_at(file: SourceFile, position: int, source: wire.Source, piece: bytes | wire.Piece) -> bool:
+    """Whether `piece` is what `file` has at `position`."""
     for part in _parts(source, piece):
         if file.read(position, len(part)) != part:
             return False
@@ -211,7 +214,7 @@ def _is_at(file: SourceFile, position: int, source: wire.Source, piece: bytes | 
 
 
 def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
-    """The bytes of `piece`, a few at a time."""
+    """The bytes of `piece`, some at a time."""
     if isinstance(piece, bytes):
         yield piece
     elif isinstance(piece, wire.Span):
@@ -225,6 +228,7 @@ def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
 
 
 def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> None:
+    """Write `pieces`, one after the other, to `out`."""
     for piece in _joined(pieces):
         if isinstance(piece, Payload) and isinstance(piece.file, SourceFile):
             out.flush()
@@ -235,7 +239,7 @@ def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Pi
 
 
 def _joined(pieces: Sequence[bytes | wire.Piece]) -> list[bytes | wire.Piece]:
-    """The same, with payloads that follow each other in their file as one."""
+    """The same pieces, where payloads that follow each other in their file are one."""
     joined: list[bytes | wire.Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
@@ -247,6 +251,7 @@ def _joined(pieces: Sequence[bytes | wire.Piece]) -> list[bytes | wire.Piece]:
 
 
 def _copy_range(source: int, offset: int, length: int, out: int) -> None:
+    """Copy `length` bytes at `offset` of the descriptor `source` to the descriptor `out`."""
     # The kernel shares what lies on pages alike; bytes that it has to move to another place in the page take it 1.5 times as long.
     is_alike = (os.lseek(out, 0, os.SEEK_CUR) - offset) % PAGE == 0
     copy = _copy_in_kernel if is_alike and hasattr(os, "copy_file_range") else _copy_buffered
@@ -269,14 +274,17 @@ def _copy_range(source: int, offset: int, length: int, out: int) -> None:
 
 
 def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
+    """Copy as much as the kernel copies; returns how many bytes that is."""
     return os.copy_file_range(source, out, length, offset)
 
 
 def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:
+    """Copy through a buffer; returns how many bytes were copied."""
     return os.write(out, wire.read_at(source, min(length, _BUFFER), offset))
 
 
 def _sync(path: Path) -> None:
+    """Wait until the file or folder at `path` is on the disk."""
     try:
         descriptor = os.open(path, _SYNC)
     except PermissionError:

@@ -1,7 +1,7 @@
-"""The protobuf wire format, as far as taking payloads out of a serialized model and putting them back needs it.
+"""The protobuf wire format, as far as it takes to cut payloads out of a serialized model and to put them back.
 
-Nothing here knows what a tensor is: `rewrite` walks the messages that can hold one and lets the caller replace some;
-the lengths of all enclosing messages are computed anew, bottom-up. https://protobuf.dev/programming-guides/encoding/
+This module does not know what a tensor is: `rewrite` walks the messages that can hold one and lets the caller replace some; the
+lengths of all enclosing messages are computed anew, bottom-up. https://protobuf.dev/programming-guides/encoding/
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ _DEEPEST = 100  # protobuf's own limit on nested messages
 _LONGEST_HEADER = 20  # a tag and a length, ten bytes each
 _WINDOW = 1 << 16
 NOWHERE = 1 << 63
+"""A `minimum` of bytes that no message has, so that only `hits` are looked at."""
 LARGEST_PROTOBUF = 2**31 - 1  # bytes
 
 
 class MalformedError(InvalidModelError):
-    """The bytes are no protobuf message; `str()` says where and why."""
+    """The bytes are not a protobuf message; `str()` says where and why."""
 
 
 class Field(NamedTuple):
-    """One field of a message: its number, wire type and place. The tag is at `head`, the value at `start` to `stop`."""
+    """One field of a message: its number and wire type, its tag at `head`, and its value from `start` to `stop`."""
 
     number: int
     wire_type: int
@@ -47,18 +48,19 @@ class Span(NamedTuple):
 
     @property
     def length(self) -> int:
+        """Its length in bytes."""
         return self.stop - self.start
 
 
 class Piece(Protocol):
-    """Anything that stands for `length` bytes."""
+    """Anything that provides `length` bytes."""
 
     @property
     def length(self) -> int: ...
 
 
 class Source(Protocol):
-    """Random access to serialized bytes. `window` gives some that include `position`, and where they begin."""
+    """Random access to serialized bytes. `window` returns a block that includes `position`, and where that block begins."""
 
     size: int
 
@@ -82,7 +84,7 @@ class MemorySource:
 
 
 def read_at(descriptor: int, length: int, position: int) -> bytes:
-    """Up to `length` bytes of a file, by a descriptor that nobody else reads from meanwhile."""
+    """Up to `length` bytes at `position` of a file; nobody else may read from `descriptor` meanwhile."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, length, position)
     os.lseek(descriptor, position, os.SEEK_SET)  # Windows
@@ -90,7 +92,7 @@ def read_at(descriptor: int, length: int, position: int) -> bytes:
 
 
 class FileSource:
-    """A serialized message in a file, of which one small window is in memory at a time."""
+    """A serialized message in a file, of which a small window is in memory at a time."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = descriptor
@@ -111,14 +113,16 @@ class FileSource:
 
 
 MessagePath = tuple[str, ...]
+"""The names of the messages around a message."""
 Edit = Callable[[Source, int, int, MessagePath], "Sequence[bytes | Piece] | None"]
+"""Returns the pieces that replace the message from start to stop, or None to leave it."""
 
 
 def fields(source: Source, position: int, end: int, minimum: int = 0, hits: Sequence[int] = ()) -> Iterator[Field]:
     """The fields of the message from `position` to `end` that have `minimum` bytes or more, or hold one of `hits`.
 
-    `hits` are sorted positions. What is skipped costs about 0.1 µs a field: a graph of a million small nodes is cheap.
-    Raises: MalformedError.
+    `hits` are sorted positions. A field that is skipped costs about 0.1 µs, so that a graph of a million small nodes is cheap.
+    Raises MalformedError.
     """
     buffer, base, ready = b"", 0, -1
     target = _next_hit(hits, position)
@@ -150,11 +154,13 @@ def fields(source: Source, position: int, end: int, minimum: int = 0, hits: Sequ
 
 
 def _next_hit(hits: Sequence[int], position: int) -> int:
+    """The first of `hits` at or after `position`; NOWHERE if there is none."""
     index = bisect_left(hits, position)
     return hits[index] if index < len(hits) else NOWHERE
 
 
 def _decode(buffer: bytes, base: int, position: int) -> Field:
+    """The field whose tag is at `position`; `buffer` begins at `base`."""
     key, at = _varint(buffer, position - base)
     number, wire_type = key >> 3, key & 7
     if number == 0:
@@ -171,6 +177,7 @@ def _decode(buffer: bytes, base: int, position: int) -> Field:
 
 
 def _varint(buffer: bytes, at: int) -> tuple[int, int]:
+    """The number in the varint at `at`, and the position behind it."""
     value = shift = 0
     while True:
         byte = buffer[at]
@@ -184,6 +191,7 @@ def _varint(buffer: bytes, at: int) -> tuple[int, int]:
 
 
 def encode_varint(value: int) -> bytes:
+    """`value` as a varint."""
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)
@@ -193,17 +201,18 @@ def encode_varint(value: int) -> bytes:
 
 
 def header(number: int, length: int) -> bytes:
-    """Tag and length of a length-delimited field."""
+    """The tag and the length of a length-delimited field."""
     return encode_varint(number << 3 | LENGTH_DELIMITED) + encode_varint(length)
 
 
 def length_of(pieces: Sequence[bytes | Piece]) -> int:
+    """The length of all `pieces` in bytes."""
     return sum(len(piece) if isinstance(piece, bytes) else piece.length for piece in pieces)
 
 
 @cache
 def tensor_holders() -> Mapping[str, Mapping[int, str]]:
-    """The table message → field number → child message, of all fields through which a model can hold a TensorProto."""
+    """For each message, the fields through which a model can hold a TensorProto: message → field number → message inside."""
     found: dict[str, dict[int, str]] = {}
     pending = [onnx.ModelProto.DESCRIPTOR]
     while pending:
@@ -226,11 +235,9 @@ def rewrite(
 ) -> list[bytes | Piece]:
     """The ModelProto in `source` with some messages replaced, as pieces to be written one after the other.
 
-    `edits` maps the name of a message to `edit(source, start, stop, path)`, which returns the pieces to replace it with,
-    or None to leave it (and to look inside, if it can hold tensors); `path` names the enclosing messages. Only messages
-    of `minimum` bytes or more, or with one of `hits` (sorted positions) inside, are looked at; all others come out byte
-    for byte.
-    Raises: MalformedError.
+    `edits` maps the name of a message to `edit(source, start, stop, path)`, which returns the pieces that replace it, or None to
+    leave it (and to look inside, if it can hold tensors); `path` names the enclosing messages. Only messages of `minimum` bytes or
+    more, or with one of `hits` (sorted positions) inside, are looked at; all others come out byte for byte. Raises MalformedError.
     """
     whole = Span(0, source.size)
     return _rewrite_message(source, edits, minimum, hits, whole, ("ModelProto",)) or [whole]
@@ -244,6 +251,7 @@ def _rewrite_message(
     span: Span,
     path: MessagePath,
 ) -> list[bytes | Piece] | None:
+    """The pieces of the message at `span`; None where nothing in it changed."""
     if len(path) > _DEEPEST:
         raise MalformedError(f"messages are nested more than {_DEEPEST} deep")
     children = tensor_holders()[path[-1]]

@@ -19,18 +19,20 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
+"""The operators of two operands that broadcast."""
 MIRRORED = {
     **{name: name for name in ("Add", "Mul", "And", "Or", "Xor", "Equal")},
     "Greater": "Less",
     "Less": "Greater",
 }
-"""What computes the same with its operands exchanged."""
+"""The operator that computes the same with the operands exchanged."""
 Dims = Sequence[int | str | None]
+"""Dimensions: a number, a symbol, or None where unknown."""
 
 
 @upgrade(BINARY, 7)
 def numpy_broadcast(node: Node) -> None:
-    """The attributes go; a second operand that starts at `axis` gets the trailing dimensions of 1 that numpy wants."""
+    """broadcast and axis go; a second operand that starts at axis gets the trailing dimensions of 1 that numpy wants."""
     broadcast, axis = node.pop_attr("broadcast", 0), node.pop_attr("axis")
     if not broadcast or axis is None or _has_one_element(node.shape(1)):
         return
@@ -48,12 +50,13 @@ def numpy_broadcast(node: Node) -> None:
 
 
 def _has_one_element(shape: Dims | None) -> bool:
+    """Whether all dimensions are known to be 1."""
     return shape is not None and all(dim == 1 for dim in shape)
 
 
 @downgrade(BINARY, 7)
 def limited_broadcast(node: Node) -> None:
-    """The attributes come back; what the old form cannot stretch is tiled before it. Needs to know which dimensions are 1."""
+    """broadcast and axis come back; what the old form cannot stretch is tiled. It must be known which dimensions are 1."""
     if node.input(0) == node.input(1):
         return
     if node.shape(1) == ():
@@ -97,10 +100,12 @@ class _Stretch:
 
 
 def _padded(shape: Dims, rank: int) -> list[int | str | None]:
+    """`shape` with dimensions of 1 in front, up to `rank`."""
     return [1] * (rank - len(shape)) + list(shape)
 
 
 def _shown(dim: int | str | None) -> str:
+    """A dimension as messages show it."""
     return "an unknown dimension" if dim is None else f"'{dim}'" if isinstance(dim, str) else str(dim)
 
 
@@ -144,6 +149,7 @@ def _length(node: Node, index: int, axis: int) -> int | str:
 
 
 def _tile(node: Node, name: str, repeats: list[int | str]) -> str:
+    """`name` repeated along its axes; each of `repeats` is a number, or the name of a vector of one int64."""
     if all(isinstance(count, int) for count in repeats):
         return node.before("Tile", [name, node.add_constant(repeats, np.int64, "repeats")], what="tiled")
     parts = [node.add_constant([count], np.int64, "once") if isinstance(count, int) else count for count in repeats]
@@ -152,7 +158,7 @@ def _tile(node: Node, name: str, repeats: list[int | str]) -> str:
 
 @upgrade("PRelu", 7)
 def slope_per_channel(node: Node) -> None:
-    """A slope of shape (C) belongs to dimension 1 of x, and numpy would give it to the last: it becomes (C, 1, ...)."""
+    """A slope of shape (C), which belongs to dimension 1 of the data, becomes (C, 1, ...) for numpy's way of broadcasting."""
     if _has_one_element(node.shape(1)) or node.need_rank(1) != 1:
         return
     trailing = node.need_rank(0) - 2
@@ -162,7 +168,7 @@ def slope_per_channel(node: Node) -> None:
 
 @downgrade("PRelu", 7)
 def slope_of_one_dimension(node: Node) -> None:
-    """A slope has one element or one per channel; any other, if it is finite, becomes the factor of a product."""
+    """A slope of one element per channel loses its dimensions of 1; any other constant slope becomes a factor."""
     if _has_one_element(node.shape(1)):
         return
     rank, slope_rank = node.need_rank(0), node.need_rank(1)
@@ -177,7 +183,7 @@ def slope_of_one_dimension(node: Node) -> None:
 
 
 def _multiply_where_negative(node: Node) -> None:
-    """x * (slope where x < 0, else 1), written for opset 7."""
+    """Let the node be x * (slope where x < 0, else 1), written for opset 7."""
     slope = node.const_input(1, "a slope that is not one per channel")
     if not np.isfinite(slope).all():
         raise Unconvertible("the slope is not one per channel, and not finite")
@@ -193,7 +199,7 @@ def _multiply_where_negative(node: Node) -> None:
 
 @downgrade(("Max", "Min", "Mean", "Sum"), 8)
 def equal_shapes(node: Node) -> None:
-    """All inputs must have one shape: those that may not are multiplied by ones of the shape of the others."""
+    """Inputs whose shapes may differ are multiplied by ones of the common shape, since all must have the same."""
     names = node.inputs
     shapes = [node.shape(index) for index in range(len(names))]
     if len(set(names)) == 1 or (_is_known(shapes[0]) and all(shape == shapes[0] for shape in shapes)):
@@ -210,11 +216,12 @@ def equal_shapes(node: Node) -> None:
 
 
 def _is_known(shape: Dims | None) -> bool:
+    """Whether every dimension of `shape` is a number or a symbol."""
     return shape is not None and None not in shape
 
 
 def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
-    """The broadcast shape of all; None where it is not known."""
+    """The broadcast shape of all `shapes`; None where it is not known."""
     common: list[int | str | None] = []
     for shape in shapes:
         if shape is None or None in shape:
@@ -228,7 +235,7 @@ def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
 
 
 def _ones_like(node: Node, name: str) -> str:
-    """Ones of the shape and type of `name`, whatever is in it: x < x holds nowhere, not even for NaN."""
+    """Ones of the shape and type of `name`, whatever it holds: x < x is false everywhere, for NaN too."""
     kind = node.scope.elem_type(name)
     if kind is None:
         raise Unconvertible(f"the type of '{name}' is unknown", "declare it in value_info")

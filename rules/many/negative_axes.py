@@ -1,7 +1,10 @@
-"""Negative axes came with opset 11 (code N of the reviewed transitions): below it, the rank is added.
+"""Negative axes, which came with opset 11 (code N of the reviewed transitions): below it, the rank is added.
 
-https://onnx.ai/onnx/operators/ (each operator's changelog: "Negative value means counting dimensions from the back" since 11).
-Slice, Split, Squeeze, Unsqueeze, Gather and OneHot, where more than that changed, have their own files.
+The changelog of each operator says since opset 11: "Negative value means counting dimensions from the back". Slice, Split, Squeeze,
+Unsqueeze, Gather and OneHot, where more than that changed, have modules of their own.
+https://onnx.ai/onnx/operators/onnx__ArgMax.html, https://onnx.ai/onnx/operators/onnx__Concat.html,
+https://onnx.ai/onnx/operators/onnx__Flatten.html, https://onnx.ai/onnx/operators/onnx__ReduceSum.html,
+https://onnx.ai/onnx/operators/onnx__Scan.html and those of the other operators below
 """
 
 from __future__ import annotations
@@ -16,19 +19,19 @@ _ONE_AXIS = ("ArgMax", "ArgMin", "Compress", "Concat", "Flatten", "Hardmax", "Lo
 
 @downgrade(_ONE_AXIS, 11)
 def axis_from_the_front(node: Node) -> None:
-    """The axis counts from the front."""
+    """A negative axis gets the rank added."""
     add_rank(node, "axis")
 
 
 @downgrade(REDUCTIONS, 11)
 def reduced_axes_from_the_front(node: Node) -> None:
-    """The axes count from the front."""
+    """Negative axes get the rank added."""
     add_rank(node, "axes")
 
 
 @downgrade("Scan", 11)
 def scan_axes_from_the_front(node: Node) -> None:
-    """scan_input_axes and scan_output_axes count from the front."""
+    """Negative entries of scan_input_axes and scan_output_axes get the rank added."""
     scanned = node.attr("num_scan_inputs")
     states = len(node.inputs) - scanned
     _add_ranks(node, "scan_input_axes", [node.rank(states + i) for i in range(scanned)])
@@ -37,6 +40,7 @@ def scan_axes_from_the_front(node: Node) -> None:
 
 
 def _add_ranks(node: Node, attribute: str, ranks: list[int | None]) -> None:
+    """Add to each negative entry of `attribute` its entry of `ranks`. Raises Unconvertible where that is None."""
     axes = node.attr(attribute)
     if axes is None or all(axis >= 0 for axis in axes):
         return

@@ -13,9 +13,10 @@ from .tables import arange
 
 
 def along_any(node: Node, index: int, axes: Sequence[int]) -> None:
-    """Input `index` of `node`, one integer, is one of `axes`, along all of which the result has the same shape.
+    """Let `node` be computed along each of `axes`, and take the result of the one that its input `index`, an integer, turns out to
+    be.
 
-    Written for any opset from 13 on.
+    The result has the same shape along each of them. Written for any opset from 13 on.
     """
     attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.proto.attribute}
     results: list[str] = []

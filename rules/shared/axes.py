@@ -1,8 +1,4 @@
-"""Negative axes came with opset 11 (code N of the reviewed transitions): below it, the rank is added.
-
-https://onnx.ai/onnx/operators/ (each operator's changelog: "Negative value means counting dimensions from the back" since 11).
-Slice, Split, Squeeze, Unsqueeze, Gather and OneHot, where more than that changed, have their own files.
-"""
+"""Axes of nodes, counted from the front."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from ...rewriter.graph.node import Node
 REDUCTIONS = tuple(
     f"Reduce{name}" for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 )
+"""The reductions, which all have the same axes."""
 
 
 def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> None:
@@ -28,7 +25,7 @@ def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> N
 
 
 def require_axis(axis: int, rank: int) -> None:
-    """Raises Unconvertible where a tensor of `rank` has no such axis."""
+    """Raises Unconvertible where a tensor of `rank` has no `axis`."""
     if not -rank <= axis < rank:
         raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
 
@@ -36,7 +33,7 @@ def require_axis(axis: int, rank: int) -> None:
 def from_the_front(axes: list[int], rank: int) -> list[int]:
     """`axes` of a tensor of `rank`, none of them negative.
 
-    Raises Unconvertible where one is out of range; `rank` itself, behind the last axis, is none for a Flatten.
+    `rank` itself, the place behind the last axis, may be the axis of a Flatten. Raises Unconvertible where one is out of range.
     """
     for axis in axes:
         if axis != rank:

@@ -1,26 +1,37 @@
-"""0, 1, 2, … and the places of what is not zero, below opset 9: a Loop stacks what its steps give, as many as there are.
+"""0, 1, 2, … below a number that is only known when the model runs, by operators that are older than Range.
 
-https://onnx.ai/onnx/operators/onnx__Loop.html, https://onnx.ai/onnx/operators/onnx__NonZero.html
+From opset 9 on NonZero counts; below it, a Loop stacks what its steps give.
+
+
+https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
 from __future__ import annotations
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from ...rewriter.graph.node import Node
+from .indices import int64
+
+
+def places_of_ones(node: Node, count: str) -> str:
+    """0, 1, … below `count`, an int64 vector of one that is not negative: quicker than a Loop."""
+    ones = node.before("ConstantOfShape", [count], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
+    places = node.before("NonZero", [ones], what="places")
+    return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
 
 
 def count_to(node: Node, count: str) -> str:
-    """0, 1, … below `count`, an int64 scalar; a vector of int64, empty where the count is not above zero."""
+    """The numbers 0, 1, … below `count`, an int64 scalar, as a vector of int64; it is empty where the count is not above zero."""
     number, given = node.fresh_name("number"), node.fresh_name("given")
     return stack(node, count, number, helper.make_node("Identity", [number], [given], name=given))
 
 
 def stack(node: Node, count: str, number: str, step: NodeProto) -> str:
-    """What `step` makes of `number`, 0 at first, `count` times, in a vector; all are int64 scalars.
+    """What `step` makes of `number`, which counts from 0, in a vector of `count` entries; all are int64 scalars.
 
-    Loop of opset 1 has to carry something: here, the count.
+    Loop of opset 1 has to carry a state: here, the count.
     """
     go_on, carried, goes_on, carry = (node.fresh_name(what) for what in ("go_on", "carried", "goes_on", "carry"))
     copies = [helper.make_node("Identity", [old], [new], name=new) for old, new in ((go_on, goes_on), (carried, carry))]

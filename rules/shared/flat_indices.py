@@ -1,7 +1,8 @@
-"""Elements chosen by index or by condition, as one Gather from the flattened data: exact, since nothing is computed but places.
+"""Places in flattened data, for operators that become one Gather from it; that is exact, since only places are computed.
 
-https://onnx.ai/onnx/operators/onnx__Where.html, onnx__GatherElements.html, onnx__GatherND.html, onnx__ScatterElements.html,
-onnx__ScatterND.html, onnx__ReverseSequence.html
+https://onnx.ai/onnx/operators/onnx__GatherElements.html, https://onnx.ai/onnx/operators/onnx__GatherND.html,
+https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html,
+https://onnx.ai/onnx/operators/onnx__Where.html, https://onnx.ai/onnx/operators/onnx__ReverseSequence.html
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from .indices import count_up, int64, length, wrapped
 from .tables import index_grid, require_few
 
 _MOST_STORED = 1 << 22
-"""Places that are written into the model where they could be computed as it runs: 32 MB of int64."""
+"""Places that are stored in the model although they could be computed when it runs: 32 MiB of int64."""
 
 
 def flattened(node: Node, name: str) -> str:
+    """`name` as a vector."""
     return node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat")
 
 
 def stored_places(node: Node, array: np.ndarray, what: str) -> str:
+    """`array` as a constant of int64. Raises Unconvertible where it is too large."""
     require_few(array.size)
     return node.add_constant(array, np.int64, what)
 
 
 def indices_from_the_front(node: Node, index: int, size: str) -> str:
-    """Input `index`, indices, as int64 and none of them negative; `size` broadcasts to them."""
+    """Input `index`, which holds indices, as int64 and with `size` added where they are negative; `size` broadcasts to them."""
     value, bound = node.constant(index), node.scope.constant(size)
     if value is not None and ((value >= 0).all() or bound is not None):
         positive = value if bound is None else value + (value < 0) * bound
@@ -53,7 +56,9 @@ def count_elements(node: Node, name: str, axes: range) -> str:
 
 
 def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> str:
-    """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and where it is else."""
+    """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and at its own indices
+    elsewhere.
+    """
     data = node.input(0)
     shapes = [node.scope.shape(name) for name in (data, indices)]
     known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
@@ -65,9 +70,10 @@ def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> s
 
 
 def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int]) -> str:
-    """The places in the flattened data of its elements at 0, 1, … along `axes`, as many as `counted` has, and at 0 along others.
+    """The places in the flattened `data` of its elements at 0, 1, … along `axes`, up to the length of `counted`, and at 0
+    elsewhere.
 
-    Along each axis, the stride is added at every step; the result broadcasts to the shape of `counted`.
+    Along each axis, every step adds the stride. The result broadcasts to the shape of `counted`.
     """
     rank = len(node.scope.shape(data) or ())
     total = int64(node, 0, "places")
@@ -80,7 +86,7 @@ def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int])
 
 
 def index_depth(node: Node) -> int:
-    """How many indices lead to one row."""
+    """How many indices lead to one row: the last dimension of input 1. Raises Unconvertible where it is 0 or unknown."""
     depth = node.need_dimension(-1, 1)
     if depth == 0:
         raise Unconvertible("indices of length 0 take the data whole, and older operators cannot express it")
@@ -88,7 +94,7 @@ def index_depth(node: Node) -> int:
 
 
 def row_places(node: Node, depth: int) -> str:
-    """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged to one."""
+    """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged into one."""
     data, vector = node.input(0), int64(node, [1], "vector")
     shape = node.scope.shape(data)
     known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]

@@ -1,4 +1,4 @@
-"""Back from two dimensions: what Flatten took apart, Reshape puts together again."""
+"""From the two dimensions that Flatten makes back to the shape of before."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ...rewriter.graph.node import Node
 
 
 def become_reshape(node: Node, flat: str, like: str, *, flattened_from: int) -> None:
-    """Let `node` reshape `flat`, a value with the shape of Flatten(`like`, axis=`flattened_from`), to the shape of `like`.
+    """Let `node` reshape `flat`, which has the shape of Flatten(`like`, axis=`flattened_from`), to the shape of `like`.
 
-    A 0 in Reshape's shape copies a dimension of `flat`. That is meant where only the first dimension can be 0, and it is the
-    first of `flat` too; else allowzero (opset 14) says so.
+    A 0 in Reshape's shape copies a dimension of `flat`. That is meant where only the first dimension can be 0, and it is the first
+    of `flat` too; otherwise allowzero=1 (opset 14) keeps the 0.
     """
     shape = node.scope.shape(like)
     if shape is not None and all(isinstance(dim, int) for dim in shape):

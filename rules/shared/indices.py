@@ -15,6 +15,7 @@ from ...rewriter.graph.node import Node
 from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
+"""Whether a length is a scalar or a vector of one."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
@@ -30,7 +31,7 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
 
 
 def int64(node: Node, value: int | list[int], what: str) -> str:
-    """A constant."""
+    """A constant of type int64."""
     return node.add_constant(value, np.int64, what)
 
 
@@ -46,18 +47,27 @@ def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
 
 
 def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int | str) -> str:
-    """A bound of a slice (a vector of one, int32 or int64) as a position: counted from the front, at least `lowest`, at most
-    `size` (a vector of one, int64) plus `beyond`; both may be vectors of one double.
+    """A bound of a slice (a vector of one, int32 or int64) as a position, counted from the front.
+
+    It is at least `lowest`, and at most `size` (a vector of one int64) plus `beyond`; these two are numbers or vectors of one
+    double.
     """
     at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (bound, size))
     negative = node.before("Less", [at, double(node, [0.0])], what="negative")
-    at = choose(node, negative, node.before("Add", [at, end], what="back"), at)
-    floor = lowest if isinstance(lowest, str) else double(node, [float(lowest)])
-    at = choose(node, node.before("Less", [at, floor], what="too_low"), floor, at)
+    is_negative = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
+    at = node.before("Add", [at, node.before("Mul", [end, is_negative], what="shift")], what="wrapped")
+    at = _extreme(node, "Max", at, lowest if isinstance(lowest, str) else double(node, [float(lowest)]))
     more = beyond if isinstance(beyond, str) else double(node, [float(beyond)])
-    ceiling = end if beyond == 0 else node.before("Add", [end, more], what="last")
-    at = choose(node, node.before("Greater", [at, ceiling], what="too_high"), ceiling, at)
+    at = _extreme(node, "Min", at, end if beyond == 0 else node.before("Add", [end, more], what="last"))
     return node.before("Cast", [at], what="position", to=TensorProto.INT64)
+
+
+def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str) -> str:
+    """The larger or the smaller of two; below opset 8 runtimes have Max and Min in float only."""
+    if node.scope.target >= 8:
+        return node.before(op_type, [value, bound], what="bounded")
+    beyond = node.before("Less" if op_type == "Max" else "Greater", [value, bound], what="beyond")
+    return choose(node, beyond, bound, value)
 
 
 def choose(node: Node, condition: str, yes: str, no: str) -> str:
@@ -69,15 +79,16 @@ def choose(node: Node, condition: str, yes: str, no: str) -> str:
 
 
 def double(node: Node, value: list[float]) -> str:
-    """A constant."""
+    """A constant of type double."""
     return node.add_constant(value, np.float64, "bound")
 
 
 def count_up(node: Node, start: str, limit: str, step: str) -> str:
-    """start, start + step, … up to `limit`, which is not included; int64 vectors of one in, a vector out."""
+    """The numbers start, start + step, … up to `limit`, which is not included: a vector, from vectors of one int64."""
     scalars = [_scalar(node, value) for value in (start, limit, step)]
     return node.before("Range", scalars, what="indices", opset=11)
 
 
 def _scalar(node: Node, vector: str) -> str:
+    """`vector`, of one element, as a scalar."""
     return node.before("Reshape", [vector, int64(node, [], "scalar")], what="scalar")

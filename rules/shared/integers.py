@@ -1,7 +1,4 @@
-"""Arithmetic on whole numbers that came late: Mod, BitShift, BitCast, and the bitwise operators.
-
-https://onnx.ai/onnx/operators/onnx__Mod.html, onnx__BitShift.html, onnx__BitCast.html, onnx__BitwiseAnd.html, …
-"""
+"""Arithmetic on integers in 64 bits, in which the bits of all narrower integers are exact."""
 
 from __future__ import annotations
 
@@ -20,22 +17,24 @@ BITS: dict[int, int] = {
     TensorProto.INT64: 64,
     TensorProto.UINT64: 64,
 }
+"""How many bits the numbers of each integer type have."""
 UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
+"""The unsigned integer types."""
 
 
-def cast_to(node: Node, name: str, elem_type: int) -> str:
-    """`name` as int64, or as uint64, which int64 does not hold."""
+def to_64_bits(node: Node, name: str, elem_type: int) -> str:
+    """`name`, of type `elem_type`, as int64; uint64, which int64 does not hold, stays."""
     wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
     return name if elem_type == wide else node.before("Cast", [name], what="wide", to=wide)
 
 
-def finish(node: Node, value: str, elem_type: int) -> None:
-    """Let the node give `value`, int64 or uint64, as `elem_type`."""
+def become_cast(node: Node, value: str, elem_type: int) -> None:
+    """Let the node be `value`, an int64 or uint64, cast to `elem_type`."""
     node.become("Cast", [value], to=elem_type)
 
 
 def complement_where(node: Node, condition: str, number: str) -> str:
-    """`number`, and -1 - number where `condition` holds: x * (1 - 2c) - c, modulo 2**64."""
+    """`number`, or -1 - `number` where `condition` holds: x * (1 - 2c) - c, modulo 2**64."""
     c = node.before("Cast", [condition], what="c", to=TensorProto.INT64)
     sign = node.before("Sub", [int64(node, 1, "one"), node.before("Add", [c, c], what="twice")], what="sign")
     return node.before("Sub", [node.before("Mul", [number, sign], what="turned"), c], what="complement")

@@ -23,7 +23,7 @@ class Typed(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step of a loop ends with: whether there is another (a bool scalar), what it carries, what is stacked."""
+    """How one step of a loop ends: whether another follows (a bool scalar), what it carries on, and what it adds to the stacks."""
 
     goes_on: str
     carried: Sequence[str]
@@ -31,13 +31,14 @@ class Step(NamedTuple):
 
 
 class Body:
-    """The nodes of a step; they may read all that is defined before the loop."""
+    """The nodes of one step. They may read every value that is defined before the loop."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self.nodes: list[NodeProto] = []
 
     def add(self, op_type: str, inputs: Sequence[str], what: str = "", **attributes: Any) -> str:
+        """Add one node to the step; returns its output."""
         name = self._node.fresh_name(what or op_type.lower())
         self.nodes.append(helper.make_node(op_type, list(inputs), [name], name=name, **attributes))
         return name
@@ -49,10 +50,10 @@ class Body:
 
 
 def repeat(node: Node, most: int, condition: str, start: Sequence[Typed], write: Callable[[Body, list[str]], Step]) -> list[str]:
-    """Put a Loop before `node`: while `condition`, then what each step says, and at most `most` steps.
+    """Put a Loop before `node` that runs while `condition`, then while each step says so, and for at most `most` steps.
 
-    `start` is what it carries; `write` adds the nodes of one step, in the form of the opset that the rule writes for, and gets
-    the names of what is carried. Returns the last of what is carried, then what was stacked.
+    `start` is what it carries at first. `write` adds the nodes of one step, in the form of the opset that the rule writes for, and
+    gets the names of what is carried. Returns what the last step carries, then what was stacked.
     """
     number, go_on = node.fresh_name("number"), node.fresh_name("go_on")
     body, carried = Body(node), [Typed(node.fresh_name("carried"), value.elem_type) for value in start]

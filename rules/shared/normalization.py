@@ -1,9 +1,6 @@
-"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
+"""Mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
 
-ONNX's own bodies take it as E[x²] - E[x]², which loses every digit where the mean is large beside the deviation.
-
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html, onnx__GroupNormalization.html,
-onnx__MeanVarianceNormalization.html
+ONNX's own function bodies take E[x²] - E[x]², which loses every digit where the mean is large compared with the deviation.
 """
 
 from __future__ import annotations
@@ -13,17 +10,27 @@ from .typed import typed
 
 
 def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
+    """`name`, of type `kind`, as `wanted`."""
     return name if kind == wanted else node.before("Cast", [name], what="cast", to=wanted)
 
 
 def _mean(node: Node, name: str, axes: list[int], what: str) -> str:
+    """The mean of `name` over `axes`, which stay with length 1."""
     return node.before("ReduceMean", [name], what=what, axes=axes, keepdims=1)
 
 
 def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> tuple[str, str, str]:
-    """The mean of `x`, what it deviates from it, and the square root of the variance plus `epsilon`."""
+    """The mean of `x` over `axes`, the deviation of each element from it, and the square root of the variance plus `epsilon`."""
     mean = _mean(node, x, axes, "mean")
     deviation = node.before("Sub", [x, mean], what="deviation")
-    variance = _mean(node, node.before("Mul", [deviation, deviation], what="square"), axes, "variance")
-    padded = node.before("Add", [variance, typed(node, epsilon, kind, "epsilon")], what="padded")
-    return mean, deviation, node.before("Sqrt", [padded], what="std")
+    return mean, deviation, root_mean_square(node, deviation, axes, epsilon, kind)
+
+
+def root_mean_square(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> str:
+    """The square root of the mean of the squares of `x` plus `epsilon`.
+
+    Runtimes that fuse normalizations look for the square as a Pow, and for no other.
+    """
+    square = node.before("Pow", [x, typed(node, 2, kind, "two")], what="square")
+    padded = node.before("Add", [_mean(node, square, axes, "variance"), typed(node, epsilon, kind, "epsilon")], what="padded")
+    return node.before("Sqrt", [padded], what="std")

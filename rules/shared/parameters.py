@@ -1,6 +1,6 @@
-"""Operands that say how, not what (axes, sizes, pads, bounds): an attribute in old versions, an input in new ones.
+"""Operands that are parameters (axes, sizes, pads, bounds): an attribute in old versions of an operator, an input in new ones.
 
-The two forms are read and exchanged here, so that a rule need not know which one its node has.
+Both forms are read and exchanged here, so that a rule need not know which one its node has.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def known_ints(node: Node, attribute: str, index: int) -> list[int] | None:
 
 
 def is_given(node: Node, attribute: str, index: int) -> bool:
-    """Whether the operand is there in either form, known or not."""
+    """Whether the operand is there in either form, whether its value is known or not."""
     return node.has_attr(attribute) or node.has_input(index)
 
 
 def axes_of(node: Node, index: int = 1) -> list[int] | None:
-    """The axes of a node in either form, as they are written (maybe negative); None where absent or known at run time only."""
+    """The axes of a node in either form, as they are written (maybe negative); None where absent or only known at run time."""
     return known_ints(node, "axes", index)
 
 
@@ -72,9 +72,3 @@ def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
         value = node.const_input(index, what)
     node.drop_input(index)
     node.set_attr(attribute, value.reshape(-1).tolist())
-
-
-def say_computed(node: Node, what: str, name: str) -> None:
-    """Should what this node becomes be refused, tell the user that `what` is computed, unless there is an earlier cause."""
-    if not node.why[0]:
-        node.why = (f"its {what} '{name}' are computed at run time", MAKE_CONSTANT)

@@ -1,6 +1,8 @@
-"""What Resize computes along one axis: for each element of the result, which elements of the input, with which weights.
+"""What Resize computes along one axis of known length: the elements of the input that make up each element of the result, with
+weights.
 
-Pure numpy, by https://onnx.ai/onnx/operators/onnx__Resize.html. Known lengths only.
+These are numbers (numpy), not nodes.
+https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from ...rewriter.errors import Unconvertible
 from .tables import arange, require_few
 
 _MAX_TAPS = 256
-"""Elements of the input that an element of the result may be made of: each is two nodes."""
+"""Elements of the input that one element of the result may be made of, at two nodes each."""
 
 
 class Sampling(NamedTuple):
-    """How an axis of `length` becomes one of `resized` elements. `start` and `end` are the region of interest, as shares."""
+    """How an axis of `length` becomes one of `resized` elements. `start` and `end` are the region of interest, as shares of the
+    axis.
+    """
 
     length: int
     resized: int
@@ -39,16 +43,16 @@ class Filter(NamedTuple):
 
 
 class Tap(NamedTuple):
-    """One element of the input for each of the result, [resized], and its weights, [resized], or None where they are all 1."""
+    """One element of the input for each of the result, [resized], and their weights, [resized], or None where all are 1."""
 
     indices: np.ndarray
     weights: np.ndarray | None
 
 
 def taps(axis: Sampling, how: Filter) -> list[Tap]:
-    """The taps along one axis; their weighted sum is the result.
+    """The taps along one axis; the result is their weighted sum.
 
-    Raises Unconvertible where the nearest element hangs on the rounding of the coordinate.
+    Raises Unconvertible where the nearest element depends on how the coordinate is rounded.
     """
     at = _coordinates(axis, how, np.dtype(np.float64))
     if how.mode == "nearest":
@@ -69,9 +73,9 @@ def taps(axis: Sampling, how: Filter) -> list[Tap]:
 
 
 def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
-    """For each element of the result, whether its coordinate lies in the input: a region of interest may reach beyond it.
+    """For each element of the result, whether its coordinate lies in the input; a region of interest may reach beyond it.
 
-    Raises Unconvertible where that hangs on the rounding of the coordinate.
+    Raises Unconvertible where that depends on how the coordinate is rounded.
     """
     if how.coordinates != "tf_crop_and_resize":
         require_few(axis.resized)
@@ -108,7 +112,9 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
 
 
 def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
-    """Runtimes compute coordinates in float32: where that chooses another element than the exact value, refuse."""
+    """The nearest element for each coordinate. Raises Unconvertible where a coordinate in float32, as runtimes have it, chooses
+    another.
+    """
     exact = _round(at, how.nearest)
     single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
     last = axis.length - 1
@@ -118,6 +124,7 @@ def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
 
 
 def _round(at: np.ndarray, how: str) -> np.ndarray:
+    """`at`, rounded as nearest_mode `how` says."""
     if how == "floor":
         return np.floor(at)
     if how == "ceil":
@@ -130,7 +137,7 @@ def _round(at: np.ndarray, how: str) -> np.ndarray:
 
 
 def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
-    """An axis that shrinks has its filter stretched by as much, so that every element of the input counts."""
+    """The taps of an axis that shrinks: its filter is stretched by as much, so that every element of the input counts."""
     if how.coordinates == "tf_crop_and_resize":
         raise Unconvertible("antialias=1 of a region of interest has no older form", "export without antialias")
     if axis.resized == axis.length and axis.scale != 1:
@@ -153,17 +160,19 @@ def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
 
 
 def _cubic_at(distance: np.ndarray, a: float) -> np.ndarray:
-    """The cubic filter at a distance that is not negative."""
+    """The cubic filter with coefficient `a`, at distances that are not negative."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
 def _cubic(share: np.ndarray, a: float) -> list[np.ndarray]:
+    """The weights of the four elements around a coordinate, `share` behind the second of them."""
     return [_cubic_at(distance, a) for distance in (share + 1, share, 1 - share, 2 - share)]
 
 
 def _inside_only(indices: list[np.ndarray], weights: list[np.ndarray], length: int) -> list[np.ndarray]:
+    """The weights, 0 for elements outside the input, scaled so that their sum is 1."""
     kept = [np.where((index >= 0) & (index < length), weight, 0) for index, weight in zip(indices, weights, strict=True)]
     total = np.sum(kept, axis=0)
     return [weight / total for weight in kept]

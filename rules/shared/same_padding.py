@@ -1,7 +1,4 @@
-"""Conv and ConvTranspose: the text on automatic padding changed in opset 11. A caution, both ways, where it may matter.
-
-https://onnx.ai/onnx/operators/onnx__Conv.html (Conv-1, Conv-11), https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
-"""
+"""Automatic padding, whose text changed between versions of the convolutions and poolings."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ def is_same_padded(node: Node) -> bool:
     return node.attr("auto_pad", "NOTSET").startswith("SAME")
 
 
-def mind_same_padding(node: Node) -> None:
-    """A caution where the old text wants an output as long as the input, and the new one length / stride."""
+def warn_where_length_differs(node: Node) -> None:
+    """Warn where the old text wants an output as long as the input, and the new one that length divided by the stride."""
     strides = node.attr("strides", [])
     if is_same_padded(node) and any(stride != 1 for stride in strides):
         node.caution(

@@ -1,19 +1,8 @@
-"""Where a sequence comes from, and what that tells of its elements. Rules that dissolve sequences ask here.
+"""Where a sequence comes from, and what that tells of its elements. The rules that dissolve sequences ask here.
 
-A sequence is known if a SequenceConstruct or SequenceEmpty makes it: rules run in topological order, so every producer that
-can become one has. What an outer graph makes is seen from its subgraphs too.
-
-
-Sequences of known elements dissolve: what reads them reads the elements.
-
-Positions count from the end where they are negative (https://onnx.ai/onnx/operators/onnx__SequenceAt.html, and likewise
-SequenceInsert, SequenceErase, SequenceLength, ConcatFromSequence). Why each rewrite is exact: docs/sequences.md.
-
-
-SplitToSequence becomes a Split, whose parts are the elements of a SequenceConstruct, wherever the number of parts is known.
-
-Written for opset 13, where Split takes its sizes as an input: Split's own rules take it to the form of the model.
-keepdims counts only where split is not given; https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+The elements of a sequence are known if a SequenceConstruct or SequenceEmpty makes it. Rules run in topological order, so every
+producer that can become one of these has done so. What an outer graph makes is seen from its subgraphs too. Why each rewrite is
+exact: docs/sequences.md.
 """
 
 from __future__ import annotations
@@ -30,9 +19,9 @@ from .split_sizes import part_count
 
 
 class Parts(NamedTuple):
-    """`data` cut along `axis` into all the elements of a sequence; the axis is gone from them where `squeezed`.
+    """`data`, cut along `axis` into all the elements of a sequence. With `squeezed`, the elements do not have that axis any more.
 
-    `node` is what cuts it: a Split, or a SplitToSequence whose number of parts is only known at run time.
+    `node` does the cutting: a Split, or a SplitToSequence whose number of parts is only known at run time.
     """
 
     node: Node
@@ -42,7 +31,7 @@ class Parts(NamedTuple):
 
 
 def maker(node: Node, index: int = 0) -> Node | None:
-    """The node that makes the sequence in input `index`, looked at through Identity; None if it is an input."""
+    """The node that makes the sequence in input `index`, looked for through Identity nodes; None where it is a graph input."""
     made_by = _maker_of(node.scope, node.input(index))
     while made_by is not None and made_by.op_type == "Identity":
         made_by = _maker_of(made_by.scope, made_by.input(0))
@@ -66,6 +55,7 @@ def elements(node: Node, index: int = 0) -> list[str]:
 
 
 def _source(node: Node, index: int, made_by: Node | None) -> str:
+    """Where the sequence in input `index` comes from, in words."""
     if made_by is None:
         scope = node.scope.find(node.scope.resolve(node.input(index)))
         return f"it is an input of the {'graph' if scope is None else scope.where}"
@@ -83,7 +73,7 @@ def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
 
 
 def run_time_parts(node: Node, index: int = 0) -> Parts | None:
-    """What the SplitToSequence cuts that makes the sequence in input `index`; None where something else makes it."""
+    """What is cut by the SplitToSequence that makes the sequence in input `index`; None where another node makes it."""
     source = maker(node, index)
     if source is None or source.op_type != "SplitToSequence":
         return None
@@ -94,7 +84,7 @@ def run_time_parts(node: Node, index: int = 0) -> Parts | None:
 
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
-    """The Split whose parts `names` are, all of them and in order, each perhaps squeezed along its axis; else None."""
+    """The Split that makes `names`, all of its parts and in order, each perhaps squeezed along its axis; None if there is none."""
     makers = [_maker_of(node.scope, name) for name in names]
     axes = {None if each is None else _squeezed_axis(each) for each in makers}
     squeezed_axis = axes.pop() if len(axes) == 1 else None
@@ -113,6 +103,7 @@ def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
 
 
 def _maker_of(scope: Scope, name: str) -> Node | None:
+    """The node of the default domain that makes `name`, seen from `scope`."""
     home = scope.find(scope.resolve(name))
     proto = None if home is None else home.producers.get(scope.resolve(name))
     if home is None or proto is None or proto.domain not in DEFAULT_DOMAINS:
@@ -121,7 +112,7 @@ def _maker_of(scope: Scope, name: str) -> Node | None:
 
 
 def _squeezed_axis(node: Node) -> int | None:
-    """The one axis that a Squeeze removes; None for other nodes and other Squeezes."""
+    """The axis that a Squeeze of one axis removes; None for any other node."""
     if node.op_type != "Squeeze":
         return None
     value = node.constant(1)
@@ -130,18 +121,18 @@ def _squeezed_axis(node: Node) -> int | None:
 
 
 def same_axis(first: int, second: int, rank: int | None) -> bool:
-    """Whether both mean the same dimension of a tensor of `rank`, as far as that is known."""
+    """Whether `first` and `second` mean the same dimension of a tensor of `rank`, as far as that is known."""
     return first == second or (rank is not None and first % rank == second % rank)
 
 
 def constant_position(node: Node, index: int) -> int | None:
-    """The position in input `index`, a scalar, where it is the same in every run; else None."""
+    """The position in input `index`, a scalar, where it is constant; else None."""
     value = node.constant(index)
     return None if value is None or value.size != 1 else int(value.reshape(-1)[0])
 
 
 def why_unknown(node: Node, index: int) -> str:
-    """Why the value in input `index` is no constant."""
+    """Why the value in input `index` is not constant."""
     name = node.scope.resolve(node.input(index))
     home = node.scope.find(name)
     is_stored = home is not None and name in home.initializers
@@ -149,9 +140,9 @@ def why_unknown(node: Node, index: int) -> str:
 
 
 def require_position(node: Node, position: int, low: int, high: int, length: int) -> None:
-    """`low` <= `position` <= `high`, of a sequence of `length`.
+    """Check that `low` <= `position` <= `high`, for a sequence of `length` elements.
 
-    Raises InvalidModelError where it is not and the node always runs, NotSimplified in a subgraph or function, which may never.
+    Raises InvalidModelError where it is not and the node always runs; NotSimplified in a subgraph or function, which may never run.
     """
     if low <= position <= high:
         return
@@ -162,14 +153,14 @@ def require_position(node: Node, position: int, low: int, high: int, length: int
 
 
 def scalar(node: Node, index: int) -> str:
-    """Input `index`, which has one element, with rank 0."""
+    """Input `index`, which has one element, as a scalar."""
     if node.rank(index) == 0:
         return node.input(index)
     return node.before("Reshape", [node.input(index), node.add_constant([], np.int64, "scalar")], what="scalar")
 
 
 def undoes_split(node: Node, parts: Parts | None) -> bool:
-    """Let a ConcatFromSequence that puts `parts` together again be what they were cut from; whether it is one."""
+    """Forward the data that `parts` were cut from where a ConcatFromSequence joins them again. Returns whether it does."""
     if parts is None or parts.squeezed != bool(node.attr("new_axis", 0)):
         return False
     if not same_axis(node.attr("axis"), parts.axis, parts.node.rank()):
@@ -180,3 +171,4 @@ def undoes_split(node: Node, parts: Parts | None) -> bool:
 
 
 KEEPDIMS_IGNORED = "keepdims=0 is ignored because split is given, as the specification says; onnxruntime removes the axis, or fails"
+"""The warning for keepdims=0 beside split; see https://onnx.ai/onnx/operators/onnx__SplitToSequence.html"""

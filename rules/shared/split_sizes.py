@@ -1,4 +1,4 @@
-"""Split: piece sizes are an attribute until 12, an input from 13; 18 adds num_outputs and wants one of the two.
+"""The sizes of the parts of a Split, in the form of any opset.
 
 https://onnx.ai/onnx/operators/onnx__Split.html
 """
@@ -11,16 +11,16 @@ from ...rewriter.graph.node import Node
 
 
 def equal_sizes(dimension: int, parts: int) -> list[int]:
-    """The sizes that num_outputs=`parts` means: all of ceil(dimension / parts), the last of what is left.
+    """The sizes that num_outputs=`parts` means: ceil(dimension / parts) for all but the last, which gets what is left.
 
-    The last is negative where the parts before it are more than the dimension holds: such a Split is invalid.
+    The last is negative where the parts before it are more than the dimension holds; such a Split is invalid.
     """
     size = -(-dimension // parts)
     return [size] * (parts - 1) + [dimension - size * (parts - 1)]
 
 
 def explicit_sizes(node: Node) -> list[int] | None:
-    """The sizes that a Split of any opset states as a constant, attribute or input; None where it states none or at run time."""
+    """The sizes that a Split of any opset has as a constant, attribute or input; None where it has none, or computes them."""
     if node.has_attr("split"):
         return [int(size) for size in node.attr("split")]
     value = node.constant(1)
@@ -33,7 +33,7 @@ def part_count(node: Node) -> int:
 
 
 def known_sizes(node: Node) -> list[int] | None:
-    """The sizes of all parts of a Split of any opset: stated, or of equal parts of a known dimension; else None."""
+    """The sizes of all parts of a Split of any opset: constant ones, or equal parts of a known dimension; else None."""
     if node.has_attr("split") or node.has_input(1):
         return explicit_sizes(node)
     dimension = node.dimension(node.attr("axis", 0))
@@ -50,7 +50,7 @@ def state_sizes(node: Node, sizes: list[int]) -> None:
 
 
 def name_outputs(node: Node) -> None:
-    """Give empty outputs a name. They are legal and count as parts, but onnxruntime dies of them."""
+    """Name the outputs that have no name. These are legal and count as parts, but onnxruntime crashes on them."""
     if "" not in node.proto.output:
         return
     for index, name in enumerate(node.outputs):

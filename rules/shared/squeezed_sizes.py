@@ -1,4 +1,4 @@
-"""Squeeze and Unsqueeze: axes are an attribute until 12, an input from 13; negative ones came with 11.
+"""The shapes that Squeeze and Unsqueeze make, for axes that are only known at run time.
 
 https://onnx.ai/onnx/operators/onnx__Squeeze.html, https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
 """
@@ -15,9 +15,9 @@ from .tables import arange
 
 
 def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> str:
-    """`shape`, of `rank` numbers, without those at `axes`, which are `count` and known at run time only.
+    """`shape`, of `rank` numbers, without those at `axes`, of which there are `count`, known at run time only.
 
-    The places that stay, in their order, are those of the largest keys, where a key is higher the further in front it is.
+    The places that stay are found by TopK, where an earlier place has a higher key.
     """
     if count == rank:
         return int64(node, [], "sizes")
@@ -31,6 +31,7 @@ def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> s
 
 
 def number_of_axes(node: Node) -> int:
+    """How many axes an Unsqueeze adds. Raises Unconvertible where that is unknown."""
     output, data = node.output_shape(), node.shape()
     if output is not None and data is not None:
         return len(output) - len(data)
@@ -41,7 +42,7 @@ def number_of_axes(node: Node) -> int:
 
 
 def axes_as_double(node: Node, axes: str, rank: int) -> str:
-    """`axes` from the front, as double."""
+    """`axes`, counted from the front of `rank` axes, as double."""
     axes = node.before("Cast", [axes], what="axes", to=TensorProto.DOUBLE)
     negative = node.before("Less", [axes, double(node, [0.0])], what="negative")
     as_number = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
@@ -49,11 +50,12 @@ def axes_as_double(node: Node, axes: str, rank: int) -> str:
 
 
 def as_int(node: Node, value: str) -> str:
+    """`value` as int64."""
     return node.before("Cast", [value], what="int", to=TensorProto.INT64)
 
 
 def how_many(node: Node, comparison: str, operands: list[str]) -> str:
-    """For each row, for how many of the axes the comparison holds."""
+    """For each row, the number of axes for which the comparison holds."""
     holds = node.before(comparison, operands, what=comparison.lower())
     as_number = node.before("Cast", [holds], what="holds", to=TensorProto.FLOAT)
     return as_int(node, node.before("ReduceSum", [as_number], what="count", opset=11, axes=[1], keepdims=0))

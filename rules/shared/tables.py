@@ -1,4 +1,4 @@
-"""Numbers counted out as constants, no more of them than a model should hold: a declared dimension may be a billion."""
+"""Tables of numbers as constants, no larger than a model should hold: a declared dimension may be a billion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ...rewriter.errors import Unconvertible
 
 MOST_NUMBERS = 1 << 24
-"""128 MiB of int64."""
+"""Numbers of the largest table: 128 MiB of int64."""
 
 
 def require_few(count: int) -> None:
@@ -21,13 +21,13 @@ def require_few(count: int) -> None:
 
 
 def arange(*bounds: int, dtype: Any = None) -> np.ndarray:
-    """np.arange of integers. Raises Unconvertible where there are too many."""
+    """np.arange of integers. Raises Unconvertible where they would be too many."""
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     require_few((stop - start) // step)
     return np.arange(start, stop, step, dtype=dtype)
 
 
 def index_grid(shape: Sequence[int], dtype: Any = np.int64) -> np.ndarray:
-    """np.indices. Raises Unconvertible where there are too many."""
+    """np.indices. Raises Unconvertible where they would be too many."""
     require_few(len(shape) * prod(shape))
     return np.indices(tuple(shape), dtype)

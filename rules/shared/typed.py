@@ -1,7 +1,6 @@
-"""Tests and comparisons of numbers, written with the comparisons that older opsets have.
+"""Element types, constants of a given type, and comparisons that older opsets have.
 
-https://onnx.ai/onnx/operators/ (IsNaN, IsInf, Sign, Equal, Less, Greater). Nothing compares with NaN but by being false, and
-opset 7 compares floating point only.
+Every comparison with NaN is false, and opset 7 compares floating point only.
 """
 
 from __future__ import annotations
@@ -12,7 +11,11 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 FLOATING = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+"""The floating-point types that the oldest opsets have."""
+ANY_FLOATING = (*FLOATING, TensorProto.BFLOAT16)
+"""The floating-point types of more than 8 bits."""
 WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
+"""The integer types that no floating-point type holds."""
 
 
 def typed(node: Node, value: float | int, elem_type: int, what: str) -> str:
@@ -20,20 +23,28 @@ def typed(node: Node, value: float | int, elem_type: int, what: str) -> str:
     return node.add_constant(value, helper.tensor_dtype_to_np_dtype(elem_type), what)
 
 
+def type_name(elem_type: int) -> str:
+    """The name of an element type as messages show it: "float16"."""
+    return TensorProto.DataType.Name(elem_type).lower()  # type: ignore[arg-type] - the stubs have a type of their own for it
+
+
 def need_floating(node: Node) -> int:
+    """The element type of input 0. Raises Unconvertible where older operators cannot compare it."""
     elem_type = node.need_elem_type()
     if elem_type not in FLOATING:
-        name = TensorProto.DataType.Name(elem_type).lower()
-        raise Unconvertible(f"older operators cannot compare {name}", "cast to float before it")
+        raise Unconvertible(f"older operators cannot compare {type_name(elem_type)}", "cast to float before it")
     return elem_type
 
 
 def is_unequal(node: Node, a: str, b: str) -> str:
+    """Whether `a` is less or greater than `b`; false for NaN."""
     return node.before("Or", [node.before("Less", [a, b]), node.before("Greater", [a, b])], what="differ")
 
 
 def halves(node: Node, name: str, elem_type: int) -> tuple[str, str]:
-    """`name` divided by 2**32 towards zero, and the rest, both as double: they order as the integers do."""
+    """`name`, an integer of 64 bits, divided by 2**32 towards zero, and the rest, both as double: the pairs order as the integers
+    do.
+    """
     base = typed(node, 2**32, elem_type, "base")
     high = node.before("Div", [name, base], what="high")
     low = node.before("Sub", [name, node.before("Mul", [high, base], what="rounded")], what="low")

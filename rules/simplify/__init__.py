@@ -1,1 +1,1 @@
-"""Rules for any opset: sequences dissolve, constant Splits fold."""
+"""Rules for a model of any opset: sequences dissolve, and constant Splits fold."""

@@ -1,7 +1,8 @@
-"""Splits that need not be: of constants, into one part, of a part, and those that a Concat undoes.
+"""Splits that are not needed: of constants, into one part, of a part of another Split, and those that a Concat undoes.
 
-An output that nothing reads is no reason to make a Split smaller: sizes have to cover the whole dimension, and num_outputs
-counts parts that have no name. A Split goes when nothing reads any of its parts.
+An output that nothing reads is no reason to make a Split smaller: sizes have to cover the whole dimension, and num_outputs counts
+parts that have no name. A Split goes when nothing reads any of its parts.
+https://onnx.ai/onnx/operators/onnx__Split.html, https://onnx.ai/onnx/operators/onnx__Concat.html
 """
 
 from __future__ import annotations
@@ -20,33 +21,39 @@ from ..shared.sequence_origin import parts_of_one_split, same_axis
 from ..shared.split_sizes import equal_sizes, explicit_sizes, known_sizes, name_outputs, part_count, state_sizes
 
 MAX_SHARED = 1024
-"""Bytes that a constant with other uses may have: its parts are a copy, and the file may grow by no more."""
+"""Bytes of the largest constant with other uses that is split: its parts are a copy, and the file may grow by no more."""
 MAX_COPIED = 65_536
-"""Bytes that parts may have which are no contiguous piece of the stored payload, or cannot be initializers: they are copied."""
+"""Bytes of the largest constant whose parts are copied, because they are not contiguous in the payload, or cannot be initializers.
+"""
 _MAKERS = frozenset({"Split", "Squeeze", "Constant"})
+"""The operators whose results these rules look for."""
 
 
 def _has_one_output(node: NodeProto, _scope: Scope) -> bool:
+    """Whether the Split names one output only."""
     return len(node.output) == 1
 
 
 def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
+    """Whether the sizes come from a node."""
     return len(node.input) > 1 and not scope.may_be_stored(node.input[1])
 
 
 def _splits_a_constant_or_part(node: NodeProto, scope: Scope) -> bool:
+    """Whether the data may be a constant, or a part of another Split."""
     data = node.input[0]
     return scope.maker_type(data, _MAKERS) in ("Constant", "Split") or scope.may_be_stored(data)
 
 
 def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
+    """Whether the first input of the Concat may be a part of a Split."""
     inputs = node.input
     return bool(inputs) and scope.maker_type(inputs[0], _MAKERS) in ("Split", "Squeeze")
 
 
 @simplify("Split", opset=13, when=_has_one_output)
 def single_part(node: Node) -> None:
-    """A Split into one part is its input."""
+    """A Split into one part becomes its input."""
     if part_count(node) != 1 or len(node.outputs) != 1:
         return
     node.forward(0, node.input(0))
@@ -68,7 +75,7 @@ def literal_sizes(node: Node) -> None:
 
 @simplify("Split", opset=13, when=_splits_a_constant_or_part)
 def parts_of_constant(node: Node) -> None:
-    """A Split of a constant is its parts as constants."""
+    """A Split of a constant becomes its parts, as constants."""
     tensor = _stored(node)
     if tensor is None or tensor.data_type == TensorProto.STRING:
         return
@@ -89,7 +96,7 @@ def parts_of_constant(node: Node) -> None:
 
 
 def _stored(node: Node) -> TensorProto | None:
-    """The data where it is stored in the model, as an initializer or in a Constant node."""
+    """The data where it is stored in the model, as an initializer or in a Constant node; else None."""
     tensor = node.scope.constants.tensor(node.input(0))
     producer = node.scope.producer(node.input(0))
     if tensor is not None or producer is None or producer.op_type != "Constant" or producer.domain not in DEFAULT_DOMAINS:
@@ -99,11 +106,12 @@ def _stored(node: Node) -> TensorProto | None:
 
 
 def _fit(sizes: list[int], dimension: int) -> bool:
+    """Whether `sizes` are possible and cover the whole `dimension`."""
     return min(sizes) >= 0 and sum(sizes) == dimension
 
 
 def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) -> bool:
-    """Whether the parts, beside or instead of the constant, keep the file from growing by more than is stated above."""
+    """Whether the file grows by no more than the bounds above say, with the parts beside the constant or in its place."""
     size, name = node.scope.constants.byte_length(tensor), node.scope.resolve(node.input(0))
     home = node.scope.find(name)
     stays = home is None or name in home.inputs or not node.scope.model.is_read_once(name)
@@ -125,7 +133,7 @@ def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> 
 
 @simplify("Split", opset=13, when=_splits_a_constant_or_part)
 def split_of_part(node: Node) -> None:
-    """A Split of a part that nothing else reads becomes more parts of the Split that makes it."""
+    """A Split of a part that nothing else reads is merged into the Split that makes it."""
     part = node.input(0)
     outer = _outer_split(node, part)
     sizes = None if outer is None else known_sizes(outer)
@@ -146,7 +154,7 @@ def split_of_part(node: Node) -> None:
 
 
 def _outer_split(node: Node, part: str) -> Node | None:
-    """The Split in the same graph that makes `part`, done already, if other sizes can be stated in its place."""
+    """The Split that makes `part` in the same graph, if it is the only reader and other sizes can be stated; else None."""
     proto = node.scope.producers.get(part)
     if proto is None or proto.op_type != "Split" or proto.domain not in DEFAULT_DOMAINS:
         return None
@@ -156,13 +164,14 @@ def _outer_split(node: Node, part: str) -> Node | None:
 
 
 def _sizes_of_part(node: Node, dimension: int) -> list[int] | None:
-    """The sizes of the parts of a Split of a known dimension."""
+    """The sizes of the parts that `node` makes of `dimension`."""
     if node.has_attr("split") or node.has_input(1):
         return explicit_sizes(node)
     return equal_sizes(dimension, part_count(node))
 
 
 def _name_all_parts(node: Node) -> None:
+    """Name the parts that have no output."""
     for index in range(len(node.outputs), part_count(node)):
         node.set_output(index, node.fresh_name(f"part{index}"))
     name_outputs(node)
@@ -170,7 +179,7 @@ def _name_all_parts(node: Node) -> None:
 
 @simplify("Concat", opset=13, when=_starts_with_a_part)
 def concat_of_parts(node: Node) -> None:
-    """A Concat of all parts of a Split, in order and on its axis, is what was split."""
+    """A Concat of all parts of a Split, in order and along its axis, becomes the data that was split."""
     parts = parts_of_one_split(node, [node.scope.resolve(name) for name in node.inputs])
     if parts is None or parts.squeezed or not same_axis(node.attr("axis", 1), parts.axis, parts.node.rank()):
         return

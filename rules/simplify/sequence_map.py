@@ -1,4 +1,4 @@
-"""SequenceMap over known elements: its body once for each of them.
+"""SequenceMap over known elements: a copy of its body for each of them.
 
 https://onnx.ai/onnx/operators/onnx__SequenceMap.html
 """
@@ -20,7 +20,7 @@ MAX_NODES = 4096
 
 @simplify("SequenceMap", opset=17)
 def inline_body(node: Node) -> None:
-    """SequenceMap over a known sequence is its body once for each element."""
+    """SequenceMap over a sequence of known elements becomes a copy of its body for each element."""
     ((_, body),) = subgraphs(node.proto)
     arguments = _arguments(node)
     count = len(arguments)
@@ -42,7 +42,9 @@ def inline_body(node: Node) -> None:
 
 
 def _arguments(node: Node) -> list[dict[str, str]]:
-    """For each element, what the inputs of the body are. Raises NotSimplified where a sequence is not known."""
+    """For each element, what the inputs of the body are called. Raises NotSimplified where the elements of a sequence are not
+    known.
+    """
     ((_, body),) = subgraphs(node.proto)
     columns = [elements(node)]
     count = len(columns[0])
@@ -61,6 +63,7 @@ def _arguments(node: Node) -> list[dict[str, str]]:
 
 
 def _map_nothing(node: Node, body: GraphProto) -> None:
+    """Make the empty sequences that a SequenceMap over no elements gives."""
     kinds = [value.type.tensor_type.elem_type for value in body.output]
     if not all(kinds):
         raise NotSimplified("the sequence is empty, and the types of the body's outputs are not declared")

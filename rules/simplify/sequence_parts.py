@@ -1,7 +1,8 @@
-"""A SplitToSequence whose number of parts is only known at run time: what reads it computes its part from the data.
+"""A SplitToSequence whose number of parts is only known at run time: the nodes that read it compute their part from the data.
 
-Element i of parts of size c is Slice(x, i*c, (i+1)*c). `chunk` and `split` over a dynamic axis come out of torch's exporter so.
-Why that is exact wherever the original runs: docs/sequences.md.
+Element i of parts of size c is Slice(x, i*c, (i+1)*c). torch's exporter writes such models for `chunk` and `split` over a dynamic
+axis. Why that is exact wherever the original runs: docs/sequences.md.
+https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _INT64_MAX = 2**63 - 1
 
 @simplify("SequenceAt", opset=13)
 def slice_part(node: Node) -> None:
-    """SequenceAt of parts whose number is not known is a Slice, or a Gather for parts of 1."""
+    """SequenceAt of parts whose number is unknown becomes a Slice of the data, or a Gather for parts of length 1."""
     parts = run_time_parts(node)
     if parts is None:
         return
@@ -46,6 +47,7 @@ def slice_part(node: Node) -> None:
 
 
 def _gather_row(node: Node, parts: Parts) -> None:
+    """Let the node be a Gather of one index of the data, for parts of length 1."""
     position = constant_position(node, 1)
     if parts.squeezed:
         index = scalar(node, 1) if position is None else int64(node, position, "index")
@@ -57,7 +59,7 @@ def _gather_row(node: Node, parts: Parts) -> None:
 
 
 def _bounds(node: Node, parts: Parts, position: int | None) -> tuple[str, str]:
-    """Where the part at `position` (None: at input 1) starts and ends: int64 vectors of one."""
+    """Where the part at `position` (None: at input 1) starts and ends, as int64 vectors of one."""
     size = _part_size(node, parts)
     if position is None:
         # Gather in 0, 1, … wraps a negative position and fails out of range, as SequenceAt does.
@@ -74,7 +76,7 @@ def _bounds(node: Node, parts: Parts, position: int | None) -> tuple[str, str]:
 
 
 def _part_size(node: Node, parts: Parts) -> str:
-    """The size of the parts but the last, an int64 scalar."""
+    """The size of all parts but the last, as an int64 scalar."""
     constant = parts.node.constant(1)
     if constant is not None:
         return int64(node, int(constant), "size")
@@ -91,7 +93,7 @@ def _count(node: Node, parts: Parts, size: str) -> str:
 
 
 def _whole_and_rest(node: Node, dimension: str, size: str) -> tuple[str, str]:
-    """How many parts are whole, and 1 if there is a shorter one, else 0."""
+    """How many parts are whole, and 1 if a shorter one follows, else 0."""
     whole = node.before("Div", [dimension, size], what="whole")
     covered = node.before("Mul", [whole, size], what="covered")
     rest = node.before("Sub", [dimension, covered], what="rest")
@@ -100,6 +102,7 @@ def _whole_and_rest(node: Node, dimension: str, size: str) -> tuple[str, str]:
 
 
 def _vector(node: Node, name: str) -> str:
+    """`name`, of one element, as a vector."""
     return node.before("Reshape", [name, int64(node, [1], "vector")], what="vector")
 
 
@@ -114,7 +117,7 @@ def _require_scalar(parts: Parts) -> None:
 
 @simplify("SequenceLength", opset=13)
 def compute_length(node: Node) -> None:
-    """SequenceLength of parts whose number is not known is computed from the dimension."""
+    """SequenceLength of parts whose number is unknown is computed from the dimension."""
     parts = run_time_parts(node)
     if parts is None:
         return
@@ -132,7 +135,7 @@ def compute_length(node: Node) -> None:
 
 @simplify("ConcatFromSequence", opset=13)
 def undo_split(node: Node) -> None:
-    """ConcatFromSequence of all parts along the axis that they were cut on is the data."""
+    """ConcatFromSequence of all parts along the axis on which they were cut becomes the data."""
     parts = run_time_parts(node)
     if parts is not None and not undoes_split(node, parts):
         raise NotSimplified(f"how many parts SplitToSequence '{parts.node.name}' makes is only known at run time")

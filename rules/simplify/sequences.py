@@ -1,7 +1,9 @@
-"""Sequences of known elements dissolve: what reads them reads the elements.
+"""Sequences whose elements are known dissolve: the nodes that read them read the elements.
 
-Positions count from the end where they are negative (https://onnx.ai/onnx/operators/onnx__SequenceAt.html, and likewise
-SequenceInsert, SequenceErase, SequenceLength, ConcatFromSequence). Why each rewrite is exact: docs/sequences.md.
+Negative positions count from the end. Why each rewrite is exact: docs/sequences.md.
+https://onnx.ai/onnx/operators/onnx__SequenceAt.html, https://onnx.ai/onnx/operators/onnx__SequenceInsert.html,
+https://onnx.ai/onnx/operators/onnx__SequenceErase.html, https://onnx.ai/onnx/operators/onnx__SequenceLength.html,
+https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from ..shared.sequence_origin import (
 from ..shared.split_sizes import known_sizes
 
 MOST_ELEMENTS = 4096
-"""Of a sequence that grows or shrinks by one: a chain of 10,000 inserts would hold 50 million names, in 1.3 GB."""
+"""Elements of a sequence that may grow or shrink by one: a chain of 10,000 inserts would hold 50 million names, in 1.3 GB."""
 
 
 @simplify("SequenceAt", opset=13)
 def pick_element(node: Node) -> None:
-    """SequenceAt of a known sequence is the element; at a run-time position, a Slice or Gather of all of them."""
+    """SequenceAt of known elements becomes the element; with a position that is computed, a Slice or Gather of all of them."""
     if run_time_parts(node) is not None:
         return
     names = elements(node)
@@ -47,6 +49,7 @@ def pick_element(node: Node) -> None:
 
 
 def _pick_at_run_time(node: Node, names: list[str]) -> None:
+    """Let the node pick one of `names` at a position that is only known at run time."""
     parts = parts_of_one_split(node, names)
     sizes = None if parts is None else known_sizes(parts.node)
     if parts is not None and sizes is not None:
@@ -63,7 +66,10 @@ def _pick_at_run_time(node: Node, names: list[str]) -> None:
 
 
 def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
-    """Gather in a table of the parts' bounds wraps a negative position and fails out of range, as SequenceAt does."""
+    """Pick a part of the data that one Split makes, by a table of the parts' bounds.
+
+    Gather wraps a negative position and fails out of range, as SequenceAt does.
+    """
     position = scalar(node, 1)
     if parts.squeezed:
         node.become("Gather", [parts.data, position], axis=parts.axis)
@@ -79,14 +85,14 @@ def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
 
 @simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
 def keep_output(node: Node) -> None:
-    """A sequence that is an output stays: the interface of the graph does."""
+    """Refused where the sequence is an output of the graph, whose interface stays."""
     if node.output(0) in node.scope.outputs:
         raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
 
 
 @simplify("SequenceLength", opset=13)
 def count_elements(node: Node) -> None:
-    """SequenceLength of a known sequence is a constant."""
+    """SequenceLength of known elements becomes a constant."""
     if run_time_parts(node) is not None:
         return
     length = helper.make_tensor("length", TensorProto.INT64, [], [len(elements(node))])
@@ -96,7 +102,7 @@ def count_elements(node: Node) -> None:
 
 @simplify("SequenceInsert", opset=13)
 def insert_element(node: Node) -> None:
-    """SequenceInsert at a known position into a known sequence is a longer SequenceConstruct."""
+    """SequenceInsert at a known position among known elements becomes a longer SequenceConstruct."""
     names = elements(node)
     position = _position(node, 2, len(names))
     require_position(node, position, -len(names), len(names), len(names))
@@ -107,7 +113,7 @@ def insert_element(node: Node) -> None:
 
 @simplify("SequenceErase", opset=13)
 def erase_element(node: Node) -> None:
-    """SequenceErase at a known position of a known sequence is a shorter SequenceConstruct, or SequenceEmpty."""
+    """SequenceErase at a known position among known elements becomes a shorter SequenceConstruct, or SequenceEmpty."""
     names = elements(node)
     position = _position(node, 1, len(names) - 1)
     require_position(node, position, -len(names), len(names) - 1, len(names))
@@ -123,11 +129,13 @@ def erase_element(node: Node) -> None:
 
 
 def _require_few(names: list[str]) -> None:
+    """Raises NotSimplified where the sequence is so long that a chain of such nodes would grow too large."""
     if len(names) >= MOST_ELEMENTS:
         raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would name them all again")
 
 
 def _position(node: Node, index: int, default: int) -> int:
+    """The position in input `index`, or `default` where it is absent. Raises NotSimplified where it is not constant."""
     if not node.has_input(index):
         return default
     position = constant_position(node, index)
@@ -138,7 +146,7 @@ def _position(node: Node, index: int, default: int) -> int:
 
 @simplify("ConcatFromSequence", opset=13)
 def concat_elements(node: Node) -> None:
-    """ConcatFromSequence of a known sequence is a Concat of its elements, each with a new axis where new_axis says so."""
+    """ConcatFromSequence of known elements becomes a Concat, with a new axis for each element where new_axis=1."""
     if run_time_parts(node) is not None:
         return
     names = elements(node)

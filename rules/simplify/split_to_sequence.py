@@ -1,7 +1,8 @@
-"""SplitToSequence becomes a Split, whose parts are the elements of a SequenceConstruct, wherever the number of parts is known.
+"""SplitToSequence becomes a Split and a SequenceConstruct of its parts, wherever the number of parts is known.
 
-Written for opset 13, where Split takes its sizes as an input: Split's own rules take it to the form of the model.
-keepdims counts only where split is not given; https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+Written for opset 13, where Split takes its sizes as an input; Split's own rules take it on to the model's opset. keepdims counts
+only where split is not given.
+https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from ...rewriter.graph.node import Node
 from ..shared.sequence_origin import KEEPDIMS_IGNORED, why_unknown
 
 MAX_PARTS = 4096
-"""Parts that a node may become where the model does not list their sizes: enough for a sequence unbound step by step, and
-an end to graphs that grow with their data."""
+"""Parts that a node may become where the model does not list their sizes: enough for a sequence that is unbound step by step, and a
+bound on graphs that grow with their data.
+"""
 
 
 @simplify("SplitToSequence", opset=13)
 def split_then_construct(node: Node) -> None:
-    """SplitToSequence with a known number of parts becomes Split and SequenceConstruct."""
+    """SplitToSequence into a known number of parts becomes Split and SequenceConstruct."""
     _require_type(node)
     axis = node.attr("axis", 0)
     sizes = _sizes(node, axis)
@@ -51,7 +53,9 @@ def _require_type(node: Node) -> None:
 
 
 def _sizes(node: Node, axis: int) -> list[int] | None:
-    """The sizes of the parts; None where split is only known at run time. Raises NotSimplified where their number is not known."""
+    """The sizes of the parts; None where split is only known at run time. Raises NotSimplified where the number of parts is
+    unknown.
+    """
     split = node.constant(1)
     if split is None and node.has_input(1):
         return None
@@ -63,7 +67,7 @@ def _sizes(node: Node, axis: int) -> list[int] | None:
 
 
 def _run_time_count(node: Node) -> int:
-    """How many parts a split that is only known at run time makes."""
+    """The number of parts that a split makes whose sizes are only known at run time. Raises NotSimplified where it is unknown."""
     shape = node.shape(1)
     if shape is None or len(shape) != 1 or not isinstance(count := shape[0], int) or count == 0:
         raise NotSimplified(f"split '{node.input(1)}' {why_unknown(node, 1)}, and so is the number of its parts")
@@ -73,12 +77,13 @@ def _run_time_count(node: Node) -> int:
 
 
 def _int64_split(node: Node) -> str:
+    """Input split as int64."""
     name = node.input(1)
     return name if node.elem_type(1) == TensorProto.INT64 else node.before("Cast", [name], what="split", to=TensorProto.INT64)
 
 
 def _chunks(node: Node, axis: int, size: int) -> list[int]:
-    """Parts of `size`, the last of what is left."""
+    """The sizes of parts of `size`, with a last one of what is left. Raises NotSimplified where they are too many."""
     dimension = node.need_dimension(axis)
     if size <= 0:
         raise NotSimplified(f"split must be positive and is {size}")

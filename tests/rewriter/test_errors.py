@@ -10,22 +10,24 @@ import errno
 import importlib.util
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn
 
 import ml_dtypes
 import numpy as np
 import onnx
 import onnx_ir as ir
 import pytest
+from documentation import as_regex, unseen
 from helpers import command_line, convert_version, model
+from hostile_models import functions, nested_graphs
 from onnx import ModelProto, TensorProto, helper
 from storage_models import field, runnable, to_external
-from test_docs import as_regex, unseen
-from test_hostile import functions, nested_graphs
 
-from split_rewrite.rewriter import InvalidModelError, driver
+from split_rewrite.rewriter import SplitRewriteError, convert_file, convert_many, driver
 from split_rewrite.rewriter.checks import validity
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 from split_rewrite.rewriter.storage import layout, reading, skeleton, spool, staging
@@ -163,6 +165,8 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "folder": Path.mkdir,
     "folder.json": Path.mkdir,
     "fifo": os.mkfifo,
+    "null.jsonl": lambda path: path.symlink_to("/dev/null"),
+    "other.jsonl": b"no report",
     "pipe.json": os.mkfifo,
     "writerless": os.mkfifo,
     "loop.onnx": lambda path: path.symlink_to(path.name),
@@ -326,6 +330,22 @@ def a_rule_is_wrong(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(split_rules, "equal_sizes", lambda dimension, parts: [3, 1, 3])
 
 
+def module(name: str, **contents: object) -> Circumstance:
+    """`name` is a module with these contents, or without any, not installed."""
+    return lambda patch: patch.setitem(sys.modules, name, SimpleNamespace(**contents) if contents else None)
+
+
+def fails(error: Exception) -> Callable[..., NoReturn]:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return fail
+
+
+def no_printer(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(onnx.printer, "to_text", fails(RuntimeError("no")))
+
+
 class Row(NamedTuple):
     arguments: str
     message: str
@@ -341,7 +361,52 @@ USAGE: dict[str, Row] = {
     "empty-output": Row("m.onnx --output=", "Missing argument 'OUTPUT': name the file to write."),
     "output-twice": Row("m.onnx o.onnx -o p.onnx", "OUTPUT is given twice, as an argument and by -o."),
     "output-of-a-dry-run": Row("m.onnx o.onnx --dry-run", "--dry-run writes nothing: leave OUTPUT out."),
-    "three-files": Row("m.onnx o.onnx p.onnx", "Got unexpected extra argument…"),
+    "three-files": Row("m.onnx o.onnx p.onnx", "p.onnx: is no folder, and several models go into one"),
+    "many-without-output": Row("folder", "Missing argument 'OUTPUT': name the folder to write to, or say --in-place."),
+    "in-place-and-output": Row(
+        "m.onnx --in-place -o folder", "--in-place writes where the models are: leave -o and --dry-run out."
+    ),
+    "several-to-standard-output": Row(
+        "m.onnx weights.onnx -", "- is one model, and several are converted here; @- is a list on standard input"
+    ),
+    "a-report-in-the-place-of-a-model": Row(
+        "m.onnx model.xml new/ --report model.xml", "model.xml: a report would replace INPUT, model.xml; choose another name"
+    ),
+    "no-models": Row("folder new/", "there are no models (.onnx files) in folder"),
+    "no-match": Row("no*.onnx new/", "no*.onnx: nothing matches"),
+    "no-list": Row("@no.txt new/", "@no.txt: the list cannot be read: No such file or directory"),
+    "two-to-one": Row("m.onnx folder/../m.onnx new/", "new/m.onnx: would be the result of both m.onnx and folder/../m.onnx"),
+    "over-an-input": Row(
+        "m.onnx folder/m.onnx folder",
+        "folder/m.onnx: the result of m.onnx would replace it, and it belongs to the input folder/m.onnx",
+    ),
+    "stdin-among-many": Row("- m.onnx new/", "- is one model, and several are converted here; @- is a list on standard input"),
+    "json-of-many": Row(
+        "m.onnx new/ --report r.json", "--report: of many models FILE.jsonl has a line for each; FILE.json is for one."
+    ),
+    "bare-shape-of-many": Row(
+        "m.onnx new/ --test-input-shape 1,2",
+        "--test-input-shape: put NAME: before the shape; each model has inputs of its own.",
+    ),
+    "resume-by-another-file": Row("m.onnx new/ --resume m.onnx", "expected a name that ends with .jsonl, not 'm.onnx'"),
+    "resume-by-other-lines": Row(
+        "m.onnx new/ --resume other.jsonl", "other.jsonl: line 1 is no report of a model; name a report to resume"
+    ),
+    "resume-by-a-device": Row("m.onnx new/ --resume null.jsonl", "null.jsonl: is not a regular file, and cannot be resumed"),
+    "no-dask": Row(
+        "m.onnx new/ --scheduler tcp://host:1", "--scheduler needs Dask: pip install 'split-rewrite[dask]'", module("distributed")
+    ),
+    "no-scheduler": Row(
+        "m.onnx new/ --scheduler tcp://host:1",
+        "--scheduler tcp://host:1: no Dask scheduler answers there: timed out",
+        module("distributed", Client=fails(OSError("timed out"))),
+    ),
+    "no-fsspec": Row(
+        "s3://zoo/m.onnx new/",
+        "s3://zoo/m.onnx: URIs need fsspec; pip install 'split-rewrite[remote]'",
+        module("fsspec.core"),
+    ),
+    "text-of-two": Row("--text m.onnx two.onnx", "--text prints one model."),
     "no-such-option": Row("m.onnx o.onnx --fast", "No such option…--fast…"),
     "quiet-and-verbose": Row("m.onnx o.onnx -q -v", "-q and -v exclude each other."),
     "opset-0": Row("m.onnx o.onnx -t 0", f"the target opset 0 is unknown: {KNOWN}"),
@@ -394,7 +459,9 @@ USAGE: dict[str, Row] = {
         "m.onnx o.onnx --external-data split:1k",
         "external data: expected auto, keep, copy, inline, split or split:BYTES, not 'split:1k'",
     ),
-    "report-no-such-format": Row("m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html."),
+    "report-no-such-format": Row(
+        "m.onnx o.onnx --report r.txt", "'r.txt' is neither - nor a name that ends with .json or .html or .jsonl or .xml or .sarif."
+    ),
     "report-is-a-folder": Row("m.onnx o.onnx --report folder.json", "folder.json: is a folder; name the file to write"),
     "both-to-standard-output": Row("m.onnx - --report -", "OUTPUT and --report are both -: only one can be standard output."),
     "data-to-standard-output": Row(
@@ -480,7 +547,17 @@ USAGE: dict[str, Row] = {
 UNREADABLE: dict[str, Row] = {
     "missing": Row("nosuch.onnx o.onnx", "nosuch.onnx: cannot be read: No such file or directory"),
     "link-to-itself": Row("loop.onnx o.onnx", "loop.onnx: cannot be read: Too many levels of symbolic links"),
-    "folder": Row("folder o.onnx", "folder: is a folder; name the .onnx file in it"),
+    "nothing-at-a-uri": Row(
+        "s3://zoo/m.onnx new/",
+        "s3://zoo/m.onnx: there is no such file, folder or bucket",
+        module("fsspec.core", url_to_fs=fails(FileNotFoundError("zoo"))),
+    ),
+    "nobody-at-a-uri": Row(
+        "s3://zoo/m.onnx new/",
+        "s3://zoo/m.onnx: cannot be accessed: refused by all",
+        module("fsspec.core", url_to_fs=fails(RuntimeError("refused\nby all"))),
+    ),
+    "unprintable": Row("--text m.onnx", "onnx cannot print the model as text: no", no_printer),
     "device": Row("/dev/null o.onnx", "/dev/null: is not a regular file"),
     "pipe-that-nobody-may-open": Row("fifo o.onnx", "fifo: cannot be opened: Permission denied", nobody_may_open),
     "pipe-without-a-model": Row("writerless o.onnx", "writerless: is empty", a_pipe_that_ends_at_once),
@@ -559,7 +636,9 @@ UNREADABLE: dict[str, Row] = {
 }
 
 UNWRITABLE: dict[str, Row] = {
-    "is-a-folder": Row("m.onnx folder", "folder: is a folder; name the file to write"),
+    "no-folder-for-the-record": Row(
+        "m.onnx new/ --resume no/run.jsonl", "no/run.jsonl: the report cannot be written: No such file or directory"
+    ),
     "in-no-folder": Row("m.onnx nowhere/o.onnx", "nowhere/o.onnx: the folder nowhere does not exist"),
     "is-a-fifo": Row("m.onnx fifo", "fifo: exists and is not a regular file"),
     "name-too-long": Row(f"m.onnx {'o' * 260}", f"{'o' * 260}: cannot be written: File name too long"),
@@ -733,6 +812,15 @@ LIBRARY: dict[str, tuple[Callable[[], object], str]] = {
         lambda: convert_version(in_memory("data.bin"), 12),
         "tensor 's': has external data, but the folder of the model is not known",
     ),
+    "a-folder-to-read": (lambda: convert_version("folder", 12), "folder: is a folder; name the .onnx file in it"),
+    "a-folder-to-write": (
+        lambda: convert_file("weights.onnx", "folder", None),
+        "folder: is a folder; name the file to write",
+    ),
+    "two-places": (
+        lambda: convert_many(["weights.onnx"], 13, into="folder", in_place=True),
+        "into and in_place exclude each other",
+    ),
     "reserved-location": (lambda: convert_version(in_memory(MARK), 12), "tensor 's': has no data in this model"),
     "result-too-big": (
         lambda: convert_version("weights.onnx", None),
@@ -755,7 +843,7 @@ LIBRARY: dict[str, tuple[Callable[[], object], str]] = {
         "tensor 'w': cannot be read: it is gone",
     ),
 }
-"""What the command line does not meet: it reads files, and writes files."""
+"""What the command line does not meet: it reads files, writes files, and takes folders for many models."""
 
 
 # -- the tests
@@ -816,20 +904,21 @@ def test_wrong_results(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) 
 
 @pytest.mark.parametrize(("call", "message"), LIBRARY.values(), ids=LIBRARY)
 def test_of_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[[], object], message: str) -> None:
-    prepare(folder, "weights.onnx")
+    prepare(folder, "weights.onnx folder")
     scanned(monkeypatch)
     monkeypatch.setattr(skeleton, "LARGEST_PROTOBUF", 20_000)
-    with pytest.raises(InvalidModelError) as caught:
+    with pytest.raises(SplitRewriteError) as caught:
         call()
     assert as_regex(message).fullmatch(str(caught.value)), str(caught.value)
 
 
 SECTIONS = {
-    "Wrong usage (status 2)": [row.message for row in USAGE.values()],
+    "Wrong usage (status 2)": [row.message for row in USAGE.values()] + [message for _, message in LIBRARY.values()],
     "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()]
     + [message for _, message in LIBRARY.values()],
     "The input is no valid model (status 2)": [message for _, message in INVALID.values()],
-    "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()],
+    "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()]
+    + [message for _, message in LIBRARY.values()],
     "The result is not right (status 3)": [row.message for row in WRONG.values()],
 }
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
     {"errors", "progress", "serving"},
@@ -24,7 +26,8 @@ LAYERS = (
     {"driver"},
     {"convert_pass"},
     {"batch"},
-    {"progress_bar"},
+    {"progress_bar", "cli_parameters"},
+    {"cli_many"},
     {"cli"},
     {"__main__"},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model
+from helpers import assert_rewrites, assert_same, convert_version, model
 
 X = np.array([[3, 1, 3, 1], [2, 2, 2, 2], [1, 3, 1, 3]], np.float32)
 
@@ -23,3 +23,19 @@ def test_the_first_index_is_what_it_was() -> None:
     proto = model("g (float[3, 4] x) => (int64[1, 4] y) { y = ArgMax <select_last_index = 0> (x) }", opset=13)
     (node,) = convert_version(proto, 11).model.graph.node
     assert not node.attribute
+
+
+REWRITES = [
+    (
+        "argmax.search_from_the_back",
+        13,
+        11,
+        "g (float[2,3] x) => (int64[2,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }",
+        "<int64[1] v1 = {-1}, int64[1] v2 = {-9223372036854775808}, int64[1] v3 = {1}, int64 v5 = {3}, int64 v6 = {1}> { v4 = Slice (x, v1, v2, v3, v1) v7 = Sub (v5, v6) v8 = ArgMax <axis = 1> (v4) y = Sub (v7, v8) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

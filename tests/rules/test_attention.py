@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_becomes, convert_version, model, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -75,3 +75,115 @@ def test_a_caution_for_a_causal_mask_of_an_outer_cache():
 @pytest.mark.parametrize("attributes", ["", "<is_causal=1>"])
 def test_no_caution_without(attributes):
     assert cautions(attention(23, attributes), 25) == []
+
+
+# Below opset 23.
+
+RNG = np.random.default_rng(6)
+
+
+def test_the_plain_form():
+    result = assert_becomes(
+        "g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v) => (float[1,2,3,4] y) { y = Attention (q, k, v) }",
+        """g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v) => (float[1,2,3,4] y) <float scale = {0.5}> {
+          scaled = Mul (q, scale)
+          keys = Transpose <perm = [0, 1, 3, 2]> (k)
+          scores = MatMul (scaled, keys)
+          weights = Softmax <axis = -1> (scores)
+          y = MatMul (weights, v)
+        }""",
+        (23, 13),
+    )
+    np.testing.assert_allclose(run(result, FEEDS)[0], expected(FEEDS, True), rtol=1e-5, atol=1e-6)
+
+
+def test_a_causal_mask_of_known_lengths_is_a_constant():
+    result = convert_version(attention(23, "<is_causal=1>"), 13).model
+    assert [node.op_type for node in result.graph.node] == ["Mul", "Transpose", "MatMul", "Add", "Softmax", "MatMul"]
+    i, j = np.indices((3, 3))
+    np.testing.assert_allclose(run(result, FEEDS)[0], expected(FEEDS, j <= i), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [9, 13, 21])
+def test_a_query_that_a_mask_bars_from_every_key_gets_zeros(target):
+    proto = attention(23, "", ", bool[3,3] m", "q, k, v, m")
+    mask = np.array([[True, False, True], [False, False, False], [True, True, True]])
+    got = run(convert_version(proto, target).model, {**FEEDS, "m": mask})[0]
+    assert not got[:, :, 1].any()
+    np.testing.assert_allclose(got[:, :, ::2], expected(FEEDS, mask[[0, 2, 2]])[:, :, ::2], rtol=1e-5, atol=1e-6)
+
+
+def test_a_mask_of_numbers_is_added():
+    proto = attention(23, "", ", float[3,3] m", "q, k, v, m")
+    mask = np.where(np.tril(np.ones((3, 3))), 0, -np.inf).astype(np.float32)
+    got = run(convert_version(proto, 13).model, {**FEEDS, "m": mask})[0]
+    np.testing.assert_allclose(got, expected(FEEDS, np.isfinite(mask)), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [9, 13, 21])
+@pytest.mark.parametrize("sizes", ["2,{0},{1}", "B,{0},{1}", "B,S,{1}"])
+def test_heads_side_by_side_shared_by_groups_of_queries_behind_a_past(sizes, target):
+    """Two heads of keys for four of queries, two keys in the past, causal; outputs for the next step."""
+    q, k, v = (RNG.normal(size=(2, 3, width)).astype(np.float32) for width in (16, 8, 8))
+    past = [RNG.normal(size=(2, 2, 2, 4)).astype(np.float32) for _ in range(2)]
+    text = f"""g (float[{sizes.format(3, 16)}] q, float[{sizes.format(3, 8)}] k, float[{sizes.format(3, 8)}] v,
+      float[2,2,P,4] pk, float[2,2,P,4] pv) => (float[2,3,16] y, float[2,2,T,4] nk, float[2,2,T,4] nv) {{
+      y, nk, nv = Attention <q_num_heads = 4, kv_num_heads = 2, is_causal = 1> (q, k, v, ABSENT, pk, pv)
+    }}"""
+    result = convert_version(model(text, 23, 10), target).model
+    y, keys, values = run(result, {"q": q, "k": k, "v": v, "pk": past[0], "pv": past[1]})
+    want_keys, want_values = (
+        np.concatenate([old, new.reshape(2, 3, 2, 4).transpose(0, 2, 1, 3)], axis=2) for old, new in zip(past, (k, v), strict=True)
+    )
+    np.testing.assert_array_equal(keys, want_keys)
+    np.testing.assert_array_equal(values, want_values)
+    feeds = {
+        "q": q.reshape(2, 3, 4, 4).transpose(0, 2, 1, 3),
+        "k": np.repeat(want_keys, 2, axis=1),
+        "v": np.repeat(want_values, 2, axis=1),
+    }
+    i, j = np.indices((3, 5))
+    want = expected(feeds, j <= i + 2).transpose(0, 2, 1, 3).reshape(2, 3, 16)
+    np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", [0, 3])
+def test_the_scores_as_an_output(mode):
+    text = f"""g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v) => (float[1,2,3,4] y, float[1,2,3,3] w) {{
+      y, ABSENT, ABSENT, w = Attention <qk_matmul_output_mode = {mode}> (q, k, v)
+    }}"""
+    y, weights = run(convert_version(model(text, 23, 10), 13).model, FEEDS)
+    scores = (FEEDS["q"] @ FEEDS["k"].transpose(0, 1, 3, 2)).astype(np.float64) / 2
+    softmax = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(weights, scores if mode == 0 else softmax, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(y, softmax @ FEEDS["v"], rtol=1e-4, atol=1e-5)
+
+
+def test_softcap_and_another_precision():
+    text = """g (float16[1,2,3,4] q, float16[1,2,3,4] k, float16[1,2,3,4] v) => (float16[1,2,3,4] y) {
+      y = Attention <softcap = 1.5, softmax_precision = 1, scale = 1.0> (q, k, v)
+    }"""
+    result = convert_version(model(text, 23, 10), 13).model
+    names = [node.op_type for node in result.graph.node]
+    assert names == ["Transpose", "MatMul", "Div", "Tanh", "Mul", "Cast", "Softmax", "Cast", "MatMul"]
+    feeds = {name: value.astype(np.float16) for name, value in FEEDS.items()}
+    scores = feeds["q"].astype(np.float64) @ feeds["k"].transpose(0, 1, 3, 2)
+    weights = np.exp(1.5 * np.tanh(scores / 1.5))
+    want = weights / weights.sum(axis=-1, keepdims=True) @ feeds["v"]
+    np.testing.assert_allclose(run(result, feeds)[0], want, rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[1,H,3,4] q, float[1,H,3,4] k, float[1,H,3,4] v) => (float[1,H,3,4] y) { y = Attention (q, k, v) }",
+        """g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v, float[3,3] m) => (float[1,2,3,4] y) {
+          y = Attention <softcap = 1.0> (q, k, v, m)
+        }""",
+    ],
+    ids=["heads unknown", "a mask and a softcap, which texts apply in either order"],
+)
+def test_onnxs_body_takes_its_place_where_that_is_not_sure(text):
+    result = convert_version(model(text, 23, 10), 18).model
+    assert len(result.graph.node) > 12
+    onnx.checker.check_model(result, full_check=True)

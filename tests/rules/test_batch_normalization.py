@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 PARAMETERS = "float[3] s, float[3] b, float[3] m, float[3] v"
 FEEDS = {
@@ -97,3 +97,40 @@ def test_outputs_that_nothing_reads_go_upward(attributes, source, kept, expected
     (node,) = convert_version(model(f"g (float[2,3] x, {PARAMETERS}) => ({declared}) {{ {call} }}", source), 14).model.graph.node
     assert list(node.output) == kept
     assert {a.name: a.i for a in node.attribute} == expected
+
+
+REWRITES = [
+    (
+        "batch_normalization.add_consumed_inputs",
+        7,
+        5,
+        "g (float[1,2,3,4] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3,4] y) { y = BatchNormalization (x, s, b, m, v) }",
+        "{ y = BatchNormalization <consumed_inputs = [0, 0, 0, 1, 1], is_test = 1> (x, s, b, m, v) }",
+    ),
+    (
+        "batch_normalization.drop_is_test",
+        6,
+        7,
+        "g (float[1,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2] y) { y = BatchNormalization <is_test = 1> (x, s, b, m, v) }",
+        "{ y = BatchNormalization (x, s, b, m, v) }",
+    ),
+    (
+        "batch_normalization.add_is_test",
+        7,
+        6,
+        "g (float[1,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2] y) { y = BatchNormalization (x, s, b, m, v) }",
+        "{ y = BatchNormalization <is_test = 1> (x, s, b, m, v) }",
+    ),
+    (
+        "batch_normalization.one_channel_per_feature",
+        7,
+        9,
+        "g (float[1,2,3] x, float[2,3] s, float[2,3] b, float[2,3] m, float[2,3] v) => (float[1,2,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
+        "<int64[1] v2 = {-1}, int64[3] v8 = {1, 2, 3}> { v1 = Flatten <axis = 1> (x) v3 = Reshape (s, v2) v4 = Reshape (b, v2) v5 = Reshape (m, v2) v6 = Reshape (v, v2) v7 = BatchNormalization (v1, v3, v4, v5, v6) y = Reshape (v7, v8) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

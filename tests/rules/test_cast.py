@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.graph.survey import all_graphs
 
@@ -71,3 +71,73 @@ def test_from_opset_1_the_type_is_stated_that_inference_does_not_read(body: str,
     result = convert_version(model(f"g (float[4] x, bool k) => (float[N] y) {{ {body} }}", 1, 3), target).model
     stated = [value.name for graph in all_graphs(result) for value in graph.value_info]
     assert stated == (["c"] if target < 6 else [])
+
+
+@pytest.mark.parametrize("kind, dtype", [("float", np.float32), ("int64", np.int64), ("bool", np.bool_)])
+def test_cast_like(kind, dtype):
+    text = f"g (int32[3] x, {kind}[1] t) => ({kind}[3] y) {{ y = CastLike (x, t) }}"
+    assert_same(model(text, 15), 9, {"x": np.array([0, 1, -5], np.int32), "t": np.zeros(1, dtype)})
+
+
+def test_refuses_a_cast_in_a_function_below_6() -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 14, "f" : 1]> g (float[3] x) => (int64[3] y) {y = f.f(x)}\n'
+        '<domain: "f", opset_import: ["" : 14]> f (x) => (y) {c = Cast<to = 7>(x)\n y = Identity(c)}'
+    )
+    assert "onnx cannot check a function with a Cast before opset 6" in refusal(model(text, 16), 3)
+
+
+def test_a_cast_that_something_reads_below_6() -> None:
+    text = "g (float[3] x) => (int64[3] y) {c = Cast<to = 7>(x)\n y = Identity(c)}"
+    assert_compares_equal(model(text, 9), 3)
+
+
+REWRITES = [
+    (
+        "cast.type_to_number",
+        5,
+        6,
+        'g (float[2] x) => (int64[2] y) { y = Cast <to = "INT64"> (x) }',
+        "{ y = Cast <to = 7> (x) }",
+    ),
+    (
+        "cast.type_to_name",
+        6,
+        5,
+        "g (float[2] x) => (int64[2] y) { y = Cast <to = 7> (x) }",
+        '{ y = Cast <to = "INT64"> (x) }',
+    ),
+    (
+        "cast.drop_saturate",
+        19,
+        18,
+        "g (float[2] x) => (int64[2] y) { y = Cast <saturate = 0, to = 7> (x) }",
+        "{ y = Cast <to = 7> (x) }",
+    ),
+    (
+        "cast.drop_saturate_of_cast_like",
+        19,
+        18,
+        "g (float[2] x, int64[1] t) => (int64[2] y) { y = CastLike <saturate = 0> (x, t) }",
+        "{ y = CastLike (x, t) }",
+    ),
+    (
+        "cast.drop_round_mode",
+        24,
+        23,
+        'g (float[2] x) => (int64[2] y) { y = Cast <round_mode = "down", to = 7> (x) }',
+        "{ y = Cast <to = 7> (x) }",
+    ),
+    (
+        "cast.cast_to_known_type",
+        15,
+        14,
+        "g (float[2] x, int64[1] t) => (int64[2] y) { y = CastLike (x, t) }",
+        "{ y = Cast <to = 7> (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

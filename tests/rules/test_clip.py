@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 X = np.array([[-np.inf, -5.0, -0.5], [2.0, np.nan, np.inf]], np.float32)
 
@@ -87,3 +87,31 @@ def test_upward(attributes: str, target: int) -> None:
     proto = model(f"g (float[2, 3] x) => (float[2, 3] y) {{ y = {clip} (x) }}", opset=7)
     assert _ops(proto, target) == ["Clip"]
     assert_same(proto, target, {"x": X})
+
+
+def test_refuses_bounds_that_are_vectors() -> None:
+    text = "g (float[8] x) => (float[8] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> {y = Clip(x, a, b)}"
+    assert "a constant of shape [2] is given where a single number is needed" in refusal(model(text, 16), 12)
+
+
+REWRITES = [
+    (
+        "clip.bounds_to_attributes",
+        11,
+        10,
+        "g (float[2] x) => (float[2] y) <float low = {0}, float high = {6}> { y = Clip (x, low, high) }",
+        "{ y = Clip <max = 6.0, min = 0.0> (x) }",
+    ),
+    (
+        "clip.bounds_to_inputs",
+        6,
+        11,
+        "g (float[2] x) => (float[2] y) { y = Clip <max = 6.0, min = 0.0> (x) }",
+        "<float v1 = {0}, float v2 = {6}> { y = Clip (x, v1, v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_same, convert_version, model, refusal, run
 
 
 def branches(one, other, output="[N]"):
@@ -210,3 +210,22 @@ def test_a_loop_without_a_count_gets_the_largest():
     result = convert_version(loop("", "c", "stop", body), 10).model
     feeds = {"x": np.float32([1, 2]), "n": np.array(3), "c": np.array(True)}
     np.testing.assert_array_equal(run(result, feeds)[0], [8, 16])
+
+
+def test_a_value_that_a_branch_reads_which_goes_with_its_if() -> None:
+    text = (
+        "g (float[2] x, bool c) => (float[2] y, float[2] z) <bool f = {0}> {m = Neg(x)\n"
+        "w = If(c) <then_branch = t () => (float[2] a) {a = Exp(m)\n n = Relu(m)}, else_branch = e () => (float[2] b) {b = Abs(x)}>\n"
+        "y = If(f) <then_branch = t () => (float[2] p) {p = Abs(w)}, else_branch = e () => (float[2] q) {q = Abs(x)}>\n z = Relu(m)}"
+    )
+    assert_compares_equal(model(text, 11), 8)
+
+
+def test_a_cast_of_a_branch_that_takes_the_place_of_its_if() -> None:
+    text = (
+        "g (float[2] x, bool b) => (double[2] y) <bool t = {1}> {c = If(t) <"
+        'then_branch = t () => (double[2] p) {p = Cast<to = "DOUBLE">(x)\n r, s = Split(x)}, '
+        'else_branch = e () => (double[2] n) {n = Cast<to = "DOUBLE">(x)}>\n '
+        "y = If(b) <then_branch = t () => (double[2] g) {g = Pow(c, c)}, else_branch = e () => (double[2] h) {h = Identity(c)}>}"
+    )
+    assert_compares_equal(model(text, 3), 1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -37,3 +37,19 @@ def test_space_to_depth(mode, target):
     parts = x.reshape(2, 3, 2, 2, 3, 2).transpose((0, 1, 3, 5, 2, 4) if mode == "CRD" else (0, 3, 5, 1, 2, 4))
     result = convert_version(model(text("SpaceToDepth", "[2,3,4,6]", "[2,12,2,3]", mode), 28), target).model
     np.testing.assert_array_equal(run(result, {"x": x})[0], parts.reshape(2, 12, 2, 3))
+
+
+REWRITES = [
+    (
+        "depth_space.blocks_first",
+        11,
+        10,
+        'g (float[1,8,2,3] x) => (float[1,2,4,6] y) { y = DepthToSpace <blocksize = 2, mode = "CRD"> (x) }',
+        "<int64[8] v1 = {0, 4, 1, 5, 2, 6, 3, 7}> { v2 = Gather <axis = 1> (x, v1) y = DepthToSpace <blocksize = 2> (v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.tolerance import Tolerance
+
+RNG = np.random.default_rng(11)
+
 
 X = np.random.default_rng(0).standard_normal((2, 4, 6, 1)).astype(np.float32)
 
@@ -110,3 +113,59 @@ def test_a_transform_that_is_wrong_by_a_little_is_seen(tmp_path: Path) -> None:
         onnx.save(model(text % periodic, opset=17), path)
     with Worker() as worker:
         assert compare(*paths, tolerance=Tolerance(inexact=True, sums=True), worker=worker).status == "different"
+
+
+def test_refuses_an_axis_of_unknown_length_below_17():
+    text = "g (float[2,N,1] x) => (float[2,N,2] y) { y = DFT <axis=1> (x) }"
+    assert "axis dimension 'N'" in refusal(model(text, 17), 16)
+
+
+@pytest.mark.parametrize("inverse", [0, 1])
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("length", [None, 3, 8])
+@pytest.mark.parametrize("axis", [1, 2])
+def test_below_opset_17_as_numpy(inverse, parts, length, axis):
+    size, n = (5, 4)[axis - 1], length or (5, 4)[axis - 1]
+    dims = [2, 5, 4]
+    dims[axis] = n
+    operand = "" if length is None else ", l"
+    text = (
+        f"g (float[2,5,4,{parts}] x) => (float[{','.join(map(str, dims))},2] y) <int64 l = {{{n}}}> "
+        f"{{ y = DFT <axis={axis}, inverse={inverse}> (x{operand}) }}"
+    )
+    x = RNG.normal(size=(2, 5, 4, parts)).astype(np.float32)
+    signal = x[..., 0] + (1j * x[..., 1] if parts == 2 else 0)
+    expected = (np.fft.ifft if inverse else np.fft.fft)(signal, n, axis)
+    got = run(convert_version(model(text, 17), 13).model, {"x": x})[0]
+    np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], expected, rtol=1e-5, atol=1e-5)
+    assert size in x.shape
+
+
+def test_one_sided_below_opset_17():
+    text = "g (float[2,8,1] x) => (float[2,5,2] y) { y = DFT <onesided=1> (x) }"
+    x = RNG.normal(size=(2, 8, 1)).astype(np.float32)
+    got = run(convert_version(model(text, 17), 13).model, {"x": x})[0]
+    np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], np.fft.rfft(x[..., 0], axis=1), rtol=1e-5, atol=1e-5)
+
+
+REWRITES = [
+    (
+        "dft.axis_to_attribute",
+        20,
+        19,
+        "g (float[1,4,1] x) => (float[1,4,2] y) <int64 axis = {1}> { y = DFT (x, , axis) }",
+        "{ y = DFT <axis = 1> (x) }",
+    ),
+    (
+        "dft.axis_to_input",
+        17,
+        20,
+        "g (float[1,4,1] x) => (float[1,4,2] y) { y = DFT <axis = 1> (x) }",
+        "<int64 v1 = {1}> { y = DFT (x, ABSENT, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

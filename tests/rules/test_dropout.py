@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, convert_version, model, refusal, run
 
 X = np.array([1, np.nan, 0, -2], np.float32)
 
@@ -100,3 +100,65 @@ def test_a_ratio_that_opset_12_does_not_take_is_left_out_where_nothing_is_droppe
 def test_a_ratio_that_drops_everything_is_refused():
     proto = model("g (float[4] x) => (float[4] y) { y = Dropout <ratio = 1.0> (x) }", 6)
     assert "ratio=1 drops everything, and opset 12 takes ratios below 1 only" in refusal(proto, 12)
+
+
+def test_a_mask_that_nobody_reads_goes() -> None:
+    text = (
+        "g (bool c, float[3] x) => (float[3] y) {y = If(c) <then_branch = t () => (float[3] p) {p, m = Dropout(x)}, "
+        "else_branch = e () => (float[3] q) {q = Identity(x)}>}"
+    )
+    proto = model(text, 14)
+    graph = assert_compares_equal(proto, 11).graph
+    branches = [attribute.g for node in graph.node for attribute in node.attribute]
+    assert [list(node.output) for branch in branches for node in branch.node if node.op_type == "Dropout"] == [["p"]]
+
+
+REWRITES = [
+    (
+        "dropout.mask_to_boolean",
+        9,
+        10,
+        "g (float[2] x) => (float[2] y, float[2] m) { y, m = Dropout (x) }",
+        "{ y, v1 = Dropout (x) m = Cast <to = 1> (v1) }",
+    ),
+    (
+        "dropout.mask_to_numbers",
+        10,
+        9,
+        "g (float[2] x) => (float[2] y, bool[2] m) { y, m = Dropout (x) }",
+        "{ y, v1 = Dropout (x) m = Cast <to = 9> (v1) }",
+    ),
+    (
+        "dropout.ratio_to_attribute",
+        12,
+        11,
+        "g (float[2] x) => (float[2] y) <float r = {0.25}> { y = Dropout (x, r) }",
+        "{ y = Dropout <ratio = 0.25> (x) }",
+    ),
+    (
+        "dropout.ratio_to_input",
+        11,
+        12,
+        "g (float[2] x) => (float[2] y) { y = Dropout <ratio = 0.25> (x) }",
+        "<float v1 = {0.25}> { y = Dropout (x, v1) }",
+    ),
+    (
+        "dropout.add_is_test",
+        7,
+        6,
+        "g (float[2] x) => (float[2] y) { y = Dropout <ratio = 0.25> (x) }",
+        "{ y = Dropout <is_test = 1, ratio = 0.25> (x) }",
+    ),
+    (
+        "dropout.drop_is_test",
+        6,
+        7,
+        "g (float[2] x) => (float[2] y) { y = Dropout <is_test = 1, ratio = 0.25> (x) }",
+        "{ y = Dropout <ratio = 0.25> (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

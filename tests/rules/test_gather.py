@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -62,3 +62,19 @@ def test_never_negative_indices_stay(indices: str) -> None:
 def test_upward_nothing_changes() -> None:
     proto = model("g (float[3, 4] x, int64[2] i) => (float[2, 4] y) { y = Gather (x, i) }", opset=9)
     assert convert_version(proto, 13).model.graph.node[0] == proto.graph.node[0]
+
+
+REWRITES = [
+    (
+        "gather.indices_from_the_front",
+        11,
+        10,
+        "g (float[3,4] x) => (float[2,4] y) <int64[2] i = {-1, 0}> { y = Gather (x, i) }",
+        "<int64[2] v1 = {2, 0}> { y = Gather (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from helpers import assert_same, model, refusal
 
+RNG = np.random.default_rng(7)
+
 
 def proto(data, indices, out, batch_dims):
     return model(f"g (float{data} x, int64{indices} i) => (float{out} y) {{ y = GatherND <batch_dims={batch_dims}> (x, i) }}", 12)
@@ -26,3 +28,20 @@ def test_positions_go_before_the_indices(data, indices, out, batch_dims):
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     i = np.random.default_rng(4).integers(-3, 3, size=index_shape)
     assert_same(proto(data, indices, out, batch_dims), 11, {"x": x, "i": i})
+
+
+def test_refuses_indices_of_unknown_length():
+    text = "g (float[3,4] x, int64[N,K] i) => (float y) { y = GatherND (x, i) }"
+    assert "axis dimension 'K' of 'i' is unknown" in refusal(model(text, 11), 10)
+
+
+@pytest.mark.parametrize(
+    "dims, index_dims, out", [("3,4,5", "6,2", (6, 5)), ("3,4,5", "2,3,3", (2, 3)), ("A,B,C", "N,1", (6, 4, 5))]
+)
+@pytest.mark.parametrize("target", [10, 7])
+def test_below_opset_11(dims, index_dims, out, target):
+    rank = ",".join("PQR"[: len(out)])
+    proto = model(f"g (float[{dims}] x, int64[{index_dims}] i) => (float[{rank}] y) {{ y = GatherND (x, i) }}", 11)
+    depth = int(index_dims[-1])
+    i = RNG.integers(-3, 3, size=(*out[: len(index_dims.split(",")) - 1], depth))
+    assert_same(proto, target, {"x": RNG.random((3, 4, 5), np.float32), "i": i})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -63,3 +63,33 @@ def test_transposed() -> None:
     old = convert_version(model(text, opset=13), 6).model
     c = np.ones(4, np.float32)
     np.testing.assert_array_equal(run(convert_version(old, 9).model, {"a": A.T.copy(), "b": B.T.copy(), "c": c})[0], A @ B + c)
+
+
+REWRITES = [
+    (
+        "gemm.add_zero",
+        11,
+        10,
+        "g (float[2,3] a, float[3,4] b) => (float[2,4] y) { y = Gemm (a, b) }",
+        "<float v1 = {0}> { y = Gemm <beta = 0.0> (a, b, v1) }",
+    ),
+    (
+        "gemm.broadcast_to_attribute",
+        7,
+        6,
+        "g (float[2,3] a, float[3,4] b, float[4] c) => (float[2,4] y) { y = Gemm (a, b, c) }",
+        "{ y = Gemm <broadcast = 1> (a, b, c) }",
+    ),
+    (
+        "gemm.drop_broadcast",
+        6,
+        7,
+        "g (float[2,3] a, float[3,4] b, float[4] c) => (float[2,4] y) { y = Gemm <broadcast = 1> (a, b, c) }",
+        "{ y = Gemm (a, b, c) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 
 def proto(attributes, opset, shape="[2,3,4,5]", grid="[2,3,2,2]", out="[2,3,3,2]", kind="float"):
@@ -70,3 +70,31 @@ def test_pixels_outside_do_not_count_even_if_they_are_infinite():
     older = proto("", 16, "[1,1,2,2]", "[1,1,1,2]", "[1,1,1,1]")
     inputs = {"x": np.full((1, 1, 2, 2), np.inf, np.float32), "grid": np.float32([[[[9, 9]]]])}
     assert run(convert_version(older, 15).model, inputs)[0].item() == 0
+
+
+def test_refuses_a_mode_that_there_is_not() -> None:
+    text = 'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) {y = GridSample<mode = "nothing">(x, p)}'
+    assert "mode=nothing has no meaning" in refusal(model(text, 16), 15)
+
+
+REWRITES = [
+    (
+        "grid_sample.new_mode_names",
+        16,
+        20,
+        'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "bicubic"> (x, p) }',
+        '{ y = GridSample <mode = "cubic"> (x, p) }',
+    ),
+    (
+        "grid_sample.old_mode_names",
+        20,
+        19,
+        'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "cubic"> (x, p) }',
+        '{ y = GridSample <mode = "bicubic"> (x, p) }',
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

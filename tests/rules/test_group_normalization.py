@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_becomes, assert_same, convert_version, known, model, refusal, run
 
 
 def test_refuses_three_dimensions_at_opset_1():
@@ -62,3 +62,47 @@ def test_mean_variance_normalization_in_a_function_keeps_its_default() -> None:
         <domain: "local", opset_import: ["" : 9]> f (x) => (y) {y = MeanVarianceNormalization(x)}"""
     x = np.random.default_rng(0).standard_normal((1, 2, 2, 2)).astype(np.float32)
     assert_same(model(text), 13, {"x": x}, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.skipif(not known(21), reason="onnx has no opset 21")
+def test_five_nodes_where_scale_and_bias_are_constants():
+    result = assert_becomes(
+        """g (float[2,4,3] x) => (float[2,4,3] y) <float[4] s = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}> {
+          y = GroupNormalization <num_groups = 2> (x, s, b)
+        }""",
+        """g (float[2,4,3] x) => (float[2,4,3] y)
+        <int64[3] rows = {0, 2, -1}, float[2] ones = {1, 1}, float[2] zeros = {0, 0}, int64[3] shape = {2, 4, 3},
+         float[1,4,1] s = {1, 2, 3, 4}, float[1,4,1] b = {5, 6, 7, 8}> {
+          groups = Reshape (x, rows)
+          normalized = InstanceNormalization <epsilon = 0.00001> (groups, ones, zeros)
+          back = Reshape (normalized, shape)
+          scaled = Mul (back, s)
+          y = Add (scaled, b)
+        }""",
+        (21, 13),
+    )
+    x = X[:, :4]
+    want = expected(x, np.array([1, 2, 3, 4]), np.array([5, 6, 7, 8]), 2)
+    np.testing.assert_allclose(run(result, {"x": x})[0], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(not known(21), reason="onnx has no opset 21")
+@pytest.mark.parametrize("shape", ["N,4,3", "2,4,L", "N,C,L"])
+def test_sizes_that_are_only_known_when_the_model_runs(shape):
+    text = (
+        f"g (float[{shape}] x, float[4] s, float[4] b) => (float[A,B,C2] y) {{ y = GroupNormalization <num_groups = 2> (x, s, b) }}"
+    )
+    s, b = np.float32([1, 2, 3, 4]), np.float32([5, 6, 7, 8])
+    got = run(convert_version(model(text, 21, 10), 13).model, {"x": X[:, :4], "s": s, "b": b})[0]
+    np.testing.assert_allclose(got, expected(X[:, :4], s, b, 2), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(not known(21), reason="onnx has no opset 21")
+def test_doubles_do_without_instance_normalization():
+    text = """g (double[2,4,3] x, double[4] s, double[4] b) => (double[2,4,3] y) {
+      y = GroupNormalization <num_groups = 2, stash_type = 11> (x, s, b)
+    }"""
+    result = convert_version(model(text, 21, 10), 13).model
+    assert "InstanceNormalization" not in [node.op_type for node in result.graph.node]
+    x, s, b = X[:, :4].astype(np.float64), np.arange(1.0, 5), np.arange(5.0, 9)
+    np.testing.assert_allclose(run(result, {"x": x, "s": s, "b": b})[0], expected(x, s, b, 2), rtol=1e-9)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 FUNCTIONS = {"Sinh": np.sinh, "Cosh": np.cosh, "Asinh": np.arcsinh, "Acosh": np.arccosh, "Atanh": np.arctanh}
 EXPONENTS = np.linspace(-44, 38, 4001)
@@ -40,3 +40,40 @@ def test_half(operator):
     with np.errstate(all="ignore"):
         expected = FUNCTIONS[operator](x.astype(np.float64)).astype(np.float16)
     np.testing.assert_allclose(run(convert_version(proto, 7).model, {"x": x})[0], expected, rtol=1e-3)
+
+
+REWRITES = [
+    (
+        "hyperbolic.mean_of_exponentials",
+        9,
+        8,
+        "g (float[2] x) => (float[2] y) { y = Cosh (x) }",
+        "{ v1 = Cast <to = 11> (x) v2 = Exp (v1) v3 = Neg (v1) v4 = Exp (v3) v5 = Add (v2, v4) v6 = Constant <value = double {0.5}> () v7 = Mul (v5, v6) y = Cast <to = 1> (v7) }",
+    ),
+    (
+        "hyperbolic.difference_of_logs",
+        9,
+        8,
+        "g (float[2] x) => (float[2] y) { y = Atanh (x) }",
+        "{ v1 = Cast <to = 11> (x) v2 = Constant <value = double {1}> () v3 = Add (v2, v1) v4 = Sub (v2, v1) v5 = Log (v3) v6 = Log (v4) v7 = Sub (v5, v6) v8 = Sub (v3, v2) v9 = Sub (v1, v8) v10 = Sub (v2, v4) v11 = Sub (v1, v10) v12 = Add (v9, v11) v13 = Add (v7, v12) v14 = Constant <value = double {0.5}> () v15 = Mul (v13, v14) y = Cast <to = 1> (v15) }",
+    ),
+    (
+        "hyperbolic.log_of_sum",
+        9,
+        8,
+        "g (float[2] x) => (float[2] y) { y = Acosh (x) }",
+        "{ v1 = Cast <to = 11> (x) v2 = Constant <value = double {1}> () v3 = Sub (v1, v2) v4 = Sqrt (v3) v5 = Add (v1, v2) v6 = Sqrt (v5) v7 = Mul (v4, v6) v8 = Add (v1, v7) v9 = Log (v8) y = Cast <to = 1> (v9) }",
+    ),
+    (
+        "hyperbolic.tanh_times_cosh",
+        9,
+        8,
+        "g (float[2] x) => (float[2] y) { y = Sinh (x) }",
+        "{ v1 = Cast <to = 11> (x) v2 = Tanh (v1) v3 = Exp (v1) v4 = Neg (v1) v5 = Exp (v4) v6 = Add (v3, v5) v7 = Constant <value = double {0.5}> () v8 = Mul (v6, v7) v9 = Mul (v2, v8) y = Cast <to = 1> (v9) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 
 def test_refuses_sequences_where_there_are_none():
@@ -31,3 +31,19 @@ def test_a_sequence_stays(kind, dtype, count):
 def test_tensors_stay_as_they_are():
     proto = model("g (float[N] x) => (float[N] y) { y = Identity (x) }", 14)
     assert convert_version(proto, 13).model.graph.node[0] == proto.graph.node[0]
+
+
+REWRITES = [
+    (
+        "identity.insert_and_erase_element",
+        14,
+        13,
+        "g (seq(float[N]) x) => (seq(float[N]) y) { y = Identity (x) }",
+        "<float v1 = {0}, int64 v2 = {0}> { v3 = SequenceInsert (x, v1, v2) y = SequenceErase (v3, v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

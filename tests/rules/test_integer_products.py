@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
+
+RNG = np.random.default_rng(11)
 
 
 def integer(channels: int, kernel: int, x: str = "uint8", w: str = "uint8") -> str:
@@ -67,3 +69,50 @@ def test_quantized_convolution(per_channel, target, bias):
         "b": rng.integers(-3000, 3000, 4).astype(np.int32),
     }
     assert_same(model(text, 10), target, given)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+@pytest.mark.parametrize("target", [9, 7])
+def test_matmul_integer(kind, target):
+    text = (
+        f"g ({kind}[3,4] a, {kind}[4,5] b) => (int32[3,5] y) <{kind} p = {{5}}, {kind}[5] q = {{1, 2, 3, 4, 5}}> "
+        "{ y = MatMulInteger (a, b, p, q) }"
+    )
+    info = np.iinfo(kind)
+    a, b = (RNG.integers(info.min, info.max + 1, size=shape).astype(kind) for shape in ((3, 4), (4, 5)))
+    expected = (a.astype(np.int64) - 5) @ (b.astype(np.int64) - np.arange(1, 6))
+    np.testing.assert_array_equal(run(convert_version(model(text, 10), target).model, {"a": a, "b": b})[0], expected)
+
+
+def test_conv_integer_pads_with_the_zero_point():
+    text = (
+        "g (uint8[1,2,4,4] x, uint8[3,2,3,3] w) => (int32[1,3,4,4] y) <uint8 p = {7}, uint8 q = {3}> "
+        "{ y = ConvInteger <pads=[1,1,1,1]> (x, w, p, q) }"
+    )
+    given = {"x": RNG.integers(0, 256, (1, 2, 4, 4)).astype(np.uint8), "w": RNG.integers(0, 256, (3, 2, 3, 3)).astype(np.uint8)}
+    assert_same(model(text, 10), 9, given)
+
+
+def test_quantized_matmul():
+    text = (
+        "g (uint8[3,4] a, uint8[4,5] b) => (uint8[3,5] y) <float s = {0.02}, uint8 p = {120}, float t = {0.03}, uint8 q = {99}, "
+        "float u = {0.5}, uint8 r = {128}> { y = QLinearMatMul (a, s, p, b, t, q, u, r) }"
+    )
+    given = {"a": RNG.integers(0, 256, (3, 4)).astype(np.uint8), "b": RNG.integers(0, 256, (4, 5)).astype(np.uint8)}
+    assert_same(model(text, 10), 9, given)
+
+
+REWRITES = [
+    (
+        "integer_products.matmul_of_differences",
+        10,
+        9,
+        "g (uint8[2,3] a, uint8[3,4] b) => (int32[2,4] y) { y = MatMulInteger (a, b) }",
+        "{ v1 = Cast <to = 6> (a) v2 = Cast <to = 6> (b) v3 = Cast <to = 11> (v1) v4 = Cast <to = 11> (v2) v5 = MatMul (v3, v4) y = Cast <to = 6> (v5) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, known, model, refusal, run
+from helpers import assert_becomes, assert_same, convert_version, known, model, optimized, refusal, run
 
 RNG = np.random.default_rng(5)
 FAR = (1000 + RNG.normal(size=(2, 4, 6))).astype(np.float32)
@@ -31,6 +31,33 @@ def test_layer_normalization(axis, bias, target):
     axes = tuple(range(axis % 3, 3))
     expected = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-3) * given["s"] + given.get("b", 0)
     np.testing.assert_allclose(run(result, given)[0], expected, rtol=2e-3, atol=2e-3)
+
+
+def test_the_form():
+    assert_becomes(
+        "g (float[2,4,6] x, float[6] s, float[6] b) => (float[2,4,6] y) { y = LayerNormalization (x, s, b) }",
+        """g (float[2,4,6] x, float[6] s, float[6] b) => (float[2,4,6] y)
+        <float two = {2}, float epsilon = {0.000009999999747378752}> {
+          mean = ReduceMean <axes = [2], keepdims = 1> (x)
+          deviation = Sub (x, mean)
+          square = Pow (deviation, two)
+          variance = ReduceMean <axes = [2], keepdims = 1> (square)
+          padded = Add (variance, epsilon)
+          root = Sqrt (padded)
+          normalized = Div (deviation, root)
+          scaled = Mul (normalized, s)
+          y = Add (scaled, b)
+        }""",
+        (17, 13),
+    )
+
+
+@pytest.mark.parametrize("target", [11, 13, 16])
+def test_onnxruntime_recognizes_it(target):
+    text = """g (float[2,4,6] x) => (float[2,4,6] y) <float[6] s = {1,2,3,4,5,6}, float[6] b = {1,2,3,4,5,6}> {
+      y = LayerNormalization (x, s, b)
+    }"""
+    assert optimized(convert_version(model(text, 17), target).model) == ["LayerNormalization"]
 
 
 @pytest.mark.skipif(not known(21), reason="onnx has no opset 21")

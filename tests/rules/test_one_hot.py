@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, run
+from helpers import assert_same, convert_version, model, refusal, run
 
 
 def proto(opset, axis="", kind="int64", constants=""):
@@ -55,3 +55,15 @@ def test_down_the_declared_shape_tells_the_depth(axis):
 @pytest.mark.parametrize("target", [8, 7])
 def test_an_index_counts_from_the_back_where_the_depth_is_known(opset, target):
     assert_same(proto(opset), target, {"i": np.array([0, 3, -1, -4, -5, 4])})
+
+
+def test_refuses_a_computed_depth_below_9():
+    text = "g (int64[3] i, int64 d, float[2] v) => (float[3,N] y) { y = OneHot (i, d, v) }"
+    assert "the depth 'd' is computed" in refusal(model(text, 9), 8)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_below_opset_9(axis):
+    text = f"g (int64[2,3] i, float[2] v) => (float[A,B,C] y) <int64 d = {{4}}> {{ y = OneHot <axis={axis}> (i, d, v) }}"
+    given = {"i": np.array([[0, 1, 2], [3, 9, 1]]), "v": np.array([-0.5, np.inf], np.float32)}
+    assert_same(model(text, 9), 7, given)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 
 
 def test_the_element_of_a_tensor_is_the_tensor():
@@ -24,3 +24,19 @@ def test_whether_there_is_an_element_is_known(argument, expected, target):
 def test_an_optional_stays():
     proto = model("g (float[2] x) => (bool y) { o = Optional (x) y = OptionalHasElement (o) }", 18)
     assert [node.op_type for node in convert_version(proto, 17).model.graph.node] == ["Optional", "OptionalHasElement"]
+
+
+REWRITES = [
+    (
+        "optional.constant_answer",
+        18,
+        17,
+        "g (float[2] x) => (bool y) { y = OptionalHasElement (x) }",
+        "<bool v1 = {1}> { y = Identity (v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

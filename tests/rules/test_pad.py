@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4) + 1
 
@@ -116,7 +116,7 @@ def test_a_value_that_no_float_holds_is_concatenated() -> None:
 
 def test_strings() -> None:
     text = "g (string[2] x) => (string[4] y) <int64[2] p = {1, 1}> { y = Pad (x, p) }"
-    assert set(_ops(convert_version(model(text, opset=13), 11).model)) == {"Concat", "Identity"}
+    assert set(_ops(convert_version(model(text, opset=13), 11).model)) == {"Concat"}
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,47 @@ def test_paddings_of_opset_1() -> None:
     back = convert_version(result, 1).model
     (node,) = back.graph.node
     assert {a.name for a in node.attribute} >= {"paddings", "value"}
+
+
+REWRITES = [
+    (
+        "pad.paddings_to_pads",
+        1,
+        2,
+        "g (float[2] x) => (float[5] y) { y = Pad <paddings = [1, 2]> (x) }",
+        "{ y = Pad <pads = [1, 2]> (x) }",
+    ),
+    (
+        "pad.pads_to_paddings",
+        2,
+        1,
+        "g (float[2] x) => (float[5] y) { y = Pad <pads = [1, 2]> (x) }",
+        "{ y = Pad <paddings = [1, 2]> (x) }",
+    ),
+    (
+        "pad.pads_to_input",
+        10,
+        11,
+        "g (float[2] x) => (float[5] y) { y = Pad <pads = [1, 2], value = 3.0> (x) }",
+        "<int64[2] v1 = {1, 2}, float v2 = {3}> { y = Pad (x, v1, v2) }",
+    ),
+    (
+        "pad.pads_to_attribute",
+        11,
+        10,
+        "g (float[2] x) => (float[5] y) <int64[2] p = {1, 2}, float v = {3}> { y = Pad (x, p, v) }",
+        "{ y = Pad <pads = [1, 2], value = 3.0> (x) }",
+    ),
+    (
+        "pad.pads_of_all_axes",
+        18,
+        17,
+        "g (float[2,3] x) => (float[2,6] y) <int64[2] p = {1, 2}, int64[1] a = {-1}> { y = Pad (x, p, , a) }",
+        "<int64[4] v1 = {0, 1, 0, 2}> { y = Pad (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

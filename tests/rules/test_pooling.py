@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter import UnconvertibleError, check_convertible
 
@@ -241,3 +241,40 @@ def test_an_output_of_any_length_may_get_smaller() -> None:
     report = convert_version(proto, 22).report
     assert ["the last window sees padding only" in remark.message for remark in report.remarks] == [True]
     assert check_convertible(proto, 22).blockers == []
+
+
+REWRITES = [
+    (
+        "pooling.drop_storage_order",
+        8,
+        7,
+        "g (float[1,1,4] x) => (float[1,1,2] y) { y = MaxPool <kernel_shape = [3], storage_order = 1> (x) }",
+        "{ y = MaxPool <kernel_shape = [3]> (x) }",
+    ),
+    (
+        "pooling.power_to_float",
+        2,
+        1,
+        "g (float[1,1,4] x) => (float[1,1,1] y) { y = GlobalLpPool <p = 3> (x) }",
+        "{ y = GlobalLpPool <p = 3.0> (x) }",
+    ),
+    (
+        "pooling.power_to_integer",
+        1,
+        2,
+        "g (float[1,1,4] x) => (float[1,1,1] y) { y = GlobalLpPool <p = 3.0> (x) }",
+        "{ y = GlobalLpPool <p = 3> (x) }",
+    ),
+    (
+        "pooling.round_down",
+        10,
+        9,
+        "g (float[1,1,6] x) => (float[1,1,3] y) { y = MaxPool <ceil_mode = 1, kernel_shape = [3], strides = [2]> (x) }",
+        "{ y = MaxPool <kernel_shape = [3], pads = [0, 1], strides = [2]> (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -3,9 +3,12 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
+
+TIES = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, -0.49999997, 0.50000006, 2.4, -2.6], np.float32)
+
 
 SINCE_23 = pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no opset 23")
 
@@ -202,3 +205,73 @@ def test_half_precision_below_19(target):
     np.testing.assert_array_equal(got, quantized(data, scale, zero, np.uint8))
     back = convert_version(dequantize(19, scale="float16", y="float16[4,6]"), target).model
     np.testing.assert_array_equal(run(back, {"x": got, "s": scale, "z": zero})[0], dequantized(got, scale, zero))
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+@pytest.mark.parametrize("target", [9, 7])
+def test_quantize_below_10(kind, target):
+    text = f"g (float[N] x) => ({kind}[N] y) <float s = {{0.5}}, {kind} z = {{3}}> {{ y = QuantizeLinear (x, s, z) }}"
+    assert_same(model(text, 10), target, {"x": np.concatenate([TIES, [1e9, -1e9, 63, -64]]).astype(np.float32)})
+
+
+def test_quantize_without_zero_point():
+    text = "g (float[N] x) => (uint8[N] y) <float s = {0.25}> { y = QuantizeLinear (x, s) }"
+    assert_same(model(text, 10), 9, {"x": TIES})
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+@pytest.mark.parametrize("target", [9, 7])
+def test_dequantize_below_10(kind, target):
+    text = f"g ({kind}[N] x) => (float[N] y) <float s = {{0.3}}, {kind} z = {{7}}> {{ y = DequantizeLinear (x, s, z) }}"
+    info = np.iinfo(kind)
+    assert_same(model(text, 10), target, {"x": np.arange(info.min, info.max + 1).astype(kind)})
+
+
+@pytest.mark.parametrize("target", [10, 9, 7])
+@pytest.mark.parametrize(
+    "x",
+    [
+        pytest.param(np.random.default_rng(0).normal(size=50), id="both signs"),
+        pytest.param(np.linspace(1, 3, 9), id="positive"),
+        pytest.param(np.linspace(-3, -1, 9), id="negative"),
+        pytest.param(np.zeros(4), id="zeros only"),
+    ],
+)
+def test_dynamic_quantization(target, x):
+    text = "g (float[N] x) => (uint8[N] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }"
+    assert_same(model(text, 11), target, {"x": x.astype(np.float32)})
+
+
+def test_refuses_an_axis_that_there_is_not() -> None:
+    text = "g (float[2,3] x, float[2] s, uint8[2] z) => (uint8[2,3] y) {y = QuantizeLinear<axis = -9223372036854775808>(x, s, z)}"
+    assert "is out of range for rank 2" in refusal(model(text, 16), 12)
+
+
+REWRITES = [
+    (
+        "quantization.quantize_blocks",
+        21,
+        20,
+        "g (float[2] x, float s) => (int8[2] y) { y = QuantizeLinear <output_dtype = 3> (x, s) }",
+        "<int8 v1 = {0}> { y = QuantizeLinear (x, s, v1) }",
+    ),
+    (
+        "quantization.cast_to_type_of_scale",
+        18,
+        19,
+        "g (int32[2] x, float s) => (uint8[2] y) { y = QuantizeLinear (x, s) }",
+        "{ v1 = Cast <to = 1> (x) y = QuantizeLinear (v1, s) }",
+    ),
+    (
+        "quantization.subtract_and_scale",
+        10,
+        9,
+        "g (uint8[2] x, float s, uint8 z) => (float[2] y) { y = DequantizeLinear (x, s, z) }",
+        "{ v1 = Cast <to = 6> (x) v2 = Cast <to = 6> (z) v3 = Sub (v1, v2) v4 = Cast <to = 1> (v3) y = Mul (v4, s) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -29,3 +29,38 @@ def test_half_precision_is_computed_in_it(attribute, stash):
     expected = np.arange(stash(start), stash(limit), stash(step)).astype(np.float16)
     result.opset_import[0].version = 21
     np.testing.assert_array_equal(run(result, {"a": np.array(start), "b": np.array(limit), "c": np.array(step)})[0], expected)
+
+
+@pytest.mark.parametrize("kind", ["int16", "int32", "int64"])
+@pytest.mark.parametrize("start, limit, delta", [(0, 5, 1), (2, 11, 3), (10, 1, -4), (3, 3, 1), (5, 0, 1), (-7, 7, 7)])
+def test_range_of_integers(kind, start, limit, delta):
+    proto = model(f"g ({kind} a, {kind} b, {kind} c) => ({kind}[N] y) {{ y = Range (a, b, c) }}", 11)
+    given = {name: np.array(value, kind) for name, value in zip("abc", (start, limit, delta), strict=True)}
+    got = run(convert_version(proto, 9).model, given)[0]
+    np.testing.assert_array_equal(got, np.arange(start, limit, delta, dtype=kind))
+
+
+@pytest.mark.parametrize("start, limit, delta", [(0, 1, 0.1), (1, -1, -0.3), (0.5, 0.5, 1), (0, -1, 1)])
+def test_range_of_floats_counts_alike(start, limit, delta):
+    """start + i * delta, as the page says; runtimes may add delta again and again, hence the tolerance of some 10 additions."""
+    proto = model("g (float a, float b, float c) => (float[N] y) { y = Range (a, b, c) }", 11)
+    given = {name: np.array(value, np.float32) for name, value in zip("abc", (start, limit, delta), strict=True)}
+    result = convert_version(proto, 9)
+    assert result.report.inexact == {"range.count_then_scale"}
+    np.testing.assert_allclose(run(result.model, given)[0], run(proto, given)[0], rtol=0, atol=2e-6)
+
+
+REWRITES = [
+    (
+        "range.compute_in_stash_type",
+        27,
+        26,
+        "g (float16 a, float16 b, float16 c) => (float16[N] y) { y = Range (a, b, c) }",
+        "{ v1 = Cast <to = 1> (a) v2 = Cast <to = 1> (b) v3 = Cast <to = 1> (c) v4 = Range (v1, v2, v3) y = Cast <to = 10> (v4) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 X = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7) / 4
 OPERATORS = ["L1", "L2", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
@@ -136,3 +136,40 @@ def test_a_norm_of_single_elements_overflows_as_its_square_does() -> None:
 def test_a_logarithm_of_integers_over_no_axes_is_refused() -> None:
     text = "g (int64[N] x) => (int64[N] y) <int64[0] a = {}> { y = ReduceLogSum <noop_with_empty_axes = 1> (x, a) }"
     assert "no specification says how the logarithm is rounded" in refusal(model(text, opset=18), 17)
+
+
+REWRITES = [
+    (
+        "reduce.axes_to_attribute",
+        18,
+        17,
+        "g (float[2,3] x) => (float[2] y) <int64[1] a = {1}> { y = ReduceMax <keepdims = 0> (x, a) }",
+        "{ y = ReduceMax <axes = [1], keepdims = 0> (x) }",
+    ),
+    (
+        "reduce.axes_to_input",
+        17,
+        18,
+        "g (float[2,3] x) => (float[2] y) { y = ReduceMax <axes = [1], keepdims = 0> (x) }",
+        "<int64[1] v1 = {1}> { y = ReduceMax <keepdims = 0> (x, v1) }",
+    ),
+    (
+        "reduce.reduce_booleans_as_numbers",
+        20,
+        19,
+        "g (bool[2,3] x) => (bool[1,1] y) { y = ReduceMax (x) }",
+        "<float v3 = {0}> { v1 = Cast <to = 1> (x) v2 = ReduceMax (v1) y = Greater (v2, v3) }",
+    ),
+    (
+        "reduce.reduce_integers_as_double",
+        27,
+        28,
+        "g (int32[2,3] x) => (int32[1,1] y) { y = ReduceLogSumExp (x) }",
+        "{ v1 = Cast <to = 11> (x) v2 = ReduceLogSumExp (v1) y = Cast <to = 6> (v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,22 @@ def test_a_known_tensor_that_is_not_empty_needs_no_allowzero() -> None:
     result = convert_version(proto, 13).model
     assert [node.op_type for node in result.graph.node] == ["Reshape"]
     assert run(result, {"x": np.ones((2, 3), np.float32), "s": np.array([3, 2])})[0].shape == (3, 2)
+
+
+def test_a_zero_that_copies_itself_needs_no_allowzero() -> None:
+    """Splitting a dimension, as for heads, keeps the others in their places, empty or not."""
+    proto = model("g (float[B, S, 6] x, int64[4] s) => (float[B, S, 2, 3] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    result = convert_version(proto, 13).model
+    assert [node.op_type for node in result.graph.node] == ["Reshape"]
+    got = run(result, {"x": np.ones((2, 0, 6), np.float32), "s": np.array([2, 0, 2, 3])})[0]
+    assert got.shape == (2, 0, 2, 3)
+
+
+def test_a_zero_in_another_place_does() -> None:
+    proto = model("g (float[B, S, 6] x, int64[3] s) => (float[S, B, 6] y) { y = Reshape <allowzero = 1> (x, s) }", opset=14)
+    result = convert_version(proto, 13).model
+    assert len(result.graph.node) > 1
+    assert run(result, {"x": np.ones((2, 0, 6), np.float32), "s": np.array([0, 2, 6])})[0].shape == (0, 2, 6)
 
 
 @pytest.mark.parametrize(("rows", "shape"), [(0, (3, 0, 2)), (2, (3, 1, 2)), (0, (0, 5, 2))])
@@ -75,3 +91,33 @@ def test_the_shape_of_a_number_is_empty() -> None:
     old = convert_version(proto, 4).model
     assert list(old.graph.node[0].attribute[0].ints) == []
     assert run(convert_version(old, 13).model, {"x": np.ones(1, np.float32)})[0].shape == ()
+
+
+REWRITES = [
+    (
+        "reshape.shape_to_attribute",
+        5,
+        4,
+        "g (float[2,3] x) => (float[6] y) <int64[1] s = {6}> { y = Reshape (x, s) }",
+        "{ y = Reshape <shape = [6]> (x) }",
+    ),
+    (
+        "reshape.shape_to_input",
+        4,
+        5,
+        "g (float[2,3] x) => (float[6] y) { y = Reshape <shape = [6]> (x) }",
+        "<int64[1] v1 = {6}> { y = Reshape (x, v1) }",
+    ),
+    (
+        "reshape.drop_allowzero",
+        14,
+        13,
+        "g (float[2,3] x) => (float[6] y) <int64[1] s = {6}> { y = Reshape <allowzero = 1> (x, s) }",
+        "<int64[1] v1 = {6}> { y = Reshape (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

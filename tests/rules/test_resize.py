@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 X = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
 COORDINATES = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
@@ -210,3 +210,40 @@ def test_other_types_move_by_nearest() -> None:
     x = np.array([[[[2**60, 1], [2, 3]]]])
     result = convert_version(model(text, opset=13), 9).model
     np.testing.assert_array_equal(run(result, {"x": x})[0], x.repeat(2, 2).repeat(2, 3))
+
+
+REWRITES = [
+    (
+        "resize.absent_scales",
+        11,
+        13,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, float[0] s = {}, int64[4] n = {1, 1, 4, 4}> { y = Resize (x, r, s, n) }",
+        "<float[0] v1 = {}, int64[4] v2 = {1, 1, 4, 4}> { y = Resize (x, v1, ABSENT, v2) }",
+    ),
+    (
+        "resize.empty_scales",
+        13,
+        12,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <int64[4] n = {1, 1, 4, 4}> { y = Resize (x, , , n) }",
+        "<float[0] v1 = {}, int64[4] v2 = {1, 1, 4, 4}> { y = Resize (x, v1, v1, v2) }",
+    ),
+    (
+        "resize.asymmetric_coordinates",
+        10,
+        11,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, s) }",
+        '<float[0] v1 = {}, float[4] v2 = {1, 1, 2, 2}> { y = Resize <coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor"> (x, v1, v2) }',
+    ),
+    (
+        "resize.keep_asymmetric",
+        11,
+        10,
+        'g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, float[4] s = {1, 1, 2, 2}> { y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, r, s) }',
+        '<float[4] v1 = {1, 1, 2, 2}> { y = Resize <mode = "nearest"> (x, v1) }',
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -61,3 +61,33 @@ def test_batch_first_becomes_transposes(op, target):
     expected = [y.transpose(2, 0, 1, 3), *(state.transpose(1, 0, 2) for state in final)]
     for want, got in zip(expected, run(result, feeds), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+REWRITES = [
+    (
+        "rnn.drop_output_sequence",
+        6,
+        7,
+        "g (float[1,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[1,1,1,1] y) { y = RNN <hidden_size = 1, output_sequence = 1> (x, w, r) }",
+        "{ y = RNN <hidden_size = 1> (x, w, r) }",
+    ),
+    (
+        "rnn.add_output_sequence",
+        7,
+        6,
+        "g (float[1,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[1,1,1,1] y) { y = RNN <hidden_size = 1> (x, w, r) }",
+        "{ y = RNN <hidden_size = 1, output_sequence = 1> (x, w, r) }",
+    ),
+    (
+        "rnn.sequence_first",
+        14,
+        13,
+        "g (float[2,3,1] x, float[1,4,1] w, float[1,4,4] r) => (float[2,3,1,4] y) { y = RNN <hidden_size = 4, layout = 1> (x, w, r) }",
+        "{ v1 = Transpose <perm = [1, 0, 2]> (x) v2 = RNN <hidden_size = 4> (v1, w, r) y = Transpose <perm = [2, 0, 1, 3]> (v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 HALF, WHOLE = (f', coordinate_transformation_mode="{mode}"' for mode in ("half_pixel", "output_half_pixel"))
 
@@ -75,3 +75,26 @@ def test_up_the_region_is_not_shifted():
     feeds = {"x": x, "rois": np.array([[0, 0, 4, 4]], np.float32), "batch": np.array([0])}
     got = run(convert_version(proto(10), 16).model, feeds)[0]
     np.testing.assert_array_equal(got[0, 0], x[0, 0][np.ix_([1, 3], [1, 3])])
+
+
+REWRITES = [
+    (
+        "roi_align.add_output_half_pixel",
+        10,
+        16,
+        "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) { y = RoiAlign (x, r, b) }",
+        '{ y = RoiAlign <coordinate_transformation_mode = "output_half_pixel"> (x, r, b) }',
+    ),
+    (
+        "roi_align.drop_output_half_pixel",
+        16,
+        15,
+        'g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) { y = RoiAlign <coordinate_transformation_mode = "output_half_pixel"> (x, r, b) }',
+        "{ y = RoiAlign (x, r, b) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

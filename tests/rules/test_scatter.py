@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
+
+RNG = np.random.default_rng(7)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
+
 
 NUMPY = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
@@ -96,3 +100,88 @@ def test_an_axis_from_the_back_with_computed_indices(axis, target):
     text = f"g (float[3,4] x, int64[2,3] i, float[2,3] u) => (float[3,4] y) {{ y = Scatter <axis = {axis}> (x, i, u) }}"
     x, u = np.arange(12, dtype=np.float32).reshape(3, 4), -np.arange(1, 7, dtype=np.float32).reshape(2, 3)
     assert_same(model(text, 9), target, {"x": x, "i": np.array([[0, 2, 1], [1, 0, 2]]), "u": u})
+
+
+def test_refuses_computed_indices_of_unknown_length_below_9():
+    text = "g (float[3] x, int64[N] i, float[N] u) => (float[3] y) { y = Scatter (x, i, u) }"
+    assert "the shape (N) of 'i'" in refusal(model(text, 9), 8)
+
+
+def test_refuses_too_many_computed_indices_below_9():
+    text = "g (float[3000] x, int64[3000] i, float[3000] u) => (float[3000] y) { y = Scatter (x, i, u) }"
+    assert "3000 updates of 3000 elements are too many" in refusal(model(text, 9), 8)
+
+
+@pytest.mark.parametrize(
+    "dims, index, updates", [("A,B", [[1, 2], [0, -1]], (2,)), ("A,4", [[2], [-3]], (2, 4)), ("A,4", [[[1]], [[0]]], (2, 1, 4))]
+)
+def test_scatter_nd(dims, index, updates):
+    index = np.array(index)
+    dims_i, dims_u = (",".join(map(str, shape)) for shape in (index.shape, updates))
+    text = f"g (float[{dims}] x, int64[{dims_i}] i, float[{dims_u}] u) => (float[{dims}] y) {{ y = ScatterND (x, i, u) }}"
+    assert_same(model(text, 11), 9, {"x": np.resize(SPECIAL, (3, 4)), "i": index, "u": RNG.random(updates, np.float32)})
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_constant_indices_scatter_as_a_gather(axis):
+    text = (
+        f"g (float[3,4] x, float[2,2] u) => (float[3,4] y) <int64[2,2] i = {{1, 2, 0, 1}}> "
+        f"{{ y = Scatter <axis={axis}> (x, i, u) }}"
+    )
+    assert_same(model(text, 9), 8, {"x": np.resize(SPECIAL, (3, 4)), "u": RNG.random((2, 2), np.float32)})
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("axis, index", [(0, [[1, 2], [1, 0]]), (1, [[-1, 3], [2, 2]]), (-1, [[0], [-4], [1]]), (0, [[], []])])
+@pytest.mark.parametrize("opset, target", [(11, 8), (13, 7)])
+def test_scatter_at_run_time(opset, target, kind, axis, index):
+    index = np.array(index, kind)
+    dims = ",".join(map(str, index.shape))
+    proto = model(
+        f"g (float[3,4] x, {kind}[{dims}] i, float[{dims}] u) => (float[3,4] y) {{ y = ScatterElements <axis={axis}> (x, i, u) }}",
+        opset,
+    )
+    assert_same(proto, target, {"x": np.resize(SPECIAL, (3, 4)), "i": index, "u": RNG.random(index.shape, np.float32)})
+
+
+def test_refuses_to_add_booleans() -> None:
+    text = 'g (bool[4] x, bool[2] u) => (bool[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = "add">(x, i, u)}'
+    assert "which Add does not take" in refusal(model(text, 16), 15)
+
+
+def test_refuses_to_add_complex_numbers() -> None:
+    text = 'g (complex64[4] x, complex64[2] u) => (complex64[4] y) <int64[2] i = {0, 1}> {y = ScatterElements<reduction = "add">(x, i, u)}'
+    assert "reduction=add of complex64, which Add does not take" in refusal(model(text, 16), 15)
+
+
+def test_refuses_an_index_that_there_is_not() -> None:
+    text = "g (float[2] x, float[1] u) => (float[2] y) <int64[1] i = {5}> {y = ScatterElements(x, i, u)}"
+    assert "the indices 'i' are out of range" in refusal(model(text, 16), 8)
+
+
+def test_refuses_a_reduction_that_there_is_not() -> None:
+    text = 'g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = "sum">(x, i, u)}'
+    assert "reduction=sum has no meaning" in refusal(model(text, 16), 15)
+
+
+REWRITES = [
+    (
+        "scatter.scatter_to_scatter_elements",
+        9,
+        11,
+        "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = Scatter (x, i, u) }",
+        "{ y = ScatterElements (x, i, u) }",
+    ),
+    (
+        "scatter.scatter_elements_to_scatter",
+        11,
+        10,
+        "g (float[3] x, float[1] u) => (float[3] y) <int64[1] i = {1}> { y = ScatterElements (x, i, u) }",
+        "<int64[1] v1 = {1}> { y = Scatter <axis = 0> (x, v1, u) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model
+from helpers import assert_rewrites, assert_same, model
 
 X = np.zeros((2, 3, 4), np.float32)
 BOUNDS = [
@@ -34,3 +34,19 @@ def test_of_an_unknown_rank(bounds: str) -> None:
 def test_the_whole_shape_stays_a_shape() -> None:
     result = assert_same(model("g (float[2, N, 4] x) => (int64[3] y) { y = Shape <start = 0> (x) }", opset=15), 13, {"x": X})
     assert [node.op_type for node in result.graph.node] == ["Shape"]
+
+
+REWRITES = [
+    (
+        "shape.slice_of_shape",
+        15,
+        14,
+        "g (float[2,N,4] x) => (int64[1] y) { y = Shape <end = 2, start = 1> (x) }",
+        "<int64[1] v2 = {1}, int64[1] v3 = {2}> { v1 = Shape (x) y = Slice (v1, v2, v3) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal
 
 from split_rewrite.rewriter.errors import Unconvertible
 from split_rewrite.rules.slice import positions
@@ -161,3 +161,38 @@ def test_computed_axes_of_opset_10_may_be_negative(axis: int) -> None:
 def test_upward(attributes: str) -> None:
     proto = model(f"g (float[4, 5] x) => (float[A, B] y) {{ y = Slice <{attributes}> (x) }}", opset=9)
     assert [node.op_type for node in assert_same(proto, 13, {"x": X}).graph.node] == ["Slice"]
+
+
+def test_refuses_an_axis_that_there_is_not() -> None:
+    text = "g (float[N] x, int64[1] s, int64[1] e) => (float[M] y) <int64[1] a = {7}> {y = Slice(x, s, e, a)}"
+    assert "axis=7 is out of range for rank 1" in refusal(model(text, 16), 9)
+
+
+REWRITES = [
+    (
+        "slice.axes_from_the_front",
+        11,
+        10,
+        "g (float[3,4] x) => (float[3,2] y) <int64[1] s = {1}, int64[1] e = {3}, int64[1] a = {-1}> { y = Slice (x, s, e, a) }",
+        "<int64[1] v1 = {1}, int64[1] v2 = {3}, int64[1] v3 = {1}> { y = Slice (x, v1, v2, v3) }",
+    ),
+    (
+        "slice.bounds_to_attributes",
+        10,
+        9,
+        "g (float[3,4] x) => (float[3,2] y) <int64[1] s = {1}, int64[1] e = {3}, int64[1] a = {1}> { y = Slice (x, s, e, a) }",
+        "{ y = Slice <axes = [1], ends = [3], starts = [1]> (x) }",
+    ),
+    (
+        "slice.bounds_to_inputs",
+        9,
+        10,
+        "g (float[3,4] x) => (float[3,2] y) { y = Slice <axes = [1], ends = [3], starts = [1]> (x) }",
+        "<int64[1] v1 = {1}, int64[1] v2 = {3}> { y = Slice (x, v1, v2, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

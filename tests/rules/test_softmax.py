@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal
 
 OPERATORS = ["Softmax", "LogSoftmax", "Hardmax"]
 
@@ -96,3 +96,34 @@ def test_only_narrow_types_may_run_by_another_kernel(kind: str, op: str, inexact
     proto = model(f"g ({kind}[5,A,B] x) => ({kind}[5,A,B] y) {{ y = {op} <axis=1> (x) }}", opset)
     report = convert_version(proto, target, compare="required").report
     assert bool(report.inexact) is inexact
+
+
+def test_a_rank_that_is_worked_out_where_no_shape_was_inferred() -> None:
+    text = (
+        "g (float[3,6] x) => (float[A,B] p, float[C,D] y) <int64[2] s = {1, 2}> {"
+        "t = Identity(s)\n p, q = Split<axis = 0>(x, t)\n y = Softmax<axis = 0>(q)}"
+    )
+    assert_compares_equal(model(text, 15), 9)
+
+
+REWRITES = [
+    (
+        "softmax.along_one_axis",
+        12,
+        13,
+        "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax <axis = 1> (x) }",
+        "<int64[3] v3 = {2, 3, 4}> { v1 = Flatten <axis = 1> (x) v2 = Softmax <axis = 1> (v1) y = Reshape (v2, v3) }",
+    ),
+    (
+        "softmax.over_the_last_dimensions",
+        13,
+        12,
+        "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax <axis = 1> (x) }",
+        "{ v1 = Transpose <perm = [0, 2, 1]> (x) v2 = Softmax <axis = 2> (v1) y = Transpose <perm = [0, 2, 1]> (v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_compares_equal, assert_rewrites, assert_same, model, refusal
+
+pytestmark = pytest.mark.quick
 
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 1, 3)
 
@@ -73,3 +75,60 @@ def test_computed_axes_of_an_empty_tensor() -> None:
 def test_a_number_becomes_a_tensor() -> None:
     proto = model("g (float x, int64[2] a) => (float[A, B] y) { y = Unsqueeze (x, a) }", opset=13)
     assert_same(proto, 9, {"x": np.array(3, np.float32), "a": np.array([0, 1])})
+
+
+def test_axes_out_of_order() -> None:
+    text = "g (float[1,N,1] x) => (float[N] y) <int64[2] a = {2, 0}> {y = Squeeze(x, a)}"
+    assert_compares_equal(model(text, 13), 4)
+
+
+def test_axes_out_of_order_in_an_attribute() -> None:
+    text = "g (float[1,N,1,1] x) => (float[N] y) {y = Squeeze<axes = [-4, -1, -2]>(x)}"
+    assert_compares_equal(model(text, 12), 5)
+
+
+def test_axes_from_both_ends() -> None:
+    text = "g (float[1,N,1] x) => (float[N] y) <int64[2] a = {-1, 0}> {y = Squeeze(x, a)}"
+    assert_compares_equal(model(text, 13), 12)
+
+
+def test_axes_that_are_computed_and_leave_nothing() -> None:
+    proto = model("g (float[1,1] x, int64[2] a) => (float y) {y = Squeeze(x, a)}", 13)
+    assert_same(proto, 9, {"x": np.ones((1, 1), np.float32), "a": np.array([1, 0])})
+
+
+REWRITES = [
+    (
+        "squeeze.axes_to_attribute",
+        13,
+        12,
+        "g (float[1,2] x) => (float[2] y) <int64[1] a = {0}> { y = Squeeze (x, a) }",
+        "{ y = Squeeze <axes = [0]> (x) }",
+    ),
+    (
+        "squeeze.axes_to_input",
+        12,
+        13,
+        "g (float[1,2] x) => (float[2] y) { y = Squeeze <axes = [0]> (x) }",
+        "<int64[1] v1 = {0}> { y = Squeeze (x, v1) }",
+    ),
+    (
+        "squeeze.new_axes_from_the_front",
+        11,
+        10,
+        "g (float[2] x) => (float[2,1] y) { y = Unsqueeze <axes = [-1]> (x) }",
+        "{ y = Unsqueeze <axes = [1]> (x) }",
+    ),
+    (
+        "squeeze.squeezed_axes_from_the_front",
+        11,
+        10,
+        "g (float[2,1] x) => (float[2] y) { y = Squeeze <axes = [-1]> (x) }",
+        "{ y = Squeeze <axes = [1]> (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -1,8 +1,26 @@
 """TensorScatter below opset 24."""
 
-from helpers import model, refusal
+import numpy as np
+import pytest
+from helpers import convert_version, known, model, refusal, run
 
 
 def test_refuses_what_older_operators_do_not_scatter():
     text = "g (int4[1, 4, 3] c, int4[1, 2, 3] u) => (int4[1, 4, 3] y) { y = TensorScatter (c, u) }"
     assert "TensorScatter of int4, which ScatterElements does not take" in refusal(model(text, 24, ir_version=11), 23)
+
+
+@pytest.mark.skipif(not known(24), reason="onnx has no opset 24")
+@pytest.mark.parametrize("mode, starts", [("linear", [1, 2]), ("circular", [3, 5])])
+@pytest.mark.parametrize("dims", ["2,3,4,2", "B,H,S,D"])
+def test_tensor_scatter(mode, starts, dims):
+    text = (
+        f'g (float[{dims}] p, float[2,3,2,2] u, int64[2] w) => (float[{dims}] y) {{ y = TensorScatter <mode="{mode}"> (p, u, w) }}'
+    )
+    past, update = np.zeros((2, 3, 4, 2), np.float32), np.arange(1, 25, dtype=np.float32).reshape(2, 3, 2, 2)
+    expected = past.copy()
+    for batch in range(2):
+        for step in range(2):
+            expected[batch, :, (starts[batch] + step) % 4] = update[batch, :, step]
+    got = run(convert_version(model(text, 24), 13).model, {"p": past, "u": update, "w": np.array(starts)})[0]
+    np.testing.assert_array_equal(got, expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -46,3 +46,29 @@ def test_all_axes_there_and_back(repeats: tuple[int, int]) -> None:
     old = convert_version(model(text, opset=13), 5).model
     assert [node.op_type for node in old.graph.node if node.op_type == "Tile"] == ["Tile"] * sum(r != 1 for r in repeats)
     np.testing.assert_array_equal(run(convert_version(old, 13).model, {"x": X})[0], np.tile(X, repeats))
+
+
+def test_refuses_integers_below_6() -> None:
+    text = "g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}"
+    assert "floating-point numbers only" in refusal(model(text, 16), 4)
+
+
+def test_refuses_an_axis_that_there_is_not() -> None:
+    proto = model("g (float[2] x) => (float[4] y) <float[1] n = {2}, float[1] a = {1}> {y = Tile(x, n, a)}", 1)
+    assert "axis=1 is out of range for rank 1" in refusal(proto, 6)
+
+
+REWRITES = [
+    (
+        "tile.repeats_for_all_axes",
+        5,
+        6,
+        "g (float[2,3] x) => (float[2,6] y) <float n = {2}, float a = {1}> { y = Tile (x, n, a) }",
+        "<int64[2] v1 = {1, 2}> { y = Tile (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, known, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, known, model, refusal, run
 
 X = np.array([[3, -1, 3, 0, -0.0], [2, -2, 5, np.inf, -np.inf], [1, 1, 1, 1, 0]], np.float32)
 
@@ -99,3 +99,38 @@ def test_64_bits_and_one_output(kept: str) -> None:
     kinds = {"v": "int64[A, B] v", "i": "int64[A, B] i"}
     text = f"g (int64[2, 3] x, int64[1] k) => ({kinds[kept]}) {{ v, i = TopK (x, k) }}"
     assert_same(model(text, 13), 10, {"x": np.array([[2**62, 2**62 + 1, 0], [-5, -4, -6]]), "k": np.array([2])})
+
+
+def test_refuses_two_numbers_of_elements() -> None:
+    text = "g (float[N] x, int64[R] s) => (float[A] y, int64[B] i) <int64[2] k = {1, 2}> {r = Reshape(x, s)\n y, i = TopK(r, k)}"
+    assert "a constant of shape [2] is given where a single number is needed" in refusal(model(text, 16), 9)
+
+
+REWRITES = [
+    (
+        "topk.k_to_attribute",
+        10,
+        9,
+        "g (float[3] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK (x, k) }",
+        "{ y, i = TopK <k = 2> (x) }",
+    ),
+    (
+        "topk.k_to_input",
+        9,
+        10,
+        "g (float[3] x) => (float[2] y, int64[2] i) { y, i = TopK <k = 2> (x) }",
+        "<int64[1] v1 = {2}> { y, i = TopK (x, v1) }",
+    ),
+    (
+        "topk.largest_and_sorted",
+        11,
+        10,
+        "g (float[3] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK <largest = 0> (x, k) }",
+        "<int64[1] v2 = {2}> { v1 = Neg (x) v3, i = TopK (v1, v2) y = Neg (v3) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
 
@@ -48,3 +48,47 @@ def test_opset_1(mode: str, newer: str) -> None:
     assert run(convert_version(proto, 13).model, {"x": X})[0].shape == (1, 1, 6, 12)
     back = {a.name: a for a in convert_version(result, 1).model.graph.node[0].attribute}
     assert (back["mode"].s.decode(), back["height_scale"].f, back["width_scale"].f) == (mode, 2, 3)
+
+
+REWRITES = [
+    (
+        "upsample.upsample_to_resize",
+        9,
+        10,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }",
+        '<float[4] v1 = {1, 1, 2, 2}> { y = Resize <mode = "nearest"> (x, v1) }',
+    ),
+    (
+        "upsample.scales_of_all_axes",
+        1,
+        7,
+        'g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Upsample <height_scale = 2.0, mode = "bilinear", width_scale = 2.0> (x) }',
+        '{ y = Upsample <mode = "linear", scales = [1.0, 1.0, 2.0, 2.0]> (x) }',
+    ),
+    (
+        "upsample.scales_of_height_and_width",
+        7,
+        6,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x) }",
+        "{ y = Upsample <height_scale = 2.0, width_scale = 2.0> (x) }",
+    ),
+    (
+        "upsample.scales_to_attribute",
+        9,
+        8,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample (x, s) }",
+        "{ y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x) }",
+    ),
+    (
+        "upsample.scales_to_input",
+        8,
+        9,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x) }",
+        "<float[4] v1 = {1, 1, 2, 2}> { y = Upsample (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

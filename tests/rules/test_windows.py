@@ -35,3 +35,9 @@ def test_doubles_are_computed_as_doubles(operator, a0, a1, a2):
     angle = 2 * np.pi / 12 * np.arange(12)
     (got,) = run(convert_version(model(text, 17), 13).model, {"n": np.array(12)})
     np.testing.assert_allclose(got, a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle), rtol=1e-12, atol=1e-15)
+
+
+def test_a_constant_size_makes_a_constant():
+    result = convert_version(model("g () => (float[8] y) <int64 n = {8}> { y = HannWindow (n) }", 17), 13).model
+    assert [node.op_type for node in result.graph.node] == ["Constant"]
+    np.testing.assert_allclose(run(result, {})[0], np.hanning(9)[:8], rtol=1e-6, atol=1e-7)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import multiprocessing
 import os
 import re
 import resource
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache, partial
 from multiprocessing.connection import Connection
@@ -18,10 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-from onnx import parser
+import onnx.printer
+import pytest
+from onnx import numpy_helper, parser
 
 from split_rewrite import rewriter
 from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, UnconvertibleError, cli
+from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Outputs
 
@@ -189,3 +193,140 @@ def assert_same(
         assert np.asarray(expected).dtype == np.asarray(got).dtype
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol, equal_nan=True)
     return result
+
+
+def assert_compares_equal(proto: onnx.ModelProto, target: int) -> onnx.ModelProto:
+    """Convert `proto` to `target`, and let the program's own comparison judge; returns the result.
+
+    onnxruntime runs nothing below opset 7; there, only a comparison that is not possible is excused.
+    """
+    result = convert_version(proto, target).model
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder, "before.onnx"), Path(folder, "after.onnx")
+        for path, written in zip(paths, (proto, result), strict=True):
+            onnx.save(written, path)
+        found = compare(*paths)
+    assert found.status == "equal" or (target < 7 and found.status == "not compared"), found.reason
+    return result
+
+
+def assert_rewrites(before: str, after: str, rule: str, opset: int, target: int) -> None:
+    """`rule` takes part in converting the graph `before` from `opset` to `target`, and `after` is what is written.
+
+    `before` is text as `model` takes it; `after` leaves the interface out, which does not change: it is the initializers and the
+    nodes, `<int64[2] sizes = {1, 3}> {a, b = Split (x, sizes)}`. Names are compared for the values of the interface only; the
+    others may have any name in `after`, as long as it is the same value wherever it is the same name.
+    """
+    if not {opset, target} <= set(known(opset, target)):
+        pytest.skip(f"onnx has no opset {max(opset, target)}")
+    given = model(before, opset)
+    result = convert_version(given, target)
+    assert rule in result.report.applied, f"the rules that apply are {sorted(result.report.applied)}"
+    expected = model(f"g () => () {after}", target)
+    interface = {value.name for value in (*given.graph.input, *given.graph.output)}
+    written = rewrite_text(result.model.graph, interface)
+    assert written == rewrite_text(expected.graph, interface), f"what is written is\n{written}"
+
+
+def rewrite_text(graph: onnx.GraphProto, interface: Collection[str]) -> str:
+    """The initializers and nodes of `graph`, as text that `onnx.parser` reads and that is the same for the same computation.
+
+    Values outside `interface` are called v1, v2, … in the order in which nodes name them; initializers are in that order, too,
+    attributes by name, and what is said of a graph beside its computation is left out.
+    """
+    shown = onnx.GraphProto(name="g", node=graph.node)
+    names = {name: name for name in ("", *interface)}
+    new_names = map("v{}".format, itertools.count(1))
+    _rename_values(shown, names, new_names)
+    tensors = {names[tensor.name]: tensor for tensor in graph.initializer if tensor.name in names}
+    order = {name: position for position, name in enumerate(names.values())}
+    shown.initializer.extend(_plain_tensor(tensors[name], name) for name in sorted(tensors, key=order.__getitem__))
+    _, _, text = onnx.printer.to_text(shown).partition("=> ()")
+    return re.sub(" +", " ", text.replace('[""] ', "")).strip()
+
+
+def _rename_values(graph: onnx.GraphProto, names: dict[str, str], new_names: Iterator[str]) -> None:
+    """Renames the values of `graph` and of the graphs in it; `names` holds the new names so far, and gets the others."""
+
+    def renamed(name: str) -> str:
+        if name not in names:
+            names[name] = next(new_names)
+        return names[name]
+
+    for value in graph.input:
+        value.name = renamed(value.name)
+    for node in graph.node:
+        node.ClearField("name")
+        node.ClearField("doc_string")
+        node.ClearField("metadata_props")
+        attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
+        node.ClearField("attribute")
+        node.input[:] = map(renamed, node.input)
+        for attribute in attributes:
+            if attribute.HasField("g"):
+                attribute.g.name = "body"
+                _rename_values(attribute.g, names, new_names)
+            if attribute.HasField("t"):
+                attribute.t.CopyFrom(_plain_tensor(attribute.t, ""))
+        node.attribute.extend(attributes)
+        node.output[:] = map(renamed, node.output)
+    for value in graph.output:
+        value.name = renamed(value.name)
+
+
+def _plain_tensor(tensor: onnx.TensorProto, name: str) -> onnx.TensorProto:
+    """`tensor` under this name, its elements always in the same field."""
+    return numpy_helper.from_array(numpy_helper.to_array(tensor), name)
+
+
+def assert_becomes(before: str, after: str, opsets: tuple[int, int]) -> onnx.ModelProto:
+    """Convert `before` from the first of `opsets` to the second, and compare its main graph with that of `after`.
+
+    Both are graphs as text. What values between inputs and outputs are called makes no difference, nor what nodes are called,
+    nor whether a constant is an initializer or a node. Returns the result.
+    """
+    source, target = opsets
+    result = convert_version(model(before, source, 10 if source > 20 else 8), target).model
+    assert formulas(result) == formulas(model(after, target))
+    return result
+
+
+def formulas(proto: onnx.ModelProto) -> list[str]:
+    """The nodes of the main graph, a line each, with constants in place and other values numbered as they are made."""
+    graph = proto.graph
+    shown = {"": "", **{value.name: value.name for value in (*graph.input, *graph.output)}}
+    shown.update((tensor.name, _constant(tensor)) for tensor in graph.initializer)
+    lines: list[str] = []
+    for node in graph.node:
+        if node.op_type == "Constant" and node.output[0] not in shown:
+            shown[node.output[0]] = _constant(node.attribute[0].t)
+            continue
+        for name in node.output:
+            shown.setdefault(name, f"value{len(shown)}")
+        attributes = ", ".join(sorted(str(onnx.helper.printable_attribute(attribute)) for attribute in node.attribute))
+        operands = ", ".join(shown[name] for name in node.input)
+        lines.append(f"{', '.join(shown[name] for name in node.output)} = {node.op_type}<{attributes}>({operands})")
+    numbers = {name: f"#{index}" for index, name in enumerate(dict.fromkeys(re.findall(r"value\d+", " ".join(lines))))}
+    return [re.sub(r"value\d+", lambda found: numbers[found.group()], line) for line in lines]
+
+
+def _constant(tensor: onnx.TensorProto) -> str:
+    array = onnx.numpy_helper.to_array(tensor)
+    return f"{array.dtype}{list(array.shape)} {array.tolist()}"
+
+
+def optimized(proto: onnx.ModelProto) -> list[str]:
+    """The operators that onnxruntime's optimizer leaves of the main graph, in order of their names."""
+    return run_isolated(_optimize, proto.SerializeToString())
+
+
+def _optimize(serialized: bytes) -> list[str]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    with tempfile.TemporaryDirectory() as folder:
+        options.optimized_model_filepath = str(Path(folder, "optimized.onnx"))
+        onnxruntime.InferenceSession(serialized, options, providers=["CPUExecutionProvider"])
+        return sorted(node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
+from documentation import ROOT, as_regex, documented
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter import cli, errors
 
-ROOT = Path(__file__).resolve().parents[2]
 ERRORS = {
     "ArgumentError",
     "InvalidModelError",
@@ -99,29 +102,6 @@ def _joined(parts: list[list[str]]) -> list[str]:
     return ["".join(some) for some in product(*parts)][:MOST]
 
 
-def documented(section: str = "") -> list[str]:
-    """The patterns of docs/errors.md, or of one of its sections."""
-    patterns: list[str] = []
-    title = ""
-    for line in (ROOT / "docs" / "errors.md").read_text(encoding="utf-8").splitlines():
-        title = line.removeprefix("## ") if line.startswith("## ") else title
-        if line.startswith("| `") and section in ("", title):
-            patterns += re.findall(r"`([^`]+)`", line[2:].split(" | ", 1)[0])
-    return patterns
-
-
-def as_regex(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, pattern.split("…"))))
-
-
-def unseen(section: str, messages: list[str]) -> set[str]:
-    """The patterns of a section that none of `messages` is of, as a whole or after a colon; it is of the longest that fits."""
-    patterns = {pattern: as_regex(pattern) for pattern in documented(section)}
-    parts = [part for message in messages for part in (message, *(message[colon.end() :] for colon in re.finditer(": ", message)))]
-    seen = {max((pattern for pattern in patterns if patterns[pattern].fullmatch(part)), key=len, default="") for part in parts}
-    return patterns.keys() - seen
-
-
 MODULES = sorted([*ROOT.glob("rewriter/**/*.py"), *ROOT.glob("rules/**/*.py")])
 ELSEWHERE = {"out of memory", "the model is nested too deeply", "internal error: …"}
 """What the command line says of exceptions that are not of this project."""
@@ -138,8 +118,8 @@ def test_every_explanation_is_of_a_message() -> None:
     known = [text for path in MODULES for text in messages(path)]
     stale = [pattern for pattern in documented() if not any(as_regex(pattern).fullmatch(text) for text in known)]
     assert set(stale) == ELSEWHERE, "docs/errors.md explains what nothing says"
-    command_line = Path(cli.__file__).read_text(encoding="utf-8")
-    assert all(text.partition(" …")[0] in command_line for text in ELSEWHERE)
+    said = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (cli, errors))
+    assert all(text.partition(" …")[0] in said for text in ELSEWHERE)
 
 
 SEEN = {
@@ -170,7 +150,7 @@ def test_the_map_names_every_folder() -> None:
     assert named == there
 
 
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), ROOT / "models" / "README.md"])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "models" / "README.md"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -188,3 +168,36 @@ def anchors(page: Path) -> set[str]:
     """The anchors of the headings, as GitHub makes them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+OWN_RULE = """
+from split_rewrite.rewriter.engine.registry import simplify
+
+
+@simplify("Relu", opset=13)
+def goes(node):
+    \"""Relu goes.\"""
+    node.forward(0, node.input(0))
+    node.remove()
+"""
+
+
+@pytest.mark.parametrize("place", ["rules", "rules/many", "rules/new_folder"])
+def test_nothing_else_has_to_be_registered(tmp_path: Path, place: str) -> None:
+    """A rule is one new module, wherever in `rules/`: no list names it."""
+    assert "nothing else to register" in (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    package = tmp_path / "split_rewrite"
+    for folder in ("rewriter", "rules"):
+        shutil.copytree(ROOT / folder, package / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    module = package / place / "brand_new.py"
+    module.parent.mkdir(exist_ok=True)
+    if place == "rules/new_folder":
+        module.with_name("__init__.py").touch()
+    module.write_text(OWN_RULE, encoding="utf-8")
+    program = (
+        f"import split_rewrite; split_rewrite.__path__ = [{str(package)!r}]; from split_rewrite.rewriter import cli; cli.main()"
+    )
+    listed = subprocess.run(
+        [sys.executable, "-c", program, "--list-rules"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "brand_new.goes" in listed.stdout

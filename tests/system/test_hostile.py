@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from helpers import Ended, model, run_isolated
+from hostile_models import functions, nested_graphs
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
@@ -86,28 +87,11 @@ def external(location: str, **entries: str) -> TensorProto:
     return tensor
 
 
-def nested_graphs(levels: int) -> bytes:
-    content = b""
-    for _ in range(levels):
-        content = field(1, field(5, field(6, content)))
-    return field(7, content)
-
-
 def nested_types(levels: int) -> bytes:
     kind = b""
     for _ in range(levels):
         kind = field(4, field(1, kind))
     return field(7, field(11, field(1, b"x") + field(2, kind)))
-
-
-def functions(calls: dict[str, list[str]], start: str = "f0") -> bytes:
-    """A model that calls function `start`; each function calls those that it is given, one after the other."""
-    proto = model(f'<ir_version: 8, opset_import: ["" : 18, "f" : 1]> g (float[4] x) => (float[4] y) {{y = f.{start}(x)}}')
-    imports = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
-    for name, callees in calls.items():
-        nodes = [helper.make_node(c, [f"v{i}"], [f"v{i + 1}"], domain="f" if c in calls else "") for i, c in enumerate(callees)]
-        proto.functions.append(helper.make_function("f", name, ["v0"], [f"v{len(callees)}"], nodes, imports))
-    return proto.SerializeToString()
 
 
 def many_sizes(count: int) -> bytes:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 import pytest
+from documentation import unseen
 from helpers import model, refusal
 from onnx import ModelProto, helper, numpy_helper
-from test_docs import unseen
 
 from split_rewrite.rewriter.checks import validity
 from split_rewrite.rewriter.engine.conversion import Selection

@@ -174,3 +174,12 @@ def test_nodes_stay_where_they_can():
 def test_a_valid_model_is_not_touched():
     report = convert_version(healthy(), 13).report
     assert (report.warnings, report.changes) == ([], [])
+
+
+def test_a_constant_may_share_the_name_of_a_node():
+    proto = model(
+        "agraph (float[2] x) => (float[2] y) { [same] c = Constant <value = float[1] {1.0}> () [same] y = Add(x, c) }", opset=13
+    )
+    result = convert_version(proto, 12)
+    assert result.report.warnings == []
+    assert [node.name for node in result.model.graph.node] == ["same", "same"]

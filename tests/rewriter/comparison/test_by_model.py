@@ -6,21 +6,20 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison import by_model as compare_module
 from split_rewrite.rewriter.comparison.by_model import Comparison, Samples, compare
 from split_rewrite.rewriter.comparison.model_client import Session, Worker
-from split_rewrite.rewriter.comparison.model_server import Description, Failure, Outputs
+from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
 from split_rewrite.rewriter.comparison.tolerance import Tolerance
 from split_rewrite.rewriter.errors import SplitRewriteError
 
@@ -33,25 +32,6 @@ Save = Callable[..., Path]
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
 UNEVEN = "g (float[n] x) => (float[a] a, float[b] b) { a, b = Split<num_outputs = 2>(x) }"
 EVEN_13 = "g (float[n] x) => (float[a] a, float[b] b) { a, b = Split(x) }"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with pytest.MonkeyPatch.context() as environment, Worker(time_limit=60) as worker:
-        environment.delenv("ALLOW_RELEASED_ONNX_OPSET_ONLY", raising=False)  # makes onnxruntime load newer opsets
-        yield worker
-
-
-@pytest.fixture
-def save(tmp_path: Path) -> Save:
-    def write(text: str, opset: int = 18, ir_version: int = 10, extra: str = "") -> Path:
-        imports = f'"" : {opset}, "ai.onnx.ml" : 3, "local" : 1, "custom" : 1'
-        model = onnx.parser.parse_model(f"<ir_version: {ir_version}, opset_import: [{imports}]>\n{text}\n{extra}")
-        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.onnx"
-        onnx.save(model, path)
-        return path
-
-    return write
 
 
 def status(found: Comparison) -> tuple[str, str]:
@@ -457,16 +437,6 @@ def test_result_without_a_kernel_falls_back_on_the_reference(save: Save, worker:
     assert named.status == "not compared"
 
 
-def deadly_model(save: Save) -> Path:
-    """A Split with an unnamed output, on which onnxruntime dies."""
-    path = save(UNEVEN)
-    model = onnx.load(path)
-    model.graph.node[0].output[1] = ""
-    del model.graph.output[1]
-    onnx.save(model, path)
-    return path
-
-
 def test_a_result_that_kills_the_runtime_is_different(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     original, result = save(RELU), save(RELU)
     run = Session.run
@@ -593,51 +563,7 @@ def test_tolerance(save: Save, worker: Worker) -> None:
     assert (found.rtol, found.atol, found.seed) == (2e-7, 0.0, 0)
 
 
-def test_seed_decides_the_inputs(save: Save, worker: Worker) -> None:
-    original = save("g (float[n] x) => (float[n] y) { y = Identity(x) }")
-    result = save("g (float[n] x) => (float[n] y) { y = Neg(x) }")
-    found = [compare(original, result, worker=worker, samples=Samples(seed=seed)) for seed in (0, 0, 1)]
-    first, again, other = (comparison.outputs[0].max_abs for comparison in found)
-    assert first == again != other
-
-
 # --- inputs the user gives --------------------------------------------------------------------------------------------
-
-TWO_INPUTS = "g (float[n,4] x, int64[n] i, float[1] w = {2.0}) => (float[n,4] y) { y = Mul(x, w) }"
-ARE = "; the inputs are x float32[n,4], i int64[n]"
-REFUSED = {
-    "unknown name of a shape": (Samples(shapes={"z": [1]}), f"--test-input-shape z: no such input{ARE}"),
-    "unknown name of data": (Samples(data=[{"z": np.ones(1)}]), f"--input-data z: no such input{ARE}"),
-    "shape: fixed dimension": (
-        Samples(shapes={"x": [1, 5]}),
-        "--test-input-shape x: shape [1,5] does not fit the declared float32[n,4]",
-    ),
-    "shape: rank": (
-        Samples(shapes={"x": [4]}),
-        "--test-input-shape x: shape [4] does not fit the declared float32[n,4]",
-    ),
-    "shape: negative": (
-        Samples(shapes={"x": [-1, 4]}),
-        "--test-input-shape x: shape [-1,4] does not fit the declared float32[n,4]",
-    ),
-    "data: dtype": (
-        Samples(data=[{"x": np.ones((2, 4))}]),
-        "--input-data x: float64 does not fit the declared float32[n,4]",
-    ),
-    "data: shape": (
-        Samples(data=[{"x": np.ones((2, 3), np.float32)}]),
-        "--input-data x: shape [2,3] does not fit the declared float32[n,4]",
-    ),
-}
-
-
-@pytest.mark.parametrize("samples, message", REFUSED.values(), ids=REFUSED.keys())
-def test_refused_samples(save: Save, worker: Worker, samples: Samples, message: str) -> None:
-    path = save(TWO_INPUTS)
-    with pytest.raises(SplitRewriteError) as error:
-        compare(path, path, worker=worker, samples=samples)
-    assert str(error.value) == message
-    assert error.value.exit_status == 2
 
 
 def test_data_for_a_sequence_is_refused(save: Save, worker: Worker) -> None:
@@ -646,40 +572,9 @@ def test_data_for_a_sequence_is_refused(save: Save, worker: Worker) -> None:
         compare(path, path, worker=worker, samples=Samples(data=[{"x": np.ones(3, np.float32)}]))
 
 
-def test_given_shape_binds_the_symbols_it_names(save: Save, worker: Worker) -> None:
-    path = save("g (float[n,m] x, float[m] z) => (float[n,m] y) { y = Add(x, z) }")
-    found = compare(path, path, worker=worker, samples=Samples(shapes={"x": [7, 5]}))
-    assert found.status == "equal"
-    assert found.outputs[0].shape == (7, 5)
-
-
 def test_given_shape_reaches_what_no_choice_does(save: Save, worker: Worker) -> None:
     path = save(NOT_COMPARED["no size fits"][0])
     assert compare(path, path, worker=worker, samples=Samples(shapes={"x": [2000]})).outputs[0].shape == (2, 1000)
-
-
-@pytest.mark.parametrize(
-    "declared, data, dtype",
-    [
-        ("float[n]", np.array([1.5, -2.0], np.float32), "float32"),
-        ("string[n]", np.array(["a", "bc"]), "string"),
-        ("bfloat16[n]", np.array([1.5, -2.0], ml_dtypes.bfloat16), "bfloat16"),
-        ("bfloat16[n]", np.array([1.5, -2.0], ml_dtypes.bfloat16).view("V2"), "bfloat16"),
-    ],
-    ids=["float", "fixed-width text, as .npy files keep it", "bfloat16", "bfloat16, as .npy files keep it"],
-)
-def test_given_data_is_fed(save: Save, worker: Worker, declared: str, data: np.ndarray, dtype: str) -> None:
-    path = save(f"g ({declared} x) => ({declared} y) {{ y = Identity(x) }}")
-    found = compare(path, path, worker=worker, samples=Samples(data=[{"x": data}]))
-    assert (found.status, found.outputs[0].dtype, found.outputs[0].shape) == ("equal", dtype, (2,))
-
-
-def test_data_for_an_input_with_a_default(save: Save, worker: Worker) -> None:
-    original = save(TWO_INPUTS)
-    ignores_w = save(TWO_INPUTS.replace("Mul(x, w)", "Add(x, x)"))
-    assert compare(original, ignores_w, worker=worker).status == "equal"
-    samples = Samples(data=[{"w": np.array([3.0], np.float32)}])
-    assert compare(original, ignores_w, worker=worker, samples=samples).status == "different"
 
 
 # --- real models ------------------------------------------------------------------------------------------------------
@@ -700,96 +595,6 @@ def test_real_model_equals_itself_on_the_inputs_beside_it(worker: Worker, arrays
 
 
 # --- the child --------------------------------------------------------------------------------------------------------
-
-
-def test_worker_answers_with_outputs_or_a_failure(save: Save, worker: Worker) -> None:
-    path = save(RELU)
-    answer = worker.run(path, {"x": np.full((2, 4), -1.0, np.float32)})
-    assert isinstance(answer, Outputs)
-    assert answer.names == ("y",)
-    np.testing.assert_array_equal(answer.values[0], np.zeros((2, 4), np.float32))
-    for inputs, kind in (({}, "runtime"), ({"x": np.ones((2, 5), np.float32)}, "runtime")):
-        failed = worker.run(path, inputs)
-        assert isinstance(failed, Failure) and failed.kind == kind
-    missing = worker.run(path.with_name("missing.onnx"), {})
-    assert isinstance(missing, Failure) and missing.kind == "invalid"
-
-
-def test_worker_describes(save: Save, worker: Worker) -> None:
-    described = worker.describe(save(TWO_INPUTS))
-    assert isinstance(described, Description)
-    assert [onnx.ValueInfoProto.FromString(data).name for data in described.required] == ["x", "i"]
-    assert [onnx.ValueInfoProto.FromString(data).name for data in described.overridable] == ["w"]
-    assert described.outputs == ("y",)
-
-
-def test_worker_lives_on_after_a_crash(save: Save) -> None:
-    deadly = deadly_model(save)
-    fine = save(RELU)
-    ones = np.ones((1, 4), np.float32)
-    with Worker() as worker, worker.open(fine) as session:
-        assert isinstance(session.run({"x": ones}), Outputs)
-        for _ in range(2):
-            assert worker.run(deadly, {"x": np.ones(4, np.float32)}) == Failure("crashed", "signal SIGSEGV")
-            assert isinstance(session.run({"x": ones}), Outputs)
-    assert isinstance(worker.run(fine, {"x": ones}), Outputs)  # closed is not dead
-    worker.close()
-
-
-def test_file_written_anew_is_read_anew(save: Save, worker: Worker) -> None:
-    path = save(RELU)
-    inputs = {"x": np.full((1, 4), -2.0, np.float32)}
-    assert worker.run(path, inputs).values[0][0, 0] == 0  # type: ignore[union-attr]
-    path.write_bytes(save("g (float[n,4] x) => (float[n,4] y) { y = Sign(x) }").read_bytes())
-    assert worker.run(path, inputs).values[0][0, 0] == -1  # type: ignore[union-attr]
-
-
-def test_threads_share_a_worker(save: Save, worker: Worker) -> None:
-    times = "g (float[n] x) => (float[n] y) {{ k = Constant<value_float = {}.0>()\n y = Mul(x, k) }}"
-    paths = [save(times.format(k)) for k in range(4)]
-    found: dict[int, set[float]] = {}
-
-    def run(k: int) -> None:
-        with worker.open(paths[k]) as session:
-            answers = [session.run({"x": np.ones(1, np.float32)}) for _ in range(25)]
-        found[k] = {float(answer.values[0][0]) for answer in answers if isinstance(answer, Outputs)}
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {k: {float(k)} for k in range(4)}
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forked_process_gets_a_child_of_its_own(save: Save, worker: Worker) -> None:
-    path = save(RELU)
-    assert compare(path, path, worker=worker).status == "equal"
-    pid = os.fork()
-    if pid == 0:
-        try:
-            equal = compare(path, path, worker=worker).status == "equal"
-            worker.close()
-        finally:
-            os._exit(0 if equal else 1)
-    assert os.waitpid(pid, 0)[1] == 0
-    assert compare(path, path, worker=worker).status == "equal"
-
-
-def test_what_libraries_print_corrupts_nothing(save: Save, tmp_path: Path) -> None:
-    """onnxruntime stands for any library: this one prints, reads its input, and cannot be imported."""
-    package = tmp_path / "onnxruntime"
-    package.mkdir()
-    (package / "__init__.py").write_text(
-        "import os, sys\nprint('hello')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stdin.read()\nraise ImportError('broken')"
-    )
-    path = save(RELU)
-    found = _compare_in_a_new_process(path, tmp_path)
-    assert found["status"] == "equal"
-    assert found["runtime"] == f"onnx.reference {onnx.__version__}"
-    assert found["reason"] == "onnxruntime cannot run the original: onnxruntime cannot be imported: broken"
-    assert found["stderr"] == ""
 
 
 def _compare_in_a_new_process(path: Path, first_on_path: Path) -> dict[str, str]:
@@ -853,13 +658,6 @@ def test_sample_that_cannot_be_run_leaves_all_undecided(save: Save, worker: Work
     assert found.reason.startswith("sample 2: onnxruntime cannot run the original on the given inputs")
 
 
-def test_sample_that_misfits_is_refused(save: Save, worker: Worker) -> None:
-    path = save(RELU)
-    samples = Samples(data=[{"x": np.ones((1, 4), np.float32)}, {"x": np.ones((1, 5), np.float32)}])
-    with pytest.raises(SplitRewriteError, match=r"--input-data x: shape \[1,5\] does not fit"):
-        compare(path, path, worker=worker, samples=samples)
-
-
 TWO_OUTPUTS = "g (float[n] x) => (float[n] y, double[n] z) <float c = {%s}> { y = Mul(x, c) d = Cast<to=11>(y) z = Neg(d) }"
 
 
@@ -878,28 +676,6 @@ def test_tolerance_of_an_output_that_there_is_not(save: Save, worker: Worker) ->
     for tolerance, option in ((Tolerance(rtol_of={"x": 1.0}), "--rtol"), (Tolerance(atol_of={"x": 1.0}), "--atol")):
         with pytest.raises(SplitRewriteError, match=f"{option} x: no such output; the outputs are y"):
             compare(path, path, worker=worker, tolerance=tolerance)
-
-
-# In units of eps (numpy.finfo, ml_dtypes.finfo), as docs/comparison.md states them.
-@pytest.mark.parametrize(
-    ("dtype", "eps", "rtol", "atol", "of_largest"),
-    [
-        ("float64", np.finfo(np.float64).eps, 4096, 512, 16),
-        ("float32", np.finfo(np.float32).eps, 1024, 128, 16),
-        ("seq(float32)", np.finfo(np.float32).eps, 1024, 128, 16),
-        ("float16", np.finfo(np.float16).eps, 16, 4, 4),
-        ("bfloat16", ml_dtypes.finfo(ml_dtypes.bfloat16).eps, 8, 2, 2),
-        ("int64", 1.0, 0, 0, 0),
-        ("string", 1.0, 0, 0, 0),
-    ],
-)
-def test_default_tolerance_follows_the_type(dtype: str, eps: float, rtol: int, atol: int, of_largest: int) -> None:
-    assert Tolerance(inexact=True).of("y", dtype) == (rtol * float(eps), atol * float(eps), 0)
-    assert Tolerance(inexact=True, sums=True).of("y", dtype)[2] == of_largest * float(eps)
-    assert Tolerance(sums=True).of("y", dtype) == (0, 0, 0)
-    assert Tolerance(rtol=0.5, inexact=True).of("y", dtype) == (0.5, atol * float(eps), 0)
-    for stated in ({"atol": 0.5}, {"atol_of": {"y": 0.5}}):
-        assert Tolerance(**stated, inexact=True, sums=True).of("y", dtype)[1:] == (0.5, 0)
 
 
 def test_last_bits_are_called_so_and_are_different_all_the_same(save: Save, worker: Worker) -> None:
@@ -931,52 +707,24 @@ def test_both_runtimes_are_needed_for_equal(save: Save, worker: Worker) -> None:
 # --- where the first difference is ------------------------------------------------------------------------------------
 
 
-def test_first_difference_is_named_with_what_makes_it(save: Save, worker: Worker) -> None:
-    text = "g (float[n] x) => (float[n] y) { a = Neg(x) b = %s c = Abs(b) d = Neg(c) y = Identity(d) }"
-    found = compare(save(text % "Relu(a)"), save(text % "Sigmoid(a)"), worker=worker)
-    assert "; the first tensor that differs is 'b', made by Relu 'b'; Relu became Sigmoid" in found.reason
-
-
-def test_first_difference_in_a_long_chain_where_one_node_became_many(save: Save, worker: Worker) -> None:
-    def chain(middle: str) -> str:
-        nodes = [f"h{i + 1} = Neg(h{i})" for i in range(500)]
-        nodes[321] = middle
-        return "g (float[n] h0) => (float[n] h500) {" + " ".join(nodes) + "}"
-
-    wrong = chain("p = Abs(h321) q = Exp(p) h322 = Neg(q)")
-    found = compare(save(chain("h322 = Neg(h321)")), save(wrong), worker=worker)
-    assert "the first tensor that differs is 'h322', made by Neg 'h322'; Neg became Abs, Exp, Neg" in found.reason
-
-
-def test_first_difference_that_vanishes_on_one_path_is_found_on_the_other(save: Save, worker: Worker) -> None:
-    text = "g (float[n] x) => (float[n] y) { a = %s z = Sub(a, a) b = Relu(a) c = Add(b, z) y = Identity(c) }"
-    found = compare(save(text % "Neg(x)"), save(text % "Identity(x)"), worker=worker)
-    assert "the first tensor that differs is 'a', made by Neg 'a'; Neg became Identity" in found.reason
-
-
-def test_node_that_is_the_same_in_both_is_named_as_such(save: Save, worker: Worker) -> None:
-    text = "g (float[2,3,4] x) => (float[2,3,4] y) { a = Neg(x) s = Softmax<axis=1>(a) y = Identity(s) }"
-    found = compare(save(text, 12), save(text, 13), worker=worker)
-    assert "the first tensor that differs is 's', made by Softmax 's' from equal inputs in both" in found.reason
-
-
-def test_first_difference_beside_external_data(save: Save, worker: Worker, tmp_path: Path) -> None:
-    text = "g (float[n,2] x) => (float[n,2] y) <float[2,2] w = {1.0, 2.0, 3.0, 4.0}> { h = MatMul(x, w) y = %s }"
-    paths = []
-    for operator in ("Relu(h)", "Abs(h)"):
-        path = tmp_path / f"{operator[:3]}-external.onnx"
-        onnx.save(
-            onnx.load(save(text % operator)), path, save_as_external_data=True, location=f"{path.stem}.data", size_threshold=0
-        )
-        paths.append(path)
-    for runtime in ("onnxruntime", "reference"):
-        found = compare(*paths, worker=worker, runtime=runtime)  # type: ignore[arg-type]
-        assert "the first tensor that differs is 'y', made by Relu 'y'; Relu became Abs" in found.reason
-
-
 def test_integers_divided_by_zero_are_no_numbers_to_compare(save: Save, worker: Worker) -> None:
     path = save("g (int64[n] x, int64[1] d) => (int64[n] y) { y = Mod(x, d) }")
     zero = Samples(data=[{"x": np.arange(3), "d": np.zeros(1, np.int64)}])
     found = compare(path, path, worker=worker, samples=zero, runtime="reference")
     assert found.status == "not compared"
     assert "integers are divided by zero" in found.reason
+
+
+def test_what_libraries_print_corrupts_nothing(save: Save, tmp_path: Path) -> None:
+    """onnxruntime stands for any library: this one prints, reads its input, and cannot be imported."""
+    package = tmp_path / "onnxruntime"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "import os, sys\nprint('hello')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stdin.read()\nraise ImportError('broken')"
+    )
+    path = save(RELU)
+    found = _compare_in_a_new_process(path, tmp_path)
+    assert found["status"] == "equal"
+    assert found["runtime"] == f"onnx.reference {onnx.__version__}"
+    assert found["reason"] == "onnxruntime cannot run the original: onnxruntime cannot be imported: broken"
+    assert found["stderr"] == ""

@@ -15,7 +15,7 @@ from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
 from split_rewrite.rewriter.engine import conversion
-from split_rewrite.rewriter.errors import CompareError, SplitRewriteError
+from split_rewrite.rewriter.errors import CompareError, InvalidModelError, SplitRewriteError
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage import read
 from split_rewrite.rewriter.storage.skeleton import Skeleton
@@ -415,6 +415,13 @@ def test_wrong_conversion_raises_and_writes_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(CompareError, match=r"Split 'a' \(main graph\), Split → Split: output 'a' differs"):
         convert_file(source, destination, 13, compare="nodes")
     assert not destination.exists()
+
+
+def test_a_name_that_is_not_utf8_cannot_be_compared_node_by_node() -> None:
+    proto = model("g (float[2] x) => (float[2] y) {tttt = Split(x)\n y = Relu(tttt)}", 11)
+    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"tttt", b"\xff\xfe\xfd\xfc"))
+    with pytest.raises(InvalidModelError, match="UTF-8"):
+        convert_version(damaged, 13, compare="nodes")
 
 
 @pytest.mark.parametrize("maker", ["h = Relu (x)", "s = Shape (x)\n h = Reshape (x, s)", "h = other.Unknown (x)"])

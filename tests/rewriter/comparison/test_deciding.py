@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnx.reference
@@ -20,9 +19,8 @@ from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
 from split_rewrite.rewriter.comparison.deciding import decide_floats, decide_integers, styles
 from split_rewrite.rewriter.comparison.differences import are_one_value, excused, is_empty
-from split_rewrite.rewriter.comparison.float64 import widen
 from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.readers import Reading, readings
+from split_rewrite.rewriter.comparison.readers import Reading
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
@@ -168,42 +166,6 @@ def test_a_difference_that_is_no_last_bit_gets_no_hint(worker: Worker) -> None:
 
 # --- what reads an input ----------------------------------------------------------------------------------------------
 
-READ = {
-    "positions, through what moves them": (
-        "g (float[7] x, int64[2,1] i) => (float[2] y) { j = Squeeze(i) k = Cast<to = 6>(j) y = Gather(x, k) }",
-        "i",
-        {"positions": {7}, "becomes_integer": True},
-    ),
-    "axes": ("g (float[2,3,4] x, int64[1] a) => (float y) { y = ReduceSum(x, a) }", "a", {"axes": {3}}),
-    "sizes, through arithmetic": (
-        "g (int64[1] s) => (float[n] y) { t = Add(s, s) y = ConstantOfShape(t) }",
-        "s",
-        {"sizes": True},
-    ),
-    "the amount of a shift": (
-        'g (uint8[4] x, uint8[4] n) => (uint8[4] y) { y = BitShift<direction = "LEFT">(x, n) }',
-        "n",
-        {"shifts": True},
-    ),
-    "landmarks, in a branch": (
-        "g (bool c, float[4] x) => (float[4] y) { y = If(c) <then_branch = t () => (float[4] a) { k = Constant<value_float = 6.0>() a = Min(x, k) },"
-        " else_branch = e () => (float[4] b) { b = Elu<alpha = 0.5>(x) }> }",
-        "x",
-        {"landmarks": {6.0, 0.5}},
-    ),
-    "nothing but the shape": ("g (float[n] x) => (int64[1] y) { y = Shape(x) }", "x", {}),
-}
-
-
-@pytest.mark.parametrize("text, name, expected", READ.values(), ids=READ.keys())
-def test_what_reads_an_input(text: str, name: str, expected: dict[str, object]) -> None:
-    assert readings(model(text)).by_input[name] == Reading(**expected)  # type: ignore[arg-type]
-
-
-def test_outputs_that_values_decide() -> None:
-    text = "g (float[n] x) => (float[n] y, int64[1] s, float c) { y = Neg(x) s = Shape(x) c = Constant<value_float = 1.0>() }"
-    assert readings(model(text)).computed == {"y": {"x"}, "s": frozenset(), "c": frozenset()}
-
 
 def test_floats_of_each_style_hold_what_they_are_for() -> None:
     random = np.random.default_rng(0)
@@ -247,21 +209,3 @@ def test_values_that_tell_nothing() -> None:
     assert is_empty(np.zeros((0, 3))) and is_empty([]) and not is_empty(np.zeros(1))
     assert are_one_value([np.array([1, 2]), np.array([1, 2])])
     assert not are_one_value([np.array([1, 2]), np.array([1, 3])]) and not are_one_value([np.zeros(2), np.zeros(3)])
-
-
-def test_a_model_in_float64_has_no_narrower_float() -> None:
-    text = """g (float[2] x) => (float16[2] y, int64[2] z) <float[2] w = {1, 2}> {
-        c = Constant<value_float = 0.5>() d = Cast<to = 1>(c) a = Mul(x, w) b = Add(a, d) y = Cast<to = 10>(b) z = Cast<to = 7>(b) }"""
-    proto = model(text)
-    widen(proto)
-    kinds = {proto.graph.input[0].type.tensor_type.elem_type, proto.graph.initializer[0].data_type}
-    assert kinds == {onnx.TensorProto.DOUBLE}
-    [y, z] = onnx.reference.ReferenceEvaluator(proto).run(None, {"x": np.array([0.1, 0.2])})
-    assert y.dtype == np.float64 and y.tolist() == [0.1 + 0.5, 0.2 * 2 + 0.5] and z.dtype == np.int64
-
-
-def test_bfloat16_becomes_float64() -> None:
-    proto = model("g (bfloat16[1] x) => (bfloat16[1] y) { y = Add(x, w) }")
-    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0.5], ml_dtypes.bfloat16), "w"))
-    widen(proto)
-    assert onnx.numpy_helper.to_array(proto.graph.initializer[0]).tolist() == [0.5]

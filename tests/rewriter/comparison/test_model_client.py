@@ -1,13 +1,103 @@
-"""The child that runs models finds the modules that this process finds, wherever either of them works."""
+"""The worker that runs models in a child: what it answers, that it outlives a crash, and that it finds the modules of its parent."""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx
+import onnx.parser
 import pytest
+from hostile_models import deadly_model
 
-from split_rewrite.rewriter.comparison.model_client import _import_path
+from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.model_client import Worker, _import_path
+from split_rewrite.rewriter.comparison.model_server import Description, Failure, Outputs
+
+RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
+TWO_INPUTS = "g (float[n,4] x, int64[n] i, float[1] w = {2.0}) => (float[n,4] y) { y = Mul(x, w) }"
+
+
+Save = Callable[..., Path]
+
+
+def test_worker_answers_with_outputs_or_a_failure(save: Save, worker: Worker) -> None:
+    path = save(RELU)
+    answer = worker.run(path, {"x": np.full((2, 4), -1.0, np.float32)})
+    assert isinstance(answer, Outputs)
+    assert answer.names == ("y",)
+    np.testing.assert_array_equal(answer.values[0], np.zeros((2, 4), np.float32))
+    for inputs, kind in (({}, "runtime"), ({"x": np.ones((2, 5), np.float32)}, "runtime")):
+        failed = worker.run(path, inputs)
+        assert isinstance(failed, Failure) and failed.kind == kind
+    missing = worker.run(path.with_name("missing.onnx"), {})
+    assert isinstance(missing, Failure) and missing.kind == "invalid"
+
+
+def test_worker_describes(save: Save, worker: Worker) -> None:
+    described = worker.describe(save(TWO_INPUTS))
+    assert isinstance(described, Description)
+    assert [onnx.ValueInfoProto.FromString(data).name for data in described.required] == ["x", "i"]
+    assert [onnx.ValueInfoProto.FromString(data).name for data in described.overridable] == ["w"]
+    assert described.outputs == ("y",)
+
+
+def test_worker_lives_on_after_a_crash(save: Save) -> None:
+    deadly = deadly_model(save)
+    fine = save(RELU)
+    ones = np.ones((1, 4), np.float32)
+    with Worker() as worker, worker.open(fine) as session:
+        assert isinstance(session.run({"x": ones}), Outputs)
+        for _ in range(2):
+            assert worker.run(deadly, {"x": np.ones(4, np.float32)}) == Failure("crashed", "signal SIGSEGV")
+            assert isinstance(session.run({"x": ones}), Outputs)
+    assert isinstance(worker.run(fine, {"x": ones}), Outputs)  # closed is not dead
+    worker.close()
+
+
+def test_file_written_anew_is_read_anew(save: Save, worker: Worker) -> None:
+    path = save(RELU)
+    inputs = {"x": np.full((1, 4), -2.0, np.float32)}
+    assert worker.run(path, inputs).values[0][0, 0] == 0  # type: ignore[union-attr]
+    path.write_bytes(save("g (float[n,4] x) => (float[n,4] y) { y = Sign(x) }").read_bytes())
+    assert worker.run(path, inputs).values[0][0, 0] == -1  # type: ignore[union-attr]
+
+
+def test_threads_share_a_worker(save: Save, worker: Worker) -> None:
+    times = "g (float[n] x) => (float[n] y) {{ k = Constant<value_float = {}.0>()\n y = Mul(x, k) }}"
+    paths = [save(times.format(k)) for k in range(4)]
+    found: dict[int, set[float]] = {}
+
+    def run(k: int) -> None:
+        with worker.open(paths[k]) as session:
+            answers = [session.run({"x": np.ones(1, np.float32)}) for _ in range(25)]
+        found[k] = {float(answer.values[0][0]) for answer in answers if isinstance(answer, Outputs)}
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {k: {float(k)} for k in range(4)}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forked_process_gets_a_child_of_its_own(save: Save, worker: Worker) -> None:
+    path = save(RELU)
+    assert compare(path, path, worker=worker).status == "equal"
+    pid = os.fork()
+    if pid == 0:
+        try:
+            equal = compare(path, path, worker=worker).status == "equal"
+            worker.close()
+        finally:
+            os._exit(0 if equal else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert compare(path, path, worker=worker).status == "equal"
 
 
 def test_names_that_import_hooks_know_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from helpers import convert_version, model
 
 from split_rewrite.rewriter import SplitRewriteError, UnconvertibleError
 from split_rewrite.rewriter.driver import Options
-from split_rewrite.rewriter.engine.former_names import MODULES, current_names
+from split_rewrite.rewriter.engine.former_names import MODULES, RULES, current_names
 from split_rewrite.rewriter.engine.registry import registry
+
+pytestmark = pytest.mark.quick
 
 ROUND = model("g (float[4] x) => (float[4] y) {y = Round(x)}", 11)
 
@@ -32,3 +34,21 @@ def test_former_modules_lead_to_modules_that_exist() -> None:
 
 def test_names_of_today_stay() -> None:
     assert current_names(["split", "split.sizes_to_input"]) == {"split", "split.sizes_to_input"}
+
+
+def test_former_rules_lead_to_rules_that_exist() -> None:
+    present = {rule.name for rule in registry}
+    assert set(RULES.values()) <= present
+    assert present.isdisjoint(RULES), "a present name would never be found"
+
+
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        ("is_nan.neither_below_one_nor_above_zero", {"is_nan.compare_with_zero_and_one"}),
+        ("group_normalization.in_its_own_words", {"group_normalization.expand_function_body"}),
+        ("decompose_strings.keep_what_is_no_stopword", {"string_normalizer.drop_stopwords"}),
+    ],
+)
+def test_a_former_rule_is_found_by_its_present_name(former: str, present: set[str]) -> None:
+    assert current_names([former]) == present

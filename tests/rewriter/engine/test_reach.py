@@ -9,6 +9,8 @@ from helpers import convert_version
 
 from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible
 
+pytestmark = pytest.mark.quick
+
 MODELS = {
     "runs-everywhere": ("g (float[4] x) => (float[P] a, float[Q] b) {a, b = Split<num_outputs = 2>(x)}", 18),
     "sizes-at-run-time": ("g (float[4] x, int64[2] s) => (float[P] a, float[Q] b) {a, b = Split(x, s)}", 13),

@@ -37,9 +37,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     names: list[str] = []
     work = Engine._work
 
-    def note(self: Engine, node: object, target: int) -> object:
+    def note(self: Engine, node: object, target: int, tidying: object) -> object:
         names.append(node.output(0))  # type: ignore[attr-defined]
-        return work(self, node, target)  # type: ignore[arg-type]
+        return work(self, node, target, tidying)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "_work", note)
     yield names

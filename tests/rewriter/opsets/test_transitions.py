@@ -4,10 +4,12 @@ import pytest
 from helpers import model
 
 from split_rewrite import rules  # noqa: F401 - registers every rule
-from split_rewrite.rewriter.engine.registry import Registry, Rule, registry
+from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.graph.survey import Survey
 from split_rewrite.rewriter.opsets import transitions
 from split_rewrite.rewriter.opsets.transitions import Transition, newest_opset, possible_types, schema_at
+
+pytestmark = pytest.mark.quick
 
 NEWEST_REVIEWED = 28
 CODES = {"up": {"R", "A", "H", "H*", "C"}, "down": {"R", "T", "G", "A", "N", "V", "H", "H*", "-"}}
@@ -63,26 +65,6 @@ def test_every_rule_belongs_to_a_transition_or_an_operator():
             assert (rule.op_type, rule.version) in known, rule.name
             code = known[rule.op_type, rule.version][0 if rule.kind == "upgrade" else 1]
             assert code != "-", f"{rule.name}: there is no such step"
-
-
-def test_every_rule_says_in_one_line_what_it_does():
-    for rule in registry:
-        assert rule.summary and rule.summary.endswith((".", ":")), rule.name
-
-
-@pytest.mark.parametrize("kind", ["upgrade", "downgrade", "decompose"])
-def test_two_rules_for_the_same_are_an_error(kind):
-    own = Registry()
-    own.add(Rule("one.rule", kind, "Split", 18, lambda node: None, True, ""))
-    with pytest.raises(ValueError, match=r"two rules for .*: one\.rule and another\.rule"):
-        own.add(Rule("another.rule", kind, "Split", 18, lambda node: None, True, ""))
-
-
-def test_several_simplifications_of_one_operator_are_none():
-    own = Registry()
-    for name in ("one.rule", "another.rule"):
-        own.add(Rule(name, "simplify", "Split", 13, lambda node: None, True, ""))
-    assert [rule.name for rule in own.simplifications("Split")] == ["one.rule", "another.rule"]
 
 
 def test_the_chain_of_an_operator_has_each_of_its_versions():

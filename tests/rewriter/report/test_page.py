@@ -6,17 +6,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pages
 import pytest
-from helpers import convert_version
-from onnx import numpy_helper
 
 from split_rewrite.rewriter import cli
-from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
-from split_rewrite.rewriter.report.drawing import MAX_NODES, visible
+from split_rewrite.rewriter.report.drawing import MAX_NODES
 from split_rewrite.rewriter.report.json_document import ModelFile
-from split_rewrite.rewriter.report.layered_layout import GAP, Size, place
 from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_LINES, MAX_SHOWN, make_page
 
 VOID = {"meta", "link", "wbr", "br"}
@@ -167,31 +162,6 @@ def test_hostile_paths_and_messages_are_text() -> None:
     Page(text)
 
 
-def test_equal_rewrites_are_one_whatever_they_are_called(tmp_path: Path) -> None:
-    model = pages.helpers.model(
-        """g (float[7] x) => (float[4] a, float[3] b, float[4] c, float[3] d, float[3] e, float[4] f) {
-            a, b = Split<num_outputs = 2>(x) c, d = Split<num_outputs = 2>(x) e, f = Split<axis = 0>(x, z)}"""
-    )
-    model.graph.initializer.append(numpy_helper.from_array(np.array([3, 4], np.int64), "z"))
-    found = distinct_rewrites(convert_version(model, 12).report.rewrites)
-    assert [(rewrite.count, [place[1] for place in rewrite.places]) for rewrite in found] == [(2, ["a", "c"]), (1, ["e"])]
-
-
-GROWTH = """g (float[2,3] x, float[7] z) => (float[2,3] y, float[2,3] w, float[4] a, float[3] b, float[3] c, float[3] d, float[1] e) {
-    y = Gelu(x) w = Gelu(y) a, b = Split<num_outputs = 2>(z) c, d, e = Split<num_outputs = 3>(z)}"""
-
-
-def test_what_adds_most_nodes_comes_first_whatever_its_attributes() -> None:
-    found = distinct_rewrites(convert_version(pages.helpers.model(GROWTH, 20), 12).report.rewrites)
-    assert [[node.op_type for node in rewrite.before] for rewrite in found] == [["Gelu"], ["Split"], ["Split"]]
-    assert found[0].count == 2 and found[0].added == 2 * (len(found[0].after) - 1) > 0
-    softmax = "g (float[2,3,4] x) => (float[2,3,4] y) {a = Unsqueeze(x, p) b = Squeeze(a, p) c = Unsqueeze(b, q) y = Squeeze(c, q)}"
-    proto = pages.helpers.model(softmax, 13)
-    proto.graph.initializer.extend(numpy_helper.from_array(np.array([axis], np.int64), name) for axis, name in ((0, "p"), (1, "q")))
-    found = distinct_rewrites(convert_version(proto, 12).report.rewrites)
-    assert [(rewrite.count, len(rewrite.variants)) for rewrite in found] == [(2, 2), (2, 2)]
-
-
 def test_a_large_rewrite_is_drawn_with_its_constants_inside(tmp_path: Path) -> None:
     """int64 Max by comparisons of halves at opset 7 is over a hundred nodes."""
     page = Page(
@@ -251,38 +221,3 @@ def test_a_failed_report_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(RuntimeError):
         cli.command.main([str(source), str(tmp_path / "out.onnx"), "--report", str(report)], standalone_mode=False)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_visible() -> None:
-    assert visible("a\tb\u202eé漢") == r"a\tb\u202eé漢"
-    assert visible("a" * 300) == "a" * 199 + "…"
-
-
-LAYOUTS = {
-    "one": (1, []),
-    "chain": (4, [(0, 1), (1, 2), (2, 3)]),
-    "skip": (4, [(0, 1), (1, 2), (2, 3), (0, 3)]),
-    "fan": (7, [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 5), (2, 6)]),
-    "two-parts": (6, [(0, 2), (1, 2), (3, 5), (4, 5)]),
-    "late-source": (6, [(0, 1), (1, 2), (2, 3), (4, 3), (0, 5)]),
-}
-
-
-@pytest.mark.parametrize(("count", "edges"), LAYOUTS.values(), ids=LAYOUTS)
-def test_layout(count: int, edges: list[tuple[int, int]]) -> None:
-    sizes = [Size(40.0 + 25 * (index % 3), 30.0 + 10 * (index % 2)) for index in range(count)]
-    layout = place(sizes, edges)
-    boxes = [
-        (c.x - s.width / 2, c.y - s.height / 2, c.x + s.width / 2, c.y + s.height / 2)
-        for c, s in zip(layout.centers, sizes, strict=True)
-    ]
-    for left, top, right, bottom in boxes:
-        assert left >= 0 and top >= 0 and right <= layout.size.width and bottom <= layout.size.height
-    for index, one in enumerate(boxes):
-        for other in boxes[:index]:
-            apart = max(one[0] - other[2], other[0] - one[2], one[1] - other[3], other[1] - one[3])
-            assert apart > GAP - 0.001
-    for (start, end), route in zip(edges, layout.routes, strict=True):
-        assert route[0].y == pytest.approx(boxes[start][3]) and route[-1].y == pytest.approx(boxes[end][1])
-        assert boxes[start][0] < route[0].x < boxes[start][2] and boxes[end][0] < route[-1].x < boxes[end][2]
-        assert [point.y for point in route] == sorted(point.y for point in route)

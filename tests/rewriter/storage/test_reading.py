@@ -16,6 +16,8 @@ from split_rewrite.rewriter import InvalidModelError
 from split_rewrite.rewriter.storage import read, reading
 from split_rewrite.rewriter.storage.payload import MARK, is_cut
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(params=["parsed whole", "scanned"])
 def either_way(request, monkeypatch):

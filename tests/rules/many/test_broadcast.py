@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal, run
 
 REFUSED_DOWN = [
     pytest.param("float[N,M] a, float[N,K] b", "'M' may or may not equal 'K' (dimension -1", id="which one broadcasts"),
@@ -186,3 +186,55 @@ def test_inputs_of_several_shapes(op, shapes):
 def test_equal_shapes_stay_as_they_are():
     proto = model("g (float[N,3] a, float[N,3] b) => (float[N,3] y) { y = Max (a, b) }", 8)
     assert [node.op_type for node in convert_version(proto, 6).model.graph.node] == ["Max"]
+
+
+def test_broadcast_of_what_was_not_inferred() -> None:
+    text = (
+        "g (float[3,6] x, float[2,1] z) => (float[A,B] p, float[C,D] y) <int64[2] s = {1, 2}> {"
+        "t = Identity(s)\n p, q = Split<axis = 0>(x, t)\n y = Sub(z, q)}"
+    )
+    assert_compares_equal(model(text, 15), 6)
+
+
+REWRITES = [
+    (
+        "broadcast.numpy_broadcast",
+        6,
+        7,
+        "g (float[2,3,4] a, float[3] b) => (float[2,3,4] y) { y = Add <axis = 1, broadcast = 1> (a, b) }",
+        "{ v1 = Unsqueeze <axes = [1]> (b) y = Add (a, v1) }",
+    ),
+    (
+        "broadcast.limited_broadcast",
+        7,
+        6,
+        "g (float[2,3,4] a, float[3,1] b) => (float[2,3,4] y) { y = Add (a, b) }",
+        "{ v1 = Squeeze <axes = [1]> (b) y = Add <axis = 1, broadcast = 1> (a, v1) }",
+    ),
+    (
+        "broadcast.equal_shapes",
+        8,
+        7,
+        "g (float[2,3] a, float[3] b) => (float[2,3] y) { y = Max (a, b) }",
+        "{ v1 = Less (a, a) v2 = Not (v1) v3 = Cast <to = 1> (v2) v4 = Mul (b, v3) y = Max (a, v4) }",
+    ),
+    (
+        "broadcast.slope_per_channel",
+        6,
+        7,
+        "g (float[1,3,4] x, float[3] s) => (float[1,3,4] y) { y = PRelu (x, s) }",
+        "{ v1 = Unsqueeze <axes = [1]> (s) y = PRelu (x, v1) }",
+    ),
+    (
+        "broadcast.slope_of_one_dimension",
+        7,
+        6,
+        "g (float[1,3,4] x) => (float[1,3,4] y) <float[3,1] s = {1, 2, 3}> { y = PRelu (x, s) }",
+        "<float[3,1] v1 = {1, 2, 3}> { v2 = Squeeze <axes = [1]> (v1) y = PRelu (x, v2) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

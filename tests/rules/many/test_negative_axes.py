@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, convert_version, model, refusal
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 7
 
@@ -72,3 +72,33 @@ def test_scan() -> None:
     result = assert_same(model(SCAN, opset=11), 9, {"s": np.zeros((2, 3), np.float32), "x": X})
     axes = {a.name: list(a.ints) for a in result.graph.node[0].attribute if a.ints}
     assert axes == {"scan_input_axes": [2], "scan_output_axes": [2]}
+
+
+REWRITES = [
+    (
+        "negative_axes.axis_from_the_front",
+        11,
+        10,
+        "g (float[2,3] x) => (int64[2,1] y) { y = ArgMax <axis = -1> (x) }",
+        "{ y = ArgMax <axis = 1> (x) }",
+    ),
+    (
+        "negative_axes.reduced_axes_from_the_front",
+        11,
+        10,
+        "g (float[2,3] x) => (float[2,1] y) { y = ReduceMax <axes = [-1]> (x) }",
+        "{ y = ReduceMax <axes = [1]> (x) }",
+    ),
+    (
+        "negative_axes.scan_axes_from_the_front",
+        11,
+        10,
+        "g (float[2] s, float[2,3] x) => (float[2] t) { t = Scan <num_scan_inputs = 1, scan_input_axes = [-1], body = b (float[2] a, float[2] e) => (float[2] c) { c = Add (a, e) }> (s, x) }",
+        "{ t = Scan (s, x) <body = body (float[2] v1, float[2] v2) => (float[2] v3) { v3 = Add (v1, v2) }, num_scan_inputs = 1, scan_input_axes = [1]> }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -8,11 +8,13 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_compares_equal, assert_rewrites, convert_version, model, simplify
 from onnx import numpy_helper
 
 from split_rewrite.rewriter import Options, convert_file
 from split_rewrite.rewriter.graph.survey import all_graphs
+
+pytestmark = pytest.mark.quick
 
 
 def operators(proto: onnx.ModelProto) -> list[str]:
@@ -262,3 +264,52 @@ def test_rules_can_be_left_out_by_name() -> None:
     source = helpers.model(text, 13)
     assert simplify(source, options=Options(skip=frozenset({"fold_split.concat_of_parts"}))).model == source
     assert simplify(source, options=Options(only=frozenset({"sequences"}))).model == source
+
+
+def test_a_constant_that_is_empty_in_front() -> None:
+    text = "g () => (float[0,2] a, float[0,3] b) <float[0,5] c = {}> {a, b = Split<axis = 1, split = [2, 3]>(c)}"
+    assert_compares_equal(model(text, 11), 13)
+
+
+REWRITES = [
+    (
+        "fold_split.single_part",
+        13,
+        13,
+        "g (float[4] x) => (float[4] y) { a = Split (x) y = Relu (a) }",
+        "{ y = Relu (x) }",
+    ),
+    (
+        "fold_split.parts_of_constant",
+        13,
+        13,
+        "g (float[2] x) => (float[2] y, float[2] z) <float[4] c = {1, 2, 3, 4}> { a, b = Split (c) y = Add (x, a) z = Add (x, b) }",
+        "<float[2] v1 = {1, 2}, float[2] v2 = {3, 4}> { y = Add (x, v1) z = Add (x, v2) }",
+    ),
+    (
+        "fold_split.split_of_part",
+        13,
+        13,
+        "g (float[8] x) => (float[4] a, float[2] b, float[2] c) { a, r = Split (x) b, c = Split (r) }",
+        "<int64[3] v1 = {4, 2, 2}> { a, b, c = Split (x, v1) }",
+    ),
+    (
+        "fold_split.concat_of_parts",
+        13,
+        13,
+        "g (float[4] x) => (float[4] y) { a, b = Split (x) c = Concat <axis = 0> (a, b) y = Relu (c) }",
+        "{ y = Relu (x) }",
+    ),
+    (
+        "fold_split.literal_sizes",
+        13,
+        13,
+        "g (float[4] x) => (float[1] a, float[3] b) <int64[1] one = {1}, int64[1] three = {3}> { s = Concat <axis = 0> (one, three) a, b = Split (x, s) }",
+        "<int64[2] v1 = {1, 3}> { a, b = Split (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -6,7 +6,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite.rewriter.graph.survey import all_graphs
 
@@ -177,3 +177,33 @@ def test_a_caution_where_runtimes_disagree_on_keepdims() -> None:
     )
     (remark,) = simplify(helpers.model(text, 13)).report.remarks
     assert remark.kind == "warning" and "keepdims=0 is ignored because split is given" in remark.message
+
+
+REWRITES = [
+    (
+        "sequence_parts.undo_split",
+        13,
+        13,
+        "g (float[N,2] x) => (float[N,2] y) { s = SplitToSequence (x) t = ConcatFromSequence <axis = 0> (s) y = Relu (t) }",
+        "{ y = Relu (x) }",
+    ),
+    (
+        "sequence_parts.compute_length",
+        13,
+        13,
+        "g (float[N,2] x) => (int64 y) { s = SplitToSequence (x) y = SequenceLength (s) }",
+        "<int64 v2 = {0}> { v1 = Shape (x) y = Gather <axis = 0> (v1, v2) }",
+    ),
+    (
+        "sequence_parts.slice_part",
+        13,
+        13,
+        "g (float[N,2] x) => (float[1,2] y) <int64 i = {1}> { s = SplitToSequence (x) y = SequenceAt (s, i) }",
+        "<int64[1] v1 = {1}> { y = Gather <axis = 0> (x, v1) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -8,7 +8,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite.rewriter.graph.survey import all_graphs
 from split_rewrite.rules.simplify import sequences
@@ -354,3 +354,47 @@ def test_a_sequence_that_something_else_reads_keeps_its_elements(chain: str, res
     x, z = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
     proto = helpers.model(text, 17)
     assert sequence_operators(helpers.assert_same(proto, 17, {"x": x, "z": z})) == set()
+
+
+REWRITES = [
+    (
+        "sequences.concat_elements",
+        13,
+        13,
+        "g (float[1] a, float[2] b) => (float[3] y) { s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 0> (s) }",
+        "{ y = Concat <axis = 0> (a, b) }",
+    ),
+    (
+        "sequences.count_elements",
+        13,
+        13,
+        "g (float[1] a, float[2] b) => (int64 y) { s = SequenceConstruct (a, b) y = SequenceLength (s) }",
+        "{ y = Constant <value = int64 {2}> () }",
+    ),
+    (
+        "sequences.pick_element",
+        13,
+        13,
+        "g (float[1] a, float[2] b) => (float[2] y) <int64 i = {-1}> { s = SequenceConstruct (a, b) e = SequenceAt (s, i) y = Relu (e) }",
+        "{ y = Relu (b) }",
+    ),
+    (
+        "sequences.insert_element",
+        13,
+        13,
+        "g (float[1] a, float[1] b) => (float[2] y) { s = SequenceConstruct (a) t = SequenceInsert (s, b) y = ConcatFromSequence <axis = 0> (t) }",
+        "{ y = Concat <axis = 0> (a, b) }",
+    ),
+    (
+        "sequences.erase_element",
+        13,
+        13,
+        "g (float[1] a, float[1] b) => (float[1] y) <int64 i = {0}> { s = SequenceConstruct (a, b) t = SequenceErase (s, i) y = ConcatFromSequence <axis = 0> (t) }",
+        "{ y = Identity (b) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -6,7 +6,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.graph.survey import all_graphs
@@ -210,3 +210,19 @@ def test_types_without_a_runtime_kernel(opset: int) -> None:
     {s = SplitToSequence(x, c) y = SequenceAt(s, last)}"""
     result = convert_version(helpers.model(text, opset, ir_version=10), 21).model
     np.testing.assert_array_equal(helpers.run(result, {"x": np.arange(5, dtype=np.uint8)})[0], [4])
+
+
+REWRITES = [
+    (
+        "split_to_sequence.split_then_construct",
+        13,
+        13,
+        "g (float[4] x) => (seq(float[2]) s) <int64 n = {2}> { s = SplitToSequence (x, n) }",
+        "<int64[2] v1 = {2, 2}> { v2, v3 = Split <axis = 0> (x, v1) s = SequenceConstruct (v2, v3) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -1,0 +1,1 @@
+"""Many models: which files, on which executor, and what came of each."""

@@ -1,0 +1,235 @@
+"""Converts each model in a process apart, so that one that crashes, loops or eats the memory costs its own report alone.
+
+The process is kept for the next model: a start takes longer than most conversions. It ends with the one that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from typing import Any, BinaryIO, NoReturn
+
+from ..errors import INTERNAL_ERROR, UNUSABLE
+from .conversion import Answer, convert_model, failed
+from .task import ModelReport, Request, Task
+
+_GRACE = 3.0
+"""Seconds to clean up in, for a process that is told to end."""
+_LARGEST_KEPT = 1 << 30
+"""Bytes of memory at its peak, up to which a process is kept for the next model."""
+
+# The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.batch.apart import serve; serve()"
+
+
+class Ended(Exception):
+    """A process ended before it had converted its model; `str()` says how, `exit_status` whose fault it is."""
+
+    def __init__(self, message: str, exit_status: int) -> None:
+        super().__init__(message)
+        self.exit_status = exit_status
+
+
+class Children:
+    """Processes that convert models, one for each thread that asks at the same time."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Child] = []
+        self._all: set[_Child] = set()
+        self._is_closed = False
+
+    def convert(self, task: Task, request: Request) -> ModelReport:
+        """The report of `task`; whatever happens to the process is said there."""
+        child = self._take()
+        try:
+            answer = child.ask(task, request)
+        except Ended as end:
+            self._drop(child)
+            return ModelReport(task, failed(task, end, end.exit_status))
+        except BaseException:
+            self._drop(child)  # half a message is on its way
+            raise
+        if child.is_large or self._is_closed:
+            self._drop(child)
+        else:
+            self._idle.append(child)
+        if answer.document is None:
+            assert task.earlier is not None
+            return ModelReport(task, task.earlier)
+        return ModelReport(task, answer.document, answer.page)
+
+    def close(self) -> None:
+        """End all of them, at work or not."""
+        self._is_closed = True
+        for child in list(self._all):
+            child.close()
+
+    def _take(self) -> _Child:
+        with suppress(IndexError):
+            child = self._idle.pop()
+            if child.is_alive():
+                return child
+            self._drop(child)
+        child = _Child()
+        self._all.add(child)
+        return child
+
+    def _drop(self, child: _Child) -> None:
+        self._all.discard(child)
+        child.close()
+
+
+_children = Children()
+"""Those of this process, where an executor of the caller runs `convert_apart` in it."""
+
+
+def convert_apart(task: Task, request: Request) -> ModelReport:
+    """`Children.convert` for any executor: a function that can be pickled."""
+    return _children.convert(task, request)
+
+
+class _Child:
+    def __init__(self) -> None:
+        self.is_large = False
+        self._is_ready = False
+        self._is_busy = False
+        self._is_expired = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM.format(path=list(map(os.path.abspath, sys.path)))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # a Ctrl-C reaches this process alone, and all that the child started can be ended at once
+        )
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, task: Task, request: Request) -> Answer:
+        """Raises: Ended."""
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None and answers is not None
+        self._is_busy = True
+        try:
+            if not self._is_ready:
+                self._is_ready = pickle.load(answers)
+            with self._time_limit(request.timeout):
+                pickle.dump((task, request), requests)
+                requests.flush()
+                answer, self.is_large = pickle.load(answers)
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise self._end(request) from error
+        self._is_busy = False
+        return answer
+
+    def close(self) -> None:
+        """End the process and all that it started; one at work gets the time to remove its temporary files."""
+        self._terminate()
+        self._process.communicate()
+
+    @contextmanager
+    def _time_limit(self, seconds: float | None) -> Iterator[None]:
+        if seconds is None:
+            yield
+            return
+        timer = threading.Timer(seconds, self._expire)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _expire(self) -> None:
+        self._is_expired = True
+        self._terminate()
+
+    def _terminate(self) -> None:
+        if self._is_busy and self.is_alive():
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE)
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+
+    def _end(self, request: Request) -> Ended:
+        status = self._process.wait()
+        if not self._is_ready:
+            return Ended(f"no process can be started to convert it in: it ended with status {status}", INTERNAL_ERROR)
+        if self._is_expired:
+            return Ended(f"not finished within {request.timeout:g} s", UNUSABLE)
+        if status == -signal.SIGTERM or status == 128 + signal.SIGTERM:
+            return Ended("the process that converted it was told to end", UNUSABLE)
+        if status >= 0:
+            return Ended(f"the process that converted it ended with status {status}", INTERNAL_ERROR)
+        reason = signal.Signals(-status).name
+        if reason == "SIGKILL":
+            return Ended("the process that converted it was killed, as the system does when memory runs out", UNUSABLE)
+        return Ended(f"the process that converted it crashed: signal {reason}", INTERNAL_ERROR)
+
+
+def serve() -> NoReturn:
+    """The life of a child: convert what is asked for until nobody can ask any more."""
+    requests, answers = _private_pipes()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that temporary files go
+    inbox: SimpleQueue[tuple[Task, Request]] = SimpleQueue()
+    threading.Thread(target=_read_requests, args=(requests, inbox), daemon=True).start()
+    _say(answers, True)
+    while True:
+        task, request = inbox.get()
+        _limit_memory(request.memory)
+        if request.folder is not None:
+            with suppress(OSError):  # another machine need not have it; then relative paths are not found
+                os.chdir(request.folder)
+        _say(answers, (convert_model(task, request), _peak_memory() > _LARGEST_KEPT))
+
+
+def _say(answers: BinaryIO, answer: object) -> None:
+    pickle.dump(answer, answers)
+    answers.flush()
+
+
+def _read_requests(requests: BinaryIO, inbox: SimpleQueue[Any]) -> None:
+    """Read while a model is converted, so that this process ends with its parent then, too."""
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            inbox.put(pickle.load(requests))
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Take the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt them."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    return requests, answers
+
+
+def _limit_memory(limit: int | None) -> None:
+    """An allocation of more than `limit` bytes in all fails, in this process and in those that it starts."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # POSIX only
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (hard if limit is None else limit, hard))
+
+
+def _peak_memory() -> int:
+    with suppress(ImportError):
+        import resource  # POSIX only
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return 0

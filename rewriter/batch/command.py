@@ -1,0 +1,191 @@
+"""The command for many models: it plans, converts, tells of each model as it is done, and sums up."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from ..errors import SplitRewriteError
+from ..storage import INPUT, OUTPUT, REPORT, NamedFile, check_destination, check_different, write_text
+from .documents import junit, sarif
+from .inputs import plan
+from .many import core_count, run
+from .overview import overview
+from .paths import is_uri
+from .record import Record, line
+from .task import ModelReport, Request, Task
+from .totals import Entry, Totals, table
+
+Say = Callable[[str, bool], None]
+"""Prints a line of text; True where it is an error."""
+_CLEAR = "\r\x1b[K"
+"""Takes the progress bar away from the line that the cursor is in."""
+
+
+class Wanted(NamedTuple):
+    """What the command line asks for: `inputs`, and where results go, as for `plan`. `reports` are files, or "-"."""
+
+    inputs: Sequence[str]
+    into: str | None
+    in_place: bool = False
+    processes: int | None = None
+    scheduler: str | None = None
+    resume: str | None = None
+    reports: Sequence[str] = ()
+    quiet: bool = False
+    verbose: bool = False
+
+    @property
+    def records(self) -> list[str]:
+        """The reports that get a line for each model as it is done."""
+        return [path for path in self.reports if path.endswith(".jsonl") and path != self.resume]
+
+    def report_files(self, suffix: str) -> list[str]:
+        return [path for path in self.reports if path.endswith(suffix)]
+
+
+def request_of(wanted: Wanted, request: Request) -> Request:
+    """`request`, with what the reports that are wanted need."""
+    return request._replace(with_digests=bool(wanted.records or wanted.resume), with_page=bool(wanted.report_files(".html")))
+
+
+def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str], None]) -> int:
+    """Convert what is wanted; the exit status. `emit` prints a line as it is, for programs.
+
+    Raises: SplitRewriteError, before anything is converted, if it cannot be.
+    """
+    begun = time.monotonic()
+    tasks = plan(wanted.inputs, wanted.into, wanted.in_place)
+    _check_reports(wanted, tasks)
+    numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
+    totals, pages = Totals(), _Pages(wanted.report_files(".html"))
+    with ExitStack() as stack:
+        records = [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
+        if wanted.resume is not None:
+            records.append(stack.enter_context(Record(wanted.resume, resumed=True)))
+            tasks = records[-1].tasks(tasks)
+        executor = None if wanted.scheduler is None else stack.enter_context(_dask_executor(wanted.scheduler))
+        advance = stack.enter_context(_progress(len(tasks), hidden=wanted.quiet))
+        for report in run(tasks, request_of(wanted, request), executor, wanted.processes):
+            entry = Entry.of(numbers[report.source, report.destination], report)
+            totals.add(entry)
+            for record in records:
+                record.add(report)
+            pages.add(entry, report)
+            advance(lambda entry=entry, report=report: _tell(entry, report, wanted, say, emit))
+    _write_reports(wanted, totals, pages, time.monotonic() - begun)
+    if not wanted.quiet and "-" not in wanted.reports:
+        processes = "" if wanted.scheduler else f", {min(wanted.processes or core_count(), len(tasks))} processes at most"
+        for text in table(totals, time.monotonic() - begun, processes):
+            say(text, False)
+    return totals.exit_status
+
+
+def _check_reports(wanted: Wanted, tasks: Sequence[Task]) -> None:
+    """Raises: SplitRewriteError where a report would replace a model or another report, or cannot be written."""
+    models = [NamedFile(INPUT, task.source) for task in tasks if not is_uri(task.source)]
+    models += [NamedFile(OUTPUT, task.destination) for task in tasks if task.destination and not is_uri(task.destination)]
+    reports = [path for path in wanted.reports if path not in ("-", wanted.resume)]
+    check_different(models, [NamedFile(REPORT, path) for path in filter(None, [*reports, wanted.resume])])
+    for path in reports:
+        if path not in wanted.records:  # those are opened before anything is converted
+            check_destination(path)
+
+
+def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say, emit: Callable[[str], None]) -> None:
+    """What a user has to know of one model at once."""
+    if "-" in wanted.reports:
+        emit(line(report.document).rstrip("\n"))
+    if entry.exit_status:
+        say(f"error: {entry.reason}", True)
+        for blocker in entry.blockers[1:] if wanted.verbose else ():
+            say(f"  {blocker}", True)
+    for warning in () if wanted.quiet else entry.warnings:
+        say(f"warning: {entry.source}: {warning}", True)
+    if wanted.verbose and not entry.exit_status:
+        say(f"{entry.outcome}: {entry.source} ({entry.seconds:.2f} s)", False)
+
+
+@contextmanager
+def _progress(total: int, hidden: bool) -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Shows on a terminal how many models are done, how fast, and the time left; call the result with what tells of one."""
+    if hidden or not sys.stderr.isatty():
+        yield lambda tell: tell()
+        return
+    begun = time.monotonic()
+
+    def rate(done: int | None) -> str:
+        return f"{(done or 0) / max(time.monotonic() - begun, 0.001):.1f} a second"
+
+    with click.progressbar(length=total, label="models", show_pos=True, item_show_func=rate, file=sys.stderr) as bar:
+
+        def advance(tell: Callable[[], None]) -> None:
+            sys.stderr.write(_CLEAR)
+            tell()
+            bar.update(1, bar.pos + 1)
+            bar.render_progress()
+
+        yield advance
+
+
+class _Pages:
+    """The page of each model, in a folder beside the overview."""
+
+    def __init__(self, overviews: Sequence[str]) -> None:
+        self._folders = [f"{os.path.splitext(path)[0]}_pages" for path in overviews]
+        self.names: dict[int, str] = {}
+        for folder in self._folders:
+            _made(folder)
+
+    def add(self, entry: Entry, report: ModelReport) -> None:
+        if report.page is None:
+            return
+        name = f"{entry.number:05d}.html"
+        for folder in self._folders:
+            write_text(report.page + "\n", os.path.join(folder, name))
+        self.names[entry.number] = name
+
+    def links(self, path: str) -> dict[int, str]:
+        """The pages by the number of the model, relative to the overview at `path`."""
+        folder = f"{os.path.splitext(os.path.basename(path))[0]}_pages"
+        return {number: f"{folder}/{name}" for number, name in self.names.items()}
+
+
+def _write_reports(wanted: Wanted, totals: Totals, pages: _Pages, seconds: float) -> None:
+    for path in wanted.report_files(".html"):
+        write_text(overview(totals, pages.links(path), seconds) + "\n", path)
+    for path in wanted.report_files(".xml"):
+        write_text(junit(totals) + "\n", path)
+    for path in wanted.report_files(".sarif"):
+        write_text(sarif(totals) + "\n", path)
+
+
+def _made(folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise SplitRewriteError(f"{folder}: the report cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _dask_executor(address: str) -> Iterator[Executor]:
+    """The cluster whose scheduler is at `address`. Raises: SplitRewriteError where there is none, or Dask is not installed."""
+    try:
+        client_of = import_module("distributed").Client
+    except ImportError:
+        raise SplitRewriteError("--scheduler needs Dask: pip install 'split-rewrite[dask]'") from None
+    try:
+        client = client_of(address)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise SplitRewriteError(f"--scheduler {address}: no Dask scheduler answers there: {reason}") from error
+    with client:
+        yield client.get_executor(pure=False)

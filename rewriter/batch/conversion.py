@@ -1,0 +1,113 @@
+"""One model of many, from its file to its report; nothing that is raised on the way gets out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..driver import check_convertible, convert_file
+from ..errors import SplitRewriteError, UnconvertibleError, status_and_line
+from ..report.json_document import Document, ModelFile, make_document, without_unprintable
+from ..report.page import make_page
+from ..report.summary import Report
+from .digests import model_digest
+from .paths import is_uri
+from .remote import LocalFiles, local_files, remote_size
+from .task import Request, Task
+
+FINAL_OUTCOMES = ("converted", "convertible", "not convertible", "failed a check")
+"""What comes out again for the same model and options; all else, as a full disk, may be otherwise next time."""
+
+
+class Answer(NamedTuple):
+    """What a conversion says. `document` None: the earlier report of the task still holds."""
+
+    document: Document | None
+    page: str | None = None
+
+
+def convert_model(task: Task, request: Request) -> Answer:
+    """Convert the model of `task` as `request` says, or find out that this was done before."""
+    begun = time.monotonic()
+    notes: Document = {"name": task.name}
+    try:
+        with local_files(task.source, task.destination) as files:
+            if request.with_digests:
+                notes["digests"] = _digests(task, files, request)
+            if _still_holds(task, notes.get("digests")):
+                return Answer(None)
+            with _named_as(task, files):
+                report = _convert(files, request)
+            answer = _answer(task, files, request, report, None)  # while there is a copy of what is at a URI
+        if request.with_digests and task.destination is not None:
+            notes["digests"]["output"] = _output_digest(task.destination)
+    except Exception as error:
+        answer = _answer(task, LocalFiles(task.source, task.destination), request, None, error)
+    assert answer.document is not None
+    return answer._replace(document=answer.document | notes | {"seconds": round(time.monotonic() - begun, 3)})
+
+
+def failed(task: Task, error: Exception, status: int) -> Document:
+    """The report of a model whose conversion ended without one."""
+    files = LocalFiles(task.source, task.destination)
+    return {**make_document(*_model_files(task, files), None, error, status), "name": task.name}
+
+
+def _convert(files: LocalFiles, request: Request) -> Report:
+    if files.destination is None:
+        return check_convertible(files.source, request.target_opset, options=request.options)
+    os.makedirs(os.path.dirname(files.destination) or ".", exist_ok=True)
+    return convert_file(files.source, files.destination, request.target_opset, compare=request.compare, options=request.options)
+
+
+@contextmanager
+def _named_as(task: Task, files: LocalFiles) -> Iterator[None]:
+    """Errors name what the user named, and not the copies in a scratch folder."""
+    try:
+        yield
+    except SplitRewriteError as error:
+        copies = {files.source: task.source, files.destination: task.destination}
+        for copy, named in copies.items():
+            if copy != named and copy and named:
+                error.args = tuple(str(argument).replace(copy, named) for argument in error.args)
+        raise
+
+
+def _answer(task: Task, files: LocalFiles, request: Request, report: Report | None, error: Exception | None) -> Answer:
+    status = status_and_line(error)[0] if error else UnconvertibleError.exit_status if report and report.blockers else 0
+    what = (*_model_files(task, files), report and without_unprintable(report), error, status)
+    document = make_document(*what) | {"notices": report.warnings if report else []}
+    if error is not None:
+        document["message"] = status_and_line(error)[1]
+    return Answer(document, make_page(*what) if request.with_page else None)
+
+
+def _model_files(task: Task, files: LocalFiles) -> tuple[ModelFile, ModelFile | None]:
+    """Input and output by the names that the user gave them, and where they lie."""
+    if task.destination is None or files.destination is None:
+        return ModelFile(task.source, files.source), None
+    return ModelFile(task.source, files.source), ModelFile(task.destination, files.destination)
+
+
+def _digests(task: Task, files: LocalFiles, request: Request) -> Document:
+    """The digests of the request and of both models as they are now."""
+    output = None if task.destination is None else _output_digest(task.destination)
+    return {"request": request.digest, "input": model_digest(files.source), "output": output}
+
+
+def _output_digest(destination: str) -> str | None:
+    """What tells one result from another; of one at a URI only its size, because reading it would cost a download."""
+    return remote_size(destination) if is_uri(destination) else model_digest(destination)
+
+
+def _still_holds(task: Task, now: Document | None) -> bool:
+    """Whether the earlier report is of the same request, and both models are as they were at its end."""
+    if now is None or task.earlier is None or task.earlier["outcome"] not in FINAL_OUTCOMES:
+        return False
+    then = dict(task.earlier.get("digests") or {})
+    if task.source == task.destination and task.earlier["outcome"] == "converted":
+        then["input"] = then.get("output")  # the result took the place of the input
+    return then == now

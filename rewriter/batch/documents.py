@@ -1,0 +1,91 @@
+"""A run in the forms that other programs read: JUnit's XML for build servers, SARIF for code scanning."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from ..errors import UnconvertibleError
+from ..report.summary import likeness
+from .paths import is_uri
+from .totals import Entry, Totals
+
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_UNREADABLE = "unusable-model"
+_FAILED = "failed-conversion"
+_WARNING = "conversion-warning"
+
+
+def junit(totals: Totals) -> str:
+    """A test case for each model: a failure where the target cannot express it or a check failed, an error for all else."""
+    statuses = [entry.exit_status for entry in totals.entries]
+    failures = sum(status in (1, 3) for status in statuses)
+    seconds = sum(entry.seconds for entry in totals.entries)
+    counts = {"tests": str(len(statuses)), "failures": str(failures), "errors": str(statuses.count(2)), "time": f"{seconds:.3f}"}
+    root = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "split-rewrite", **counts})
+    for entry in totals.in_order:
+        suite.append(_test_case(entry))
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
+
+
+def _test_case(entry: Entry) -> ElementTree.Element:
+    folder, name = os.path.split(entry.source)
+    attributes = {"name": _xml(name), "classname": _xml(folder or "."), "time": f"{entry.seconds:.3f}"}
+    case = ElementTree.Element("testcase", attributes)
+    if entry.exit_status:
+        kind = "error" if entry.exit_status == 2 else "failure"
+        end = ElementTree.SubElement(case, kind, {"type": entry.outcome, "message": _xml(entry.reason)})
+        end.text = "\n".join(_xml(line) for line in entry.message.splitlines() or map(str, entry.blockers))
+    elif entry.warnings:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_xml, entry.warnings))
+    return case
+
+
+def _xml(text: str) -> str:
+    """XML has no place for control characters and single surrogates, not even escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def sarif(totals: Totals) -> str:
+    """A result for each blocker, each warning and each model that failed otherwise; a rule for each kind of blocker."""
+    rules: dict[str, str] = {}
+    results = [result for entry in totals.in_order for result in _results(entry, rules)]
+    driver = {
+        "name": "split-rewrite",
+        "version": version("split-rewrite"),
+        "rules": [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()],
+    }
+    run = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
+    text = json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _results(entry: Entry, rules: dict[str, str]) -> list[dict[str, Any]]:
+    found = []
+    for blocker in entry.blockers:
+        op_type, transition, reason, _ = likeness(blocker)
+        rule = f"{op_type}/{transition.replace('→', '-to-')}" if transition else op_type
+        rules.setdefault(rule, f"{op_type} cannot be expressed {transition}: {reason}")
+        found.append(_result(entry, rule, "error", str(blocker), f"{blocker.where}/{blocker.node}"))
+    if entry.exit_status not in (0, UnconvertibleError.exit_status):
+        rule = _UNREADABLE if entry.exit_status == 2 else _FAILED
+        rules.setdefault(rule, "The model cannot be read or used" if rule == _UNREADABLE else "The conversion failed")
+        found.append(_result(entry, rule, "error", entry.message))
+    for warning in entry.warnings:
+        rules.setdefault(_WARNING, "The model can be converted, with a warning")
+        found.append(_result(entry, _WARNING, "warning", warning))
+    return found
+
+
+def _result(entry: Entry, rule: str, level: str, message: str, place: str = "") -> dict[str, Any]:
+    uri = entry.source if is_uri(entry.source) else quote(os.fsencode(entry.source.replace(os.sep, "/")))
+    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": {"uri": uri}}}
+    if place:
+        location["logicalLocations"] = [{"fullyQualifiedName": place}]
+    return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [location]}

@@ -1,0 +1,142 @@
+"""Which models are meant, and where the result of each goes, as cp would say it. All that can be wrong is said before any work."""
+
+from __future__ import annotations
+
+import glob
+import os
+import posixpath
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import SplitRewriteError
+from .paths import LIST, is_folder, is_glob, is_uri, names_many
+from .remote import list_models
+from .task import Task
+
+SUFFIX = ".onnx"
+"""What the names of models in folders end with."""
+
+
+class _Found(NamedTuple):
+    """A model, and its path below what the user named: its name, or of a folder's model the folder's name and what follows."""
+
+    source: str
+    name: str
+
+
+def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> list[Task]:
+    """The tasks for what `inputs` name: files, folders, globs, @lists and URIs.
+
+    `into` is the folder that results go to, None for a dry run; or the file, where the only input is a file and `into` is no
+    folder. A file that is named twice is one task.
+    Raises: SplitRewriteError where there is nothing, or two results would go to one place, or one over another model's input.
+    """
+    if "-" in (*inputs, into):
+        raise SplitRewriteError("- is one model, and several are converted here; @- is a list on standard input")
+    found = list(dict.fromkeys(each for path in inputs for each in _expand(path, skip=into)))
+    if not found:
+        raise SplitRewriteError(f"there are no models ({SUFFIX} files) in {', '.join(inputs) or 'what was given'}")
+    if in_place:
+        tasks = [Task(each.source, each.source, each.name) for each in found]
+    elif into is None:
+        tasks = [Task(each.source, None, each.name) for each in found]
+    elif _is_file_for(inputs, into):
+        tasks = [Task(found[0].source, into, found[0].name)]
+    else:
+        _require_folder(into)
+        tasks = [Task(each.source, _join(into, each.name), each.name) for each in found]
+    tasks = list({(task.source, task.destination): task for task in tasks}.values())
+    _refuse_collisions(tasks)
+    return tasks
+
+
+def _is_file_for(inputs: Sequence[str], into: str) -> bool:
+    if len(inputs) != 1 or names_many(inputs[0]) or is_folder(into):
+        return False
+    return not is_uri(into) or into.endswith(SUFFIX)
+
+
+def _require_folder(into: str) -> None:
+    """Raises: SplitRewriteError. A new name that ends like a model's is rather an input that is missing than a folder."""
+    is_new_folder = not os.path.lexists(into) and not into.endswith(SUFFIX)
+    if not (is_uri(into) or os.path.isdir(into) or is_new_folder):
+        raise SplitRewriteError(f"{into}: is no folder, and several models go into one")
+
+
+def _expand(path: str, skip: str | None) -> Iterator[_Found]:
+    """The models that `path` names; of folders, none below the folder `skip`."""
+    if path.startswith(LIST):
+        for line in _lines(path[len(LIST) :]):
+            yield from _expand(line, skip)
+    elif is_uri(path):
+        yield from (_Found(*each) for each in list_models(path, SUFFIX))
+    elif os.path.isdir(path):
+        yield from _models_below(path, skip)
+    elif is_glob(path):
+        matches = sorted(glob.glob(path, recursive=True))
+        if not matches:
+            raise SplitRewriteError(f"{path}: nothing matches")
+        for match in matches:
+            yield from _expand(match, skip) if os.path.isdir(match) else [_Found(match, os.path.basename(match))]
+    else:
+        yield _Found(path, os.path.basename(path))
+
+
+def _lines(file: str) -> list[str]:
+    """The paths in a list: one a line, or, where names may hold newlines, each ended by a NUL. Raises: SplitRewriteError."""
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise SplitRewriteError(f"{LIST}{file}: the list cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    lines = data.split(b"\0") if b"\0" in data else data.splitlines()
+    return [os.fsdecode(line) for line in lines if line.strip()]
+
+
+def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
+    """The models in `folder` at any depth; links to files are followed, links to folders and what is hidden are not."""
+    base = os.path.basename(folder.rstrip(os.sep))
+    prefix = "" if base in ("", os.curdir, os.pardir) else base
+    skipped = None if skip is None or is_uri(skip) else os.path.realpath(skip)
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and os.path.realpath(os.path.join(root, f)) != skipped)
+        for name in sorted(files):
+            if name.endswith(SUFFIX) and not name.startswith("."):
+                source = os.path.join(root, name)
+                yield _Found(source, Path(prefix, os.path.relpath(source, folder)).as_posix())
+
+
+def _join(into: str, name: str) -> str:
+    return posixpath.join(into, name) if is_uri(into) else os.path.join(into, *name.split("/"))
+
+
+def _refuse_collisions(tasks: Iterable[Task]) -> None:
+    """Raises: SplitRewriteError where a result, or its data file, would take the place of another result or of another's input."""
+    tasks = [task for task in tasks if task.destination is not None]
+    readers: dict[str, Task] = {}
+    for task in tasks:
+        readers.setdefault(_identity(task.source), task)
+    writers: dict[str, Task] = {}
+    for task in tasks:
+        assert task.destination is not None
+        for place, identity in _written(task.destination):
+            other = writers.setdefault(identity, task)
+            if other is not task:
+                raise SplitRewriteError(f"{place}: would be the result of both {other.source} and {task.source}")
+            reader = readers.get(identity, task)
+            if reader.source != task.source:
+                taken = f"the result of {task.source} would replace it, and it belongs to the input {reader.source}"
+                raise SplitRewriteError(f"{place}: {taken}")
+
+
+def _written(destination: str) -> Iterator[tuple[str, str]]:
+    """The result and its data file: what to call each, and its identity."""
+    identity = _identity(destination)
+    yield destination, identity
+    yield f"{destination}.data", f"{identity}.data"
+
+
+def _identity(path: str) -> str:
+    """What all paths to one file have in common; a link is what it points to, because that is what a result replaces."""
+    return path if is_uri(path) else os.path.normcase(os.path.realpath(path))

@@ -1,0 +1,166 @@
+"""Convert many models: on the cores of this machine, or on any executor, as that of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from queue import SimpleQueue
+
+from .. import arguments
+from ..driver import Comparing, Options, checked
+from ..errors import INTERNAL_ERROR, ArgumentError
+from .apart import Children, convert_apart
+from .conversion import failed
+from .inputs import plan
+from .memory import memory_need
+from .task import ModelReport, Request, Task
+
+_MOST_SUBMITTED = 2000
+"""Tasks that an executor holds at once, so that a million inputs are no million futures."""
+
+_log = logging.getLogger(__name__)
+
+
+def convert_many(
+    inputs: Iterable[str | os.PathLike[str]],
+    target_opset: int | None,
+    *,
+    into: str | os.PathLike[str] | None = None,
+    in_place: bool = False,
+    executor: Executor | None = None,
+    compare: Comparing = "auto",
+    options: Options | None = None,
+    timeout: float | None = None,
+    memory: int | None = None,
+) -> Iterator[ModelReport]:
+    """Convert the models that `inputs` name, and yield the report of each as it is done, in any order.
+
+    `inputs` are files, folders (their .onnx files at any depth), globs, lists ("@list.txt") and URIs; the results go into the
+    folder `into`, the tree kept, or with `in_place` where the models are. With neither nothing is written, as in
+    `check_convertible`. `executor` is any executor of `concurrent.futures`, by default one with a process for each core; whatever
+    it is, each model is converted in a process apart. `timeout` in seconds is for one model; `memory` in bytes is for all that run
+    at once, by what each is thought to need.
+
+    A model that is refused, or whose process crashes or runs out of time, is a report like any other. Raises, before anything is
+    converted: SplitRewriteError where there are no models, or two results would go to one place; ArgumentError, or TypeError, for
+    arguments.
+    """
+    paths = arguments.paths("inputs", inputs)
+    if into is not None:
+        arguments.check_path("into", into)
+    if in_place and into is not None:
+        raise ArgumentError("into and in_place exclude each other")
+    target, options = checked(target_opset, compare, options)
+    arguments.check_limit("timeout", timeout)
+    arguments.check_limit("memory", memory)
+    tasks = plan(paths, None if into is None else os.path.join(into, ""), in_place)
+    return run(tasks, Request(target, compare, options, timeout, memory), executor)
+
+
+def run(
+    tasks: Sequence[Task], request: Request, executor: Executor | None = None, processes: int | None = None
+) -> Iterator[ModelReport]:
+    """The reports of `tasks` as they are done; without an `executor`, by `processes` of this machine, by default one a core."""
+    request = request._replace(folder=os.getcwd())
+    with ExitStack() as stack:
+        convert = convert_apart
+        if executor is None:
+            children = Children()
+            executor = stack.enter_context(ThreadPoolExecutor(processes or core_count()))
+            stack.callback(children.close)  # before the threads are waited for
+            convert = children.convert
+        for report in _as_completed(tasks, request, executor, convert):
+            _log.log(logging.INFO if report.exit_status == 0 else logging.WARNING, "%s", _said(report))
+            yield report
+
+
+def core_count() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _said(report: ModelReport) -> str:
+    """The end of one model for a log, which may have no place for names that are not valid Unicode."""
+    text = f"{report.source}: {report.outcome}" + (f": {report.message}" if report.message else "")
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _as_completed(
+    tasks: Sequence[Task], request: Request, executor: Executor, convert: Callable[[Task, Request], ModelReport]
+) -> Iterator[ModelReport]:
+    admission = Admission(tasks, request)
+    running: dict[Future[ModelReport], tuple[Task, int]] = {}
+    done: SimpleQueue[Future[ModelReport]] = SimpleQueue()
+    try:
+        while True:
+            for task, need in admission.next_tasks():
+                future = _submitted(executor, convert, task, request)
+                running[future] = task, need
+                future.add_done_callback(done.put)
+            if not running:
+                return
+            future = done.get()
+            task, need = running.pop(future)
+            admission.release(need)
+            yield _report(future, task)
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _submitted(
+    executor: Executor, convert: Callable[[Task, Request], ModelReport], task: Task, request: Request
+) -> Future[ModelReport]:
+    """The future of the task, also of an executor that takes no tasks any more."""
+    try:
+        return executor.submit(convert, task, request)
+    except Exception as error:
+        refused: Future[ModelReport] = Future()
+        refused.set_exception(error)
+        return refused
+
+
+def _report(future: Future[ModelReport], task: Task) -> ModelReport:
+    """What the future says; where the executor lost the task, as when a worker was killed, that is the report."""
+    try:
+        return future.result()
+    except (Exception, CancelledError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return ModelReport(task, failed(task, RuntimeError(f"the executor did not finish it: {reason}"), INTERNAL_ERROR))
+
+
+class Admission:
+    """Which task may be submitted when. Where memory is bounded, the largest comes first, and small ones beside it as they fit."""
+
+    def __init__(self, tasks: Sequence[Task], request: Request) -> None:
+        self._memory = request.memory
+        needs = [(task, 0 if self._memory is None else memory_need(task, request)) for task in tasks]
+        self._waiting = deque(sorted(needs, key=lambda pair: -pair[1]))
+        self._running = 0
+        self._used = 0
+
+    def next_tasks(self) -> Iterator[tuple[Task, int]]:
+        """Tasks to submit now, each with the bytes that it needs, which are to be released when it is done."""
+        while self._waiting and self._running < _MOST_SUBMITTED:
+            if self._fits(self._waiting[0][1]):
+                task, need = self._waiting.popleft()
+            elif self._fits(self._waiting[-1][1]):
+                task, need = self._waiting.pop()
+            else:
+                return
+            self._running += 1
+            self._used += need
+            yield task, need
+
+    def release(self, need: int) -> None:
+        """A task that needed so many bytes is done."""
+        self._running -= 1
+        self._used -= need
+
+    def _fits(self, need: int) -> bool:
+        """Whether a task may run beside the others; one alone always may."""
+        return self._memory is None or self._running == 0 or self._used + need <= self._memory

@@ -1,0 +1,88 @@
+"""A run as one page to look at: how many models ended how, what is in the way of how many, and each model with its own page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.metadata import version
+from urllib.parse import quote
+
+import onnx
+
+from ..report.drawing import visible
+from ..report.page_style import STYLE
+from .totals import Entry, Obstacle, Totals
+
+MOST_NAMED = 30
+"""Models that are named at one obstacle; more are counted."""
+_LONGEST = 600
+"""Characters of one text."""
+
+
+def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
+    """The page, as HTML that needs nothing else. `pages`: by the number of a model, the path from here to its own page."""
+    status = totals.exit_status
+    count = len(totals.entries)
+    good = sum(entry.exit_status == 0 for entry in totals.entries)
+    title = f"{count:,} model{'s' * (count != 1)}, {good:,} good"
+    tiles = "".join(f"<div><dt>{escape(name)}</dt><dd>{number:,}</dd></div>" for name, number in totals.outcomes.items())
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        f"<title>{title}</title><style>{STYLE}</style></head><body>"
+        f'<header class="{"bad" if status else "good"}"><div>'
+        f'<span class="status"><span aria-hidden="true">{"✗" if status else "✓"}</span>exit status {status}</span>'
+        f'<h1>{title}</h1><p class="lead">{seconds:.1f} s</p><dl class="tiles">{tiles}</dl></div></header>'
+        f"<main>{_obstacles(totals.obstacles(), pages)}{_models(totals, pages)}</main>"
+        f"<footer><dl><dt>Versions</dt><dd>split-rewrite {version('split-rewrite')}, onnx {onnx.__version__}</dd></dl></footer>"
+        "</body></html>"
+    )
+
+
+def _obstacles(obstacles: Sequence[Obstacle], pages: Mapping[int, str]) -> str:
+    note = "“Alone” counts the models that nothing else is in the way of: what one fix would bring."
+    rows = [(_text(each.text), f"{len(each.models):,}", f"{each.freed:,}", _links(each.models, pages)) for each in obstacles]
+    return _section("obstacles", "In the way", ("What", "Models#", "Alone#", "Which"), rows, note)
+
+
+def _links(entries: Sequence[Entry], pages: Mapping[int, str]) -> str:
+    named = ", ".join(_link(entry, pages) for entry in entries[:MOST_NAMED])
+    rest = len(entries) - MOST_NAMED
+    return f"{named} and {rest:,} more" if rest > 0 else named
+
+
+def _models(totals: Totals, pages: Mapping[int, str]) -> str:
+    """All models, those that were not converted first."""
+    entries = sorted(totals.in_order, key=lambda entry: -entry.exit_status)
+    rows = [(_link(entry, pages), escape(entry.outcome), f"{entry.seconds:.2f}", _text(_why(entry))) for entry in entries]
+    return _section("models", "Models", ("Model", "Outcome", "Seconds#", "Why"), rows)
+
+
+def _why(entry: Entry) -> str:
+    return entry.first_blocker or entry.message or "; ".join(entry.warnings)
+
+
+def _link(entry: Entry, pages: Mapping[int, str]) -> str:
+    name = f"<code><bdi>{_text(entry.source)}</bdi></code>"
+    page = pages.get(entry.number)
+    return name if page is None else f'<a href="{escape(quote(os.fsencode(page)))}">{name}</a>'
+
+
+def _section(label: str, title: str, headers: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
+    """A section with a table, "" where there is no row. Headers that end with # are of numbers; cells are HTML."""
+    kinds = [' class="number"' if header.endswith("#") else "" for header in headers]
+    head = "".join(f'<th scope="col"{kind}>{header.rstrip("#")}</th>' for header, kind in zip(headers, kinds, strict=True))
+    body = "".join(f"<tr>{''.join(f'<td{k}>{cell}</td>' for cell, k in zip(row, kinds, strict=True))}</tr>" for row in rows)
+    if not body:
+        return ""
+    return (
+        f'<section id="{label}"><h2>{title}</h2>{f"<p class=note>{note}</p>" if note else ""}'
+        f'<div class="table" tabindex="0" role="group" aria-label="{title}"><table aria-label="{title}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+    )
+
+
+def _text(text: str) -> str:
+    return escape(visible(text, _LONGEST))

@@ -1,0 +1,83 @@
+"""The record of a run: the JSON report of each model on a line of its own, as it is done. A run can be resumed by it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+
+from ..errors import SplitRewriteError
+from ..report.json_document import Document
+from .task import ModelReport, Task
+
+_BEGINNING = b'{"schema": "split-rewrite/report"'
+"""Of every line: what begins otherwise is of somebody else, and never cut."""
+
+
+def line(document: Document) -> str:
+    """`document` without newlines but for one at the end; names that are not valid Unicode are escaped, so that they come back."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="backslashreplace").decode() + "\n"
+
+
+class Record:
+    """The file `path`. With `resumed`, what it holds stays, and new reports follow; else it begins anew.
+
+    A context manager. Raises: SplitRewriteError where the file cannot be read or written, or holds something else.
+    """
+
+    def __init__(self, path: str, resumed: bool) -> None:
+        self._path = path
+        self._earlier: dict[tuple[str, str | None], Document] = {}
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | (0 if resumed else os.O_TRUNC), 0o666)
+            self._file = open(descriptor, "r+b")  # noqa: SIM115 - for as long as the run lasts
+            if resumed:
+                self._read()
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """The same, each with the report that this record had of it."""
+        return [task._replace(earlier=self._earlier.get((task.source, task.destination))) for task in tasks]
+
+    def add(self, report: ModelReport) -> None:
+        """Write the report, unless it is in the record already; after this a kill of the program does not lose it."""
+        if report.was_done_before:
+            return
+        text = line(report.document | {"source": report.source, "destination": report.destination})
+        try:
+            self._file.write(text.encode())
+            self._file.flush()
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def __enter__(self) -> Record:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with suppress(OSError):  # what could not be written was said when it was to be written
+            self._file.close()
+
+    def _read(self) -> None:
+        """Take what whole lines say; the last one may have been cut by the end of an earlier run, and goes."""
+        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+            raise SplitRewriteError(f"{self._path}: is not a regular file, and cannot be resumed")
+        whole = 0
+        for number, text in enumerate(self._file, 1):
+            if text.startswith(_BEGINNING[: len(text)]) and not text.endswith(b"\n"):
+                break
+            whole += len(text)
+            try:
+                document = json.loads(text)
+                self._earlier[document["source"], document["destination"]] = document
+            except (ValueError, KeyError, TypeError):
+                raise SplitRewriteError(f"{self._path}: line {number} is no report of a model; name a report to resume") from None
+        self._file.seek(whole)
+        self._file.truncate()
+
+    def _unusable(self, error: OSError) -> SplitRewriteError:
+        return SplitRewriteError(f"{self._path}: the report cannot be written: {error.strerror or error}")

@@ -1,0 +1,145 @@
+"""Models at URIs (s3://, sftp://, …): downloaded to a scratch folder with their external data, and uploaded when they are whole.
+
+fsspec speaks the protocols; which ones depends on what else is installed (s3fs for s3://, gcsfs for gs://, …).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from ..errors import InvalidModelError, SplitRewriteError
+from ..storage.payload import location_problem
+from ..storage.reading import data_locations
+from .paths import is_uri
+
+_DATA = ".data"
+"""What the name of a data file that comes with a result ends with."""
+
+
+class LocalFiles(NamedTuple):
+    """Where a model is while it is converted: its source, and where the result is to be put, None for a dry run."""
+
+    source: str
+    destination: str | None
+
+
+@contextmanager
+def local_files(source: str, destination: str | None) -> Iterator[LocalFiles]:
+    """The files themselves, or copies in a scratch folder of what is at URIs; what was written there is uploaded at the end.
+
+    Nothing is uploaded where the `with` ends by an exception. Raises: SplitRewriteError, whose one line names the URI.
+    """
+    if not is_uri(source) and (destination is None or not is_uri(destination)):
+        yield LocalFiles(source, destination)
+        return
+    with tempfile.TemporaryDirectory(prefix="split-rewrite-") as scratch:
+        here = _download_model(source, Path(scratch, "input")) if is_uri(source) else source
+        if destination is None or not is_uri(destination):
+            yield LocalFiles(here, destination)
+            return
+        result = Path(scratch, "output", PurePosixPath(destination).name)
+        result.parent.mkdir()
+        yield LocalFiles(here, str(result))
+        if result.exists():  # else what is there still holds
+            _upload_model(result, destination)
+
+
+def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
+    """The files at `uri`, a file, folder or glob: each one's own URI and its name, or its path below the folder's parent.
+
+    Of a folder, those that end with `suffix`, at any depth. Raises: SplitRewriteError.
+    """
+    with _explained(uri):
+        system, path = _open_system(uri)
+        server = uri.rstrip("/").removesuffix(path)  # fsspec itself puts a protocol before a path again, but no host
+        if any(character in path for character in "*?["):
+            found = sorted(system.glob(path))
+            return [(server + each, PurePosixPath(each).name) for each in found]
+        if not system.isdir(path):
+            return [(uri, PurePosixPath(path).name)]
+        files = sorted(each for each in system.find(path) if each.endswith(suffix) and not PurePosixPath(each).name.startswith("."))
+        parent = PurePosixPath(path).parent
+        return [(server + each, str(PurePosixPath(each).relative_to(parent))) for each in files]
+
+
+def remote_size(uri: str) -> str | None:
+    """The size of the file at `uri` as text, None where there is none. Raises: SplitRewriteError."""
+    system, path = _open_system(uri)
+    with _explained(uri):
+        return f"{system.size(path)} bytes" if system.isfile(path) else None
+
+
+def _download_model(uri: str, folder: Path) -> str:
+    system, path = _open_system(uri)
+    folder.mkdir()
+    copy = folder / PurePosixPath(path).name
+    with _explained(uri):
+        system.get_file(path, str(copy))
+        with suppress(InvalidModelError):  # the conversion finds it, too, and says more
+            for location in sorted(data_locations(copy)):
+                if not location_problem(location):
+                    _download_data(system, PurePosixPath(path).parent, folder, location)
+    return str(copy)
+
+
+def _download_data(system: Any, beside: PurePosixPath, folder: Path, location: str) -> None:
+    there = str(beside / location)
+    if not system.exists(there):
+        return  # the conversion says which tensor misses it
+    here = folder / location
+    here.parent.mkdir(parents=True, exist_ok=True)
+    system.get_file(there, str(here))
+
+
+def _upload_model(result: Path, uri: str) -> None:
+    """The data file first, so that a model that can be seen is whole; each under another name until it is complete."""
+    system, path = _open_system(uri)
+    data = result.with_name(result.name + _DATA)
+    with _explained(uri):
+        if path.startswith("/"):  # else it begins with a bucket, which nobody asked for, and has no folders
+            system.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
+        if data.exists():
+            _upload(system, data, path + _DATA)
+        _upload(system, result, path)
+
+
+def _upload(system: Any, file: Path, path: str) -> None:
+    parent, name = PurePosixPath(path).parent, PurePosixPath(path).name
+    temporary = str(parent / f".split-rewrite-{os.urandom(8).hex()}-{name}")
+    try:
+        system.put_file(str(file), temporary)
+        system.mv(temporary, path)
+    except BaseException:
+        with suppress(Exception):
+            system.rm_file(temporary)
+        raise
+
+
+def _open_system(uri: str) -> tuple[Any, str]:
+    """The file system of `uri`, and the path in it. Raises: SplitRewriteError where nothing installed speaks its protocol."""
+    try:
+        open_uri = import_module("fsspec.core").url_to_fs  # from a package that is not always installed
+    except ImportError:
+        raise SplitRewriteError(f"{uri}: URIs need fsspec; pip install 'split-rewrite[remote]'") from None
+    with _explained(uri):
+        return open_uri(uri)
+
+
+@contextmanager
+def _explained(uri: str) -> Iterator[None]:
+    """Each protocol has errors of its own; to the user all of them are one line about the URI."""
+    try:
+        yield
+    except (SplitRewriteError, MemoryError):
+        raise
+    except FileNotFoundError:
+        raise SplitRewriteError(f"{uri}: there is no such file, folder or bucket") from None
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise SplitRewriteError(f"{uri}: cannot be accessed: {reason}") from error

@@ -1,0 +1,137 @@
+"""What came of a run: how many models ended how, and which blockers are in the way of how many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors import Blocker
+from ..report.summary import likeness
+from .task import ModelReport
+
+_ORDER = ("converted", "convertible", "not convertible", "unusable", "failed a check", "failed")
+
+
+class Obstacle(NamedTuple):
+    """Blockers that differ only in names, and the models that they are in the way of."""
+
+    example: Blocker
+    models: list[Entry]
+
+    @property
+    def text(self) -> str:
+        """Operator, transition and reason, without names."""
+        op_type, transition, reason, _ = likeness(self.example)
+        return f"{op_type} {transition}: {reason}" if transition else f"{op_type}: {reason}"
+
+    @property
+    def freed(self) -> int:
+        """How many models nothing else is in the way of: what one fix would bring."""
+        return sum(len(model.obstacles) == 1 for model in self.models)
+
+
+class Entry(NamedTuple):
+    """What is kept of one report until the end of a run: no more, because there may be a million."""
+
+    number: int
+    source: str
+    destination: str | None
+    outcome: str
+    exit_status: int
+    message: str
+    seconds: float
+    was_done_before: bool
+    blockers: tuple[Blocker, ...]
+    warnings: tuple[str, ...]
+    obstacles: set[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, number: int, report: ModelReport) -> Entry:
+        """`number` counts the models of the run, in the order in which they were named."""
+        return cls(
+            number,
+            report.source,
+            report.destination,
+            report.outcome,
+            report.exit_status,
+            report.message,
+            report.seconds,
+            report.was_done_before,
+            report.blockers,
+            tuple(report.document.get("notices", ())),
+            {likeness(blocker) for blocker in report.blockers},
+        )
+
+    @property
+    def first_blocker(self) -> str:
+        """The first blocker, and how many more there are; empty where there is none."""
+        more = f" (and {len(self.blockers) - 1:,} more)" if len(self.blockers) > 1 else ""
+        return "".join(f"{blocker}{more}" for blocker in self.blockers[:1])
+
+    @property
+    def reason(self) -> str:
+        """Why it was not converted, on one line that names the model; empty where it was."""
+        if self.exit_status == 0:
+            return ""
+        if self.blockers:
+            return f"{self.source}: {self.first_blocker}"
+        return self.message if self.message.startswith(f"{self.source}:") else f"{self.source}: {self.message}"
+
+
+@dataclass
+class Totals:
+    """All models of a run."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    def add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+
+    @property
+    def exit_status(self) -> int:
+        """0, or the worst of all models."""
+        return max((entry.exit_status for entry in self.entries), default=0)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many models ended how, the good ends first."""
+        counts = Counter(entry.outcome for entry in self.entries)
+        return {name: counts[name] for name in _ORDER if counts[name]}
+
+    @property
+    def in_order(self) -> list[Entry]:
+        """The models in the order in which they were named."""
+        return sorted(self.entries, key=lambda entry: entry.number)
+
+    def obstacles(self) -> list[Obstacle]:
+        """What is in the way, that of most models first."""
+        found: dict[tuple[str, ...], Obstacle] = {}
+        for entry in self.in_order:
+            for key, blocker in {likeness(blocker): blocker for blocker in reversed(entry.blockers)}.items():
+                found.setdefault(key, Obstacle(blocker, [])).models.append(entry)
+        return sorted(found.values(), key=lambda obstacle: (-len(obstacle.models), obstacle.text))
+
+
+_MOST_ROWS = 20
+"""Obstacles in the table; the overview page has all."""
+
+
+def table(totals: Totals, seconds: float, processes: str) -> Iterator[str]:
+    """The end of a run as lines of text."""
+    count = len(totals.entries)
+    rate = f"{count / seconds:.1f} a second" if seconds else ""
+    yield f"{count:,} model{'s' * (count != 1)} in {seconds:.1f} s, {rate}{processes}"
+    rows = list(totals.outcomes.items())
+    before = sum(entry.was_done_before for entry in totals.entries)
+    rows += [("done before", before)] if before else []
+    width = max((len(name) for name, _ in rows), default=0)
+    yield from (f"  {name.ljust(width)}  {number:>7,}" for name, number in rows)
+    obstacles = totals.obstacles()
+    if not obstacles:
+        return
+    yield "in the way (models; of these, nothing else is in the way of)"
+    yield from (f"  {len(each.models):>7,}  {each.freed:>7,}  {each.text}" for each in obstacles[:_MOST_ROWS])
+    if len(obstacles) > _MOST_ROWS:
+        yield f"  … and {len(obstacles) - _MOST_ROWS:,} more; --report FILE.html shows all"

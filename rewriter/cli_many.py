@@ -1,0 +1,42 @@
+"""Whether a command line is about many models, and which of them, and where their results go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from .batch.paths import is_folder, is_for_many
+from .cli_parameters import RUN_FORMATS
+
+_OF_MANY = ("in_place", "jobs", "timeout", "memory", "resume", "scheduler")
+"""Options that are for many models, and make a run of many of one."""
+
+
+def inputs_of_many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequence[str], str | None] | None:
+    """The inputs, and where the results go; None where one file is to become another, which is said in other words."""
+    output, writes_elsewhere = given["output"], not (given["dry_run"] or given["in_place"])
+    if output is not None or not writes_elsewhere:
+        inputs, into = paths, output
+    else:
+        inputs, into = (paths[:-1], paths[-1]) if len(paths) > 1 else (paths, None)
+    is_asked = any(given[name] for name in _OF_MANY) or any(path.endswith(RUN_FORMATS) for path in given["report"])
+    is_many = len(inputs) != 1 or is_asked or is_for_many(inputs, into)
+    if not is_many or (not is_asked and len(paths) == 2 and _names_output_wrongly(paths[1], given)):
+        return None
+    if given["in_place"] and (output is not None or given["dry_run"]):
+        raise click.UsageError("--in-place writes where the models are: leave -o and --dry-run out.")
+    if given["dry_run"] and output is not None:
+        raise click.UsageError("--dry-run writes nothing: leave OUTPUT out.")
+    if writes_elsewhere and not into:
+        raise click.UsageError("Missing argument 'OUTPUT': name the folder to write to, or say --in-place.")
+    return inputs, into
+
+
+def _names_output_wrongly(path: str, given: dict[str, Any]) -> bool:
+    """Whether the second of two paths is an output where there is one already, or where there is to be none."""
+    if given["output"] is not None:
+        return not is_folder(given["output"])
+    return given["dry_run"] and not (os.path.lexists(path) or is_for_many([path], None))

@@ -1,0 +1,185 @@
+"""Nodes that rules made and that nobody would have written: they leave no trace in the result.
+
+What is the same in every run becomes an initializer, what gives its input unchanged is read past, and what was computed before
+is not computed again. The author's own nodes, and the author's names, stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from onnx import AttributeProto, NodeProto, TensorProto, helper
+
+from ..graph.node import Node
+from ..graph.scope import Scope
+from ..opsets import inference
+from ..opsets.folding import MAX_ELEMENTS
+from .cleanup import HAVE_EFFECTS
+
+_GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+_DRAW = HAVE_EFFECTS | {"Dropout"}
+"""Operators of which two equal nodes give different results."""
+
+
+class Tidying:
+    """Knows what the rules' nodes of one graph compute, in the order in which they will stand."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._computed: dict[tuple[object, ...], str] = {}
+
+    def dissolves(self, node: Node) -> bool:
+        """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
+        if len(node.proto.output) != 1 or node.proto.domain:
+            return False
+        if node.op_type == "Transpose":
+            self._merge_transposes(node)
+        name = node.proto.output[0]
+        is_ours = name in self._scope.model.fresh_names and name not in self._scope.outputs
+        value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
+        if value is None:
+            if is_ours:
+                self._scope.model.lost_uses.add(name)  # it goes if nothing comes to read it
+            return False
+        if not is_ours:
+            return self._give_name(node, value, name)
+        if not self._scope.model.is_unique(value):
+            return False
+        self._scope.types.note_equal(name, value)
+        self._scope.forget(node.proto)
+        node.removed = True
+        self._scope.model.aliases[name] = value
+        self._scope.model.new_uses.add(value)
+        return True
+
+    def _merge_transposes(self, node: Node) -> None:
+        """Let a Transpose read what the Transpose before it reads, which a rule made too, and do the work of both."""
+        inner, outer = self._scope.producer(node.input(0)), node.attr("perm")
+        if inner is None or inner.op_type != "Transpose" or inner.output[0] not in self._scope.model.fresh_names:
+            return
+        first = next((list(attribute.ints) for attribute in inner.attribute if attribute.name == "perm"), None)
+        if first is None or outer is None or self._scope.find(node.input(0)) is not self._scope:
+            return
+        node.set_attr("perm", [first[axis] for axis in outer])
+        node.set_input(0, inner.input[0])
+
+    def _unchanged(self, node: Node) -> str | None:
+        """The input of `node`, where that is what it gives."""
+        return self._scope.resolve(node.input(0)) if _gives_its_input(node) else None
+
+    def _constant(self, node: Node) -> str | None:
+        """The name of an initializer with the value of `node`, if it is the same in every run."""
+        if not self._scope.constants.takes_initializers or _is_large(node.proto):
+            return None
+        name = node.output(0)
+        array = self._scope.constant(name)
+        if array is None or _tensor_type(array) != self._scope.elem_type(name):
+            return None
+        made = self._scope.constants.add(array, name)
+        return made if isinstance(made, str) else None
+
+    def _computed_before(self, node: Node) -> str | None:
+        """The output of an equal node that stands before this one; where there is none, this one is remembered."""
+        proto = node.proto
+        if proto.op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in proto.attribute):
+            return None
+        inputs = [self._scope.resolve(value) for value in proto.input]
+        attributes = sorted(map(_without_name, proto.attribute))
+        found = self._computed.setdefault((proto.op_type, node.opset, *inputs, *attributes), proto.output[0])
+        return None if found == proto.output[0] else self._scope.resolve(found)
+
+    def _give_name(self, node: Node, value: str, name: str) -> bool:
+        """Let the node that makes `value` make `name`, which is the author's, so that nothing is needed between."""
+        if not self._scope.rename_made(value, name):
+            return False
+        self._scope.model.lost_uses.update(filter(None, node.proto.input))
+        node.removed = True
+        return True
+
+
+def _without_name(attribute: AttributeProto) -> bytes:
+    """The attribute, serialized; the name of a tensor in it says nothing."""
+    if attribute.HasField("t") and attribute.t.name:
+        attribute = AttributeProto.FromString(attribute.SerializeToString())
+        attribute.t.ClearField("name")
+    return attribute.SerializeToString()
+
+
+def _gives_its_input(node: Node) -> bool:
+    """Whether the output of `node` is its first input, element by element."""
+    unchanged = _UNCHANGED.get(node.op_type)
+    return unchanged is not None and unchanged(node)
+
+
+def _has_type_already(node: Node) -> bool:
+    kind = node.elem_type(0)
+    return kind is not None and kind == (node.elem_type(1) if node.op_type == "CastLike" else _cast_type(node.proto))
+
+
+def _keeps_shape(node: Node) -> bool:
+    shape = node.shape()
+    return inference.is_known(shape) and shape == node.output_shape()
+
+
+def _takes_all(node: Node) -> bool:
+    """Whether a Slice that goes forward takes everything."""
+    steps = node.constant(4) if node.has_input(4) else np.ones(1)
+    return steps is not None and bool((steps == 1).all()) and _keeps_shape(node)
+
+
+def _keeps_order(node: Node) -> bool:
+    perm = node.attr("perm")
+    return perm is not None and perm == sorted(perm)
+
+
+def _adds_nothing(node: Node) -> bool:
+    """Whether a Pad whose pads are an input adds nothing and takes nothing away."""
+    pads = node.constant(1)
+    return pads is not None and not pads.any()
+
+
+def _is_combined_with(number: int) -> Callable[[Node], bool]:
+    """Whether the second operand is the integer `number`, once: added or multiplied by it, integers stay as they are."""
+
+    def test(node: Node) -> bool:
+        value = node.constant(1)
+        if value is None or value.size != 1 or value.dtype.kind not in "iu" or value.reshape(-1)[0] != number:
+            return False
+        rank = node.rank()
+        return value.ndim == 0 or (rank is not None and value.ndim <= rank)
+
+    return test
+
+
+_UNCHANGED: dict[str, Callable[[Node], bool]] = {
+    "Identity": lambda _: True,
+    "Add": _is_combined_with(0),
+    "Cast": _has_type_already,
+    "CastLike": _has_type_already,
+    "Concat": lambda node: len(node.inputs) == 1,
+    "Div": _is_combined_with(1),
+    "Expand": _keeps_shape,
+    "Mul": _is_combined_with(1),
+    "Pad": _adds_nothing,
+    "Reshape": _keeps_shape,
+    "Slice": _takes_all,
+    "Sub": _is_combined_with(0),
+    "Transpose": _keeps_order,
+}
+"""Whether a node of these operators gives its first input as it is."""
+
+
+def _cast_type(cast: NodeProto) -> int | None:
+    """The TensorProto.DataType that a Cast gives; None where its function's caller says so, or a name, as before opset 6."""
+    return next((attribute.i for attribute in cast.attribute if attribute.name == "to" and attribute.i), None)
+
+
+def _is_large(proto: NodeProto) -> bool:
+    """Whether `proto` is a Constant whose data should stay where it is."""
+    return any(attribute.HasField("t") and math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
+
+
+def _tensor_type(array: np.ndarray) -> int:
+    return TensorProto.STRING if array.dtype == object else helper.np_dtype_to_tensor_dtype(array.dtype)

@@ -1,0 +1,39 @@
+"""RMSNormalization below opset 23, in the form that exporters wrote before and that runtimes fuse.
+
+https://onnx.ai/onnx/operators/onnx__RMSNormalization.html
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph import bodies
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front, require_axis
+from .shared.normalization import cast_between, root_mean_square
+from .shared.typed import FLOATING
+
+
+@decompose("RMSNormalization", opset=13, exact=False)
+def divide_by_the_root_mean_square(node: Node) -> None:
+    """In the precision of stash_type, over the axes from `axis` on; then the scale, whose type the result has."""
+    kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
+    axes = _axes(node)
+    if axes is None or stash not in FLOATING:
+        bodies.expand(node)
+        return
+    x = cast_between(node, node.input(0), kind, stash)
+    root = root_mean_square(node, x, axes, node.attr("epsilon", 1e-5), stash)
+    normalized = node.before("Div", [x, root], what="normalized")
+    node.become("Mul", [cast_between(node, normalized, stash, node.need_elem_type(1)), node.input(1)])
+
+
+def _axes(node: Node) -> list[int] | None:
+    """The axes to normalize over, counted from the front where the rank is known; None where they cannot be told."""
+    axis, rank = node.attr("axis", -1), node.rank()
+    if rank is None:
+        return list(range(axis, 0)) if axis < 0 else None
+    require_axis(axis, rank)
+    (first,) = from_the_front([axis], rank)
+    return list(range(first, rank))

@@ -1,0 +1,105 @@
+"""RotaryEmbedding below opset 23: pairs of elements of each head are turned by the angles of their position.
+
+https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..rewriter.engine.registry import decompose
+from ..rewriter.graph import bodies
+from ..rewriter.graph.node import Node
+from .shared.indices import int64
+
+_X, _COS, _SIN, _POSITIONS = range(4)
+
+
+class _Layout(NamedTuple):
+    """Where the heads are: [batch, heads, length, size], or [batch, length, heads, size] after a Reshape of three dimensions."""
+
+    is_flat: bool
+    heads: int
+    size: int
+    turned: int
+    """Elements of each head that are turned; the rest stays."""
+
+    @property
+    def heads_axis(self) -> int:
+        return 2 if self.is_flat else 1
+
+
+@decompose("RotaryEmbedding", opset=13, exact=False)
+def turn_pairs(node: Node) -> None:
+    """(a cos - b sin, a sin + b cos) of halves, or of neighbours; ONNX's function body where the size of a head is unknown."""
+    layout = _layout(node)
+    if layout is None:
+        bodies.expand(node)
+        return
+    x = node.input(_X)
+    if layout.is_flat:
+        x = node.before("Reshape", [x, int64(node, [0, 0, layout.heads, layout.size], "heads")], what="heads")
+    cos, sin = (_angles(node, index, layout) for index in (_COS, _SIN))
+    pair, rest = _parts(node, x, layout)
+    real = node.before("Sub", [_times(node, pair[0], cos), _times(node, pair[1], sin)], what="real")
+    imaginary = node.before("Add", [_times(node, pair[0], sin), _times(node, pair[1], cos)], what="imaginary")
+    _join(node, [real, imaginary], rest, layout)
+
+
+def _layout(node: Node) -> _Layout | None:
+    rank, heads = node.rank(), node.attr("num_heads", 0)
+    if rank not in (3, 4):
+        return None
+    size = node.dimension(-1)
+    if rank == 3:
+        size = size // heads if isinstance(size, int) and heads and size % heads == 0 else None
+    turned = node.attr("rotary_embedding_dim", 0) or size
+    if not isinstance(size, int) or not isinstance(turned, int) or not 0 < turned <= size or turned % 2:
+        return None
+    return _Layout(rank == 3, heads, size, turned)
+
+
+def _angles(node: Node, index: int, layout: _Layout) -> str:
+    """The cosines or sines of each position, with an axis for the heads: they turn all alike."""
+    values, half = node.input(index), layout.turned // 2
+    if node.has_input(_POSITIONS):
+        values = node.before("Gather", [values, node.input(_POSITIONS)], what="angles", axis=0)
+    if node.dimension(-1, index) != half:
+        bounds = [int64(node, [bound], "bound") for bound in (0, half, 2)]
+        values = node.before("Slice", [values, *bounds], what="angles")
+    return node.before("Unsqueeze", [values, int64(node, [layout.heads_axis], "axis")], what="angles")
+
+
+def _parts(node: Node, x: str, layout: _Layout) -> tuple[list[str], list[str]]:
+    """The first and the second elements of the pairs, and what is not turned."""
+    half, rest = layout.turned // 2, layout.size - layout.turned
+    if not node.attr("interleaved", 0):
+        sizes = [half, half, *([rest] if rest else [])]
+        parts = node.before_many("Split", [x, int64(node, sizes, "sizes")], len(sizes), what="part", axis=3)
+        return parts[:2], parts[2:]
+    pair = [_slice(node, x, start, layout.turned, 2) for start in (0, 1)]
+    return pair, [_slice(node, x, layout.turned, layout.size, 1)] if rest else []
+
+
+def _slice(node: Node, x: str, start: int, end: int, step: int) -> str:
+    numbers = [int64(node, [number], "bound") for number in (start, end, 3, step)]
+    return node.before("Slice", [x, *numbers], what="part")
+
+
+def _times(node: Node, part: str, angles: str) -> str:
+    return node.before("Mul", [part, angles], what="product")
+
+
+def _join(node: Node, pair: list[str], rest: list[str], layout: _Layout) -> None:
+    """Put the turned pairs and the rest together, in the form of the input."""
+    if node.attr("interleaved", 0):
+        columns = [node.before("Unsqueeze", [part, int64(node, [4], "column")], what="column") for part in pair]
+        pairs = node.before("Concat", columns, what="pairs", axis=4)
+        form = [0, 0, layout.heads, layout.turned] if layout.is_flat else [0, 0, 0, layout.turned]
+        pair = [node.before("Reshape", [pairs, int64(node, form, "form")], what="turned")]
+    parts = [*pair, *rest]
+    if not layout.is_flat:
+        node.become("Concat", parts, axis=3)
+        return
+    joined = node.before("Concat", parts, what="joined", axis=3)
+    node.become("Reshape", [joined, int64(node, [0, 0, layout.heads * layout.size], "flat")])

@@ -1,0 +1,49 @@
+"""What is no valid model, before a conversion and after it."""
+
+from __future__ import annotations
+
+import helpers
+import pytest
+from helpers import convert_version
+
+from split_rewrite.rewriter import ArgumentError, CheckError
+from split_rewrite.rewriter.checks import validity
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [(0, "target opset 0 is unknown"), (99, "target opset 99 is unknown"), (-1, "target opset -1 is unknown")],
+)
+def test_unknown_targets(target: int, reason: str) -> None:
+    with pytest.raises(ArgumentError, match=reason):
+        convert_version(helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}"), target)
+
+
+def test_a_model_newer_than_onnx() -> None:
+    source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}")
+    source.opset_import[0].version = 99
+    error = helpers.invalidity(source, 18)
+    assert "the model's opset 99 is unknown" in error and "a newer onnx may know it" in error
+
+
+def test_a_result_that_fails_the_check_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = helpers.model("g (float[4] x) => (float[2] a, float[2] b) {a, b = Split(x)}", 13)
+    answers = iter(["", "broken", ""])
+    monkeypatch.setattr(validity, "checker_failure", lambda *_, **__: next(answers))
+    with pytest.raises(CheckError, match=r"the result failed onnx\.checker: broken"):
+        convert_version(source, 18)
+
+
+def test_parts_that_no_rule_looks_into_are_refused() -> None:
+    source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 13)
+    source.training_info.add().algorithm.node.add(op_type="Split", input=["x"], output=["a", "b"])
+    assert "has training_info, which is not converted" in helpers.invalidity(source, 18)
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (float[4] y) {y = Mish(x)}
+    <domain: "", opset_import: ["" : 18]> Mish (v) => (w) {w = Relu(v)}"""
+    assert "'Mish' redefines an operator" in helpers.invalidity(helpers.model(text), 13)
+
+
+def test_an_absent_attribute_of_an_operator_with_a_function_body_is_valid() -> None:
+    source = helpers.model("g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) {y = MeanVarianceNormalization(x)}", 13)
+    result = convert_version(source, 18).model
+    assert result.graph.node == source.graph.node

@@ -1,0 +1,44 @@
+"""What the operators that read an input say of the values that decide."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import model
+
+from split_rewrite.rewriter.comparison.readers import Reading, readings
+
+READ = {
+    "positions, through what moves them": (
+        "g (float[7] x, int64[2,1] i) => (float[2] y) { j = Squeeze(i) k = Cast<to = 6>(j) y = Gather(x, k) }",
+        "i",
+        {"positions": {7}, "becomes_integer": True},
+    ),
+    "axes": ("g (float[2,3,4] x, int64[1] a) => (float y) { y = ReduceSum(x, a) }", "a", {"axes": {3}}),
+    "sizes, through arithmetic": (
+        "g (int64[1] s) => (float[n] y) { t = Add(s, s) y = ConstantOfShape(t) }",
+        "s",
+        {"sizes": True},
+    ),
+    "the amount of a shift": (
+        'g (uint8[4] x, uint8[4] n) => (uint8[4] y) { y = BitShift<direction = "LEFT">(x, n) }',
+        "n",
+        {"shifts": True},
+    ),
+    "landmarks, in a branch": (
+        "g (bool c, float[4] x) => (float[4] y) { y = If(c) <then_branch = t () => (float[4] a) { k = Constant<value_float = 6.0>() a = Min(x, k) },"
+        " else_branch = e () => (float[4] b) { b = Elu<alpha = 0.5>(x) }> }",
+        "x",
+        {"landmarks": {6.0, 0.5}},
+    ),
+    "nothing but the shape": ("g (float[n] x) => (int64[1] y) { y = Shape(x) }", "x", {}),
+}
+
+
+@pytest.mark.parametrize("text, name, expected", READ.values(), ids=READ.keys())
+def test_what_reads_an_input(text: str, name: str, expected: dict[str, object]) -> None:
+    assert readings(model(text)).by_input[name] == Reading(**expected)  # type: ignore[arg-type]
+
+
+def test_outputs_that_values_decide() -> None:
+    text = "g (float[n] x) => (float[n] y, int64[1] s, float c) { y = Neg(x) s = Shape(x) c = Constant<value_float = 1.0>() }"
+    assert readings(model(text)).computed == {"y": {"x"}, "s": frozenset(), "c": frozenset()}

@@ -1,0 +1,53 @@
+"""Opset and IR version of the result."""
+
+from __future__ import annotations
+
+import helpers
+import numpy as np
+import pytest
+from helpers import convert_version
+
+from split_rewrite.rewriter import Options, SplitRewriteError
+
+IR_VERSIONS = {
+    "lowered-on-the-way-down": (18, 8, 11, 6),
+    "kept-where-older-already": (18, 4, 13, 4),
+    "kept-on-the-way-up": (11, 6, 18, 6),
+    "kept-at-the-same-opset": (13, 8, 13, 8),
+    "oldest": (9, 8, 7, 3),
+}
+
+
+@pytest.mark.parametrize(("opset", "ir", "target", "expected"), IR_VERSIONS.values(), ids=IR_VERSIONS)
+def test_ir_version(opset: int, ir: int, target: int, expected: int) -> None:
+    source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", opset, ir_version=ir)
+    assert convert_version(source, target).model.ir_version == expected
+
+
+def test_ir_version_stays_as_new_as_the_model_needs() -> None:
+    text = """<ir_version: 9, opset_import: ["" : 18, "local" : 1]> g (float[4] x) => (float[4] y) {y = local.f(x)}
+    <domain: "local", opset_import: ["" : 18]> f (v) => (w) {w = Relu(v)}"""
+    assert convert_version(helpers.model(text), 11).model.ir_version == 8, "functions came with IR 8"
+    source = helpers.model("g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {y = Add(x, w)}", 13)
+    assert convert_version(source, 7).model.ir_version == 4, "an initializer that is no input came with IR 4"
+
+
+@pytest.mark.parametrize(("ir", "expected"), [(7, 4), (4, 4), (3, 3)])
+def test_ir_version_stays_at_one_that_lets_callers_override(ir: int, expected: int) -> None:
+    text = "g (float[4] x, float[4] w) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {y = Mul(x, w)}"
+    result = convert_version(helpers.model(text, 13, ir_version=ir), 7).model
+    assert result.ir_version == expected
+    if expected == 4:
+        x, w = np.ones(4, np.float32), np.full(4, 5, np.float32)
+        np.testing.assert_array_equal(helpers.run(result, {"x": x, "w": w})[0], w, strict=True)
+    older = convert_version(helpers.model(text, 13, ir_version=ir), 7, options=Options(ir_version=3)).model
+    assert older.ir_version == 3
+
+
+def test_ir_version_on_request() -> None:
+    source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 18)
+    assert convert_version(source, 18, options=Options(ir_version=7)).model.ir_version == 7
+    text = """<ir_version: 9, opset_import: ["" : 18, "local" : 1]> g (float[4] x) => (float[4] y) {y = local.f(x)}
+    <domain: "local", opset_import: ["" : 18]> f (v) => (w) {w = Relu(v)}"""
+    with pytest.raises(SplitRewriteError, match="needs at least IR version 8"):
+        convert_version(helpers.model(text), 18, options=Options(ir_version=7))

@@ -1,0 +1,20 @@
+"""Folding of constants: nothing large is made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from split_rewrite.rewriter.opsets.folding import evaluate
+
+
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Min"])
+def test_folding_makes_nothing_large(operator: str) -> None:
+    wide, high = np.ones((1, 65_536), np.int64), np.ones((65_536, 1), np.int64)
+    assert evaluate(helper.make_node(operator, ["a", "b"], ["c"]), [wide, high]) is None
+
+
+def test_folding_gathers_nothing_large() -> None:
+    node = helper.make_node("Gather", ["a", "b"], ["c"])
+    assert evaluate(node, [np.ones((1, 65_536), np.int64), np.zeros(65_536, np.int64)]) is None

@@ -1,0 +1,33 @@
+"""AffineGrid below opset 20: homogeneous positions times theta."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal
+
+RNG = np.random.default_rng(11)
+
+
+def test_refuses_a_computed_size():
+    text = "g (float[1,2,3] t, int64[4] s) => (float[1,A,B,2] y) { y = AffineGrid (t, s) }"
+    assert "'s' is computed at run time" in refusal(model(text, 20), 19)
+
+
+def test_refuses_a_single_pixel_between_corners():
+    text = "g (float[1,2,3] t) => (float[1,1,4,2] y) <int64[4] s = {1, 1, 1, 4}> { y = AffineGrid <align_corners=1> (t, s) }"
+    assert "the position of a single pixel is not defined" in refusal(model(text, 20), 19)
+
+
+@pytest.mark.parametrize("align_corners", [0, 1])
+def test_affine_grid(align_corners):
+    text = (
+        f"g (float[2,2,3] t) => (float[2,4,5,2] y) <int64[4] s = {{2, 3, 4, 5}}> "
+        f"{{ y = AffineGrid <align_corners={align_corners}> (t, s) }}"
+    )
+    assert_same(model(text, 20), 11, {"t": RNG.normal(size=(2, 2, 3)).astype(np.float32)}, rtol=1e-5, atol=1e-6)
+
+
+def test_affine_grid_of_one_image_in_three_dimensions():
+    text = "g (float[1,3,4] t) => (float[1,2,3,4,3] y) <int64[5] s = {1, 1, 2, 3, 4}> { y = AffineGrid (t, s) }"
+    assert_same(model(text, 20), 13, {"t": RNG.normal(size=(1, 3, 4)).astype(np.float32)}, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,57 @@
+"""Einsum below opset 12: products of pairs, against numpy's own einsum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import assert_same, convert_version, model, refusal, run
+
+RNG = np.random.default_rng(11)
+
+
+def test_refuses_a_diagonal_of_unknown_length():
+    text = 'g (float[N,N] x) => (float[N] y) { y = Einsum <equation="ii->i"> (x) }'
+    assert "the diagonal 'i' of 'x'" in refusal(model(text, 12), 11)
+
+
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)]),
+        ("ij,jk", [(2, 3), (3, 4)]),
+        ("bij,bjk->bik", [(2, 2, 3), (2, 3, 4)]),
+        ("...ij,...jk->...ik", [(2, 1, 2, 3), (2, 5, 3, 4)]),
+        ("bhqd,bhkd->bhqk", [(2, 3, 4, 5), (2, 3, 6, 5)]),
+        ("bqhd,bkhd->bhqk", [(2, 4, 3, 5), (2, 6, 3, 5)]),
+        ("i,j->ij", [(3,), (4,)]),
+        ("i,i->", [(3,), (3,)]),
+        ("ij->ji", [(2, 3)]),
+        ("ij->i", [(2, 3)]),
+        ("ij", [(2, 3)]),
+        ("ba", [(2, 3)]),
+        ("ii->i", [(3, 3)]),
+        ("...ii->...i", [(2, 3, 3)]),
+        ("iij->j", [(3, 3, 2)]),
+        ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]),
+        ("abc,cd->ad", [(2, 3, 4), (4, 5)]),
+        ("ab,cd->", [(2, 3), (4, 5)]),
+        ("i j , j k -> k i", [(2, 3), (3, 4)]),
+    ],
+)
+@pytest.mark.parametrize("target", [11, 7])
+def test_equations(equation, shapes, target):
+    operands = [RNG.normal(size=shape).astype(np.float32) for shape in shapes]
+    expected = np.einsum(equation.replace(" ", ""), *[x.astype(np.float64) for x in operands])
+    given = dict(zip("xyz", operands, strict=False))
+    signature = ", ".join(f"float[{','.join(map(str, x.shape))}] {name}" for name, x in given.items())
+    rank = f"[{','.join('ABCD'[: expected.ndim])}]" if expected.ndim else ""
+    text = f'g ({signature}) => (float{rank} o) {{ o = Einsum <equation="{equation}"> ({", ".join(given)}) }}'
+    got = run(convert_version(model(text, 12), target).model, given)[0]
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_symbolic_shapes():
+    text = 'g (float[B,Q,H,D] x, float[B,K,H,D] y) => (float[B,H,Q,K] o) { o = Einsum <equation="bqhd,bkhd->bhqk"> (x, y) }'
+    given = {"x": RNG.random((2, 4, 3, 5), np.float32), "y": RNG.random((2, 6, 3, 5), np.float32)}
+    assert_same(model(text, 12), 9, given, rtol=1e-6)

@@ -1,0 +1,38 @@
+"""Expand below opset 8."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import convert_version, model, refusal, run
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
+
+
+def test_refuses_a_shape_of_unknown_length():
+    text = "g (float[N] x, int64[K] s) => (float y) { y = Expand (x, s) }"
+    assert "the length of the shape 's' is unknown" in refusal(model(text, 8), 7)
+
+
+@pytest.mark.parametrize(
+    "shape, sizes",
+    [
+        pytest.param((3, 1), [2, 1, 4], id="more axes"),
+        pytest.param((2, 3, 1), [3, 4], id="fewer axes"),
+        pytest.param((2, 1), [1, 3], id="ones keep"),
+        pytest.param((1,), [0], id="to nothing"),
+        pytest.param((0, 1), [1, 5], id="of nothing"),
+        pytest.param((), [2, 2], id="of a scalar"),
+        pytest.param((), [], id="scalar to scalar"),
+    ],
+)
+def test_shapes(shape, sizes):
+    x = np.resize(SPECIAL, shape)
+    dims = ",".join(map(str, shape))
+    out = "".join(f"[{','.join('ABCD'[: max(len(shape), len(sizes))])}]" if shape or sizes else "")
+    data = f"float[{dims}]" if shape else "float"
+    proto = model(f"g ({data} x, int64[{len(sizes)}] s) => (float{out} y) {{ y = Expand (x, s) }}", 13)
+    result = convert_version(proto, 7).model
+    got = run(result, {"x": x, "s": np.array(sizes, np.int64)})[0]
+    np.testing.assert_array_equal(got, x * np.ones(sizes, np.float32))
+    assert got.shape == np.broadcast_shapes(shape, tuple(sizes))

@@ -1,0 +1,74 @@
+"""Gelu below opset 20."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import assert_becomes, convert_version, known, model, optimized, run
+
+from split_rewrite.rewriter.opsets.transitions import newest_opset
+
+pytestmark = pytest.mark.skipif(newest_opset() < 20, reason="the installed onnx has no Gelu")
+
+ERF = "g (float[3,8] x) => (float[3,8] y) { y = Gelu (x) }"
+TANH = 'g (float[3,8] x) => (float[3,8] y) { y = Gelu <approximate = "tanh"> (x) }'
+X = np.linspace(-4, 4, 24).reshape(3, 8).astype(np.float32)
+
+
+def test_the_exact_form():
+    result = assert_becomes(
+        ERF,
+        """g (float[3,8] x) => (float[3,8] y)
+        <float root = {1.4142135381698608}, float one = {1}, float half = {0.5}> {
+          scaled = Div (x, root)
+          erf = Erf (scaled)
+          share = Add (erf, one)
+          halved = Mul (x, half)
+          y = Mul (halved, share)
+        }""",
+        (20, 13),
+    )
+    expected = [value * (1 + math.erf(value / math.sqrt(2))) / 2 for value in X.ravel().tolist()]
+    np.testing.assert_allclose(run(result, {"x": X})[0].ravel(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_approximation():
+    result = assert_becomes(
+        TANH,
+        """g (float[3,8] x) => (float[3,8] y)
+        <float three = {3}, float weight = {0.044714998453855515}, float root = {0.7978845834732056}, float one = {1},
+         float half = {0.5}> {
+          cube = Pow (x, three)
+          weighted = Mul (cube, weight)
+          inner = Add (x, weighted)
+          scaled = Mul (inner, root)
+          tanh = Tanh (scaled)
+          share = Add (tanh, one)
+          halved = Mul (x, half)
+          y = Mul (halved, share)
+        }""",
+        (20, 13),
+    )
+    x = X.astype(np.float64)
+    expected = x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [9, 12, 13, 17])
+@pytest.mark.parametrize("text, fused", [(ERF, "Gelu"), (TANH, "FastGelu")], ids=["erf", "tanh"])
+def test_onnxruntime_recognizes_it(text, fused, target):
+    # FastGelu is found neither at an input nor at an output of the graph.
+    inside = text.replace("x) => (float[3,8] y) { y", "w) => (float[3,8] z) { x = Sin (w)  y").replace(" }", "  z = Cos (y) }")
+    assert optimized(convert_version(model(inside, 20), target).model) == sorted(["Sin", "Cos", fused])
+
+
+def test_half_precision_does_not_overflow_where_the_result_does_not():
+    text = "g (float16[2] x) => (float16[2] y) { y = Gelu (x) }"
+    x = np.array([60000, -60000], np.float16)
+    np.testing.assert_array_equal(run(convert_version(model(text, 20), 13).model, {"x": x})[0], np.array([60000, 0], np.float16))
+
+
+@pytest.mark.parametrize("target", known(13, 19))
+def test_bfloat16_by_onnxs_own_body(target):
+    result = convert_version(model("g (bfloat16[2] x) => (bfloat16[2] y) { y = Gelu (x) }", 20), target).model
+    assert "Erf" in [node.op_type for node in result.graph.node]

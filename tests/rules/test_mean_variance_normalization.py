@@ -1,0 +1,21 @@
+"""Normalization by mean and variance, with the variance as the mean of squared deviations, as runtimes compute it."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import assert_rewrites
+
+REWRITES = [
+    (
+        "mean_variance_normalization.spell_out_axes",
+        9,
+        13,
+        "g (float[1,2,3,4] x) => (float[1,2,3,4] y) { y = MeanVarianceNormalization (x) }",
+        "{ y = MeanVarianceNormalization <axes = [0, 2, 3]> (x) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

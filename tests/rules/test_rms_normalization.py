@@ -1,0 +1,66 @@
+"""RMSNormalization below opset 23."""
+
+import numpy as np
+import pytest
+from helpers import assert_becomes, convert_version, model, optimized, run
+
+from split_rewrite.rewriter.opsets.transitions import newest_opset
+
+pytestmark = pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no RMSNormalization")
+
+PLAIN = "g (float[2,4,8] x, float[8] s) => (float[2,4,8] y) { y = RMSNormalization (x, s) }"
+RNG = np.random.default_rng(3)
+X, S = RNG.normal(size=(2, 4, 8)).astype(np.float32), RNG.random(8, np.float32)
+
+
+def expected(x, s, axes=(-1,), epsilon=1e-5):
+    x = x.astype(np.float64)
+    return x / np.sqrt((x**2).mean(axes, keepdims=True) + epsilon) * s
+
+
+def test_the_form():
+    result = assert_becomes(
+        PLAIN,
+        """g (float[2,4,8] x, float[8] s) => (float[2,4,8] y) <float two = {2}, float epsilon = {0.000009999999747378752}> {
+          square = Pow (x, two)
+          mean = ReduceMean <axes = [2], keepdims = 1> (square)
+          padded = Add (mean, epsilon)
+          root = Sqrt (padded)
+          normalized = Div (x, root)
+          y = Mul (normalized, s)
+        }""",
+        (23, 13),
+    )
+    np.testing.assert_allclose(run(result, {"x": X, "s": S})[0], expected(X, S), rtol=1e-5)
+
+
+def test_half_precision_is_computed_in_float_between_two_casts():
+    text = "g (float16[2,4,8] x, float16[8] s) => (float16[2,4,8] y) { y = RMSNormalization (x, s) }"
+    result = convert_version(model(text, 23, 10), 13).model
+    names = [node.op_type for node in result.graph.node]
+    assert names == ["Cast", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Cast", "Mul"]
+    x, s = X.astype(np.float16), S.astype(np.float16)
+    np.testing.assert_allclose(run(result, {"x": x, "s": s})[0], expected(x, s), rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_over_several_axes(axis):
+    dims = X.shape[axis:]
+    shape = ",".join(map(str, dims))
+    text = f"g (float[2,4,8] x, float[{shape}] s) => (float[2,4,8] y) {{ y = RMSNormalization <axis = {axis}> (x, s) }}"
+    s = RNG.random(dims, np.float32)
+    got = run(convert_version(model(text, 23, 10), 11).model, {"x": X, "s": s})[0]
+    np.testing.assert_allclose(got, expected(X, s, tuple(range(axis % 3, 3))), rtol=1e-5)
+
+
+def test_an_unknown_rank_is_no_obstacle_for_the_last_axis():
+    text = "g (float[A,B] w, int64[K] r, float[8] s) => (float[2,4,8] y) { x = Reshape (w, r)  y = RMSNormalization (x, s) }"
+    result = convert_version(model(text, 23, 10), 13).model
+    feeds = {"w": X.reshape(8, 8), "r": np.array(X.shape), "s": S}
+    np.testing.assert_allclose(run(result, feeds)[0], expected(X, S), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", [11, 13, 17])
+def test_onnxruntime_recognizes_it(target):
+    text = "g (float[2,4,8] x) => (float[2,4,8] y) <float[8] s = {1,2,3,4,5,6,7,8}> { y = RMSNormalization (x, s) }"
+    assert optimized(convert_version(model(text, 23, 10), target).model) == ["SimplifiedLayerNormalization"]

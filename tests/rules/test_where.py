@@ -1,0 +1,38 @@
+"""Where below opset 9: a Gather from both, so every bit of the data stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import assert_same, model, refusal
+
+RNG = np.random.default_rng(7)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
+
+
+def test_refuses_an_unknown_rank():
+    text = "g (bool[2] c, float[N] d, int64[K] s, float[2] y) => (float[A,B] z) { x = Reshape (d, s)  z = Where (c, x, y) }"
+    assert "the rank of 'x' is unknown" in refusal(model(text, 9), 8)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        pytest.param(((5,), (5,), (5,)), id="equal"),
+        pytest.param(((2, 1, 5), (3, 1), (1,)), id="all broadcast"),
+        pytest.param(((1,), (2, 5), (2, 5)), id="one condition"),
+        pytest.param(((2, 0), (2, 1), (1,)), id="nothing"),
+        pytest.param(((1,), (0,), (3, 0)), id="of nothing"),
+        pytest.param(((3, 1, 1), (), (4, 1)), id="a scalar"),
+    ],
+)
+@pytest.mark.parametrize("are_known", [True, False], ids=["known", "at run time"])
+@pytest.mark.parametrize("target", [8, 7])
+def test_shapes(shapes, are_known, target):
+    letters = iter("DEFGHIJKL")
+    dims = [",".join(str(dim) if are_known else next(letters) for dim in shape) for shape in shapes]
+    c, x, y = (f"[{text}]" if text else "" for text in dims)
+    out = ",".join("ABC"[: max(map(len, shapes))])
+    proto = model(f"g (bool{c} c, float{x} x, float{y} y) => (float[{out}] z) {{ z = Where (c, x, y) }}", 9)
+    given = {"c": RNG.random(shapes[0]) < 0.5, "x": np.resize(SPECIAL, shapes[1]), "y": np.resize(SPECIAL[::-1], shapes[2])}
+    assert_same(proto, target, given)

@@ -1,0 +1,84 @@
+"""The tests mirror the house: each module has its test file in the same place, and each rule a test that shows what it writes."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from documentation import ROOT
+
+from split_rewrite.rewriter import driver
+from split_rewrite.rewriter.engine.registry import registry
+
+pytestmark = pytest.mark.quick
+
+PLACES = ("rewriter", "rules")
+TESTED_BY = {
+    "rewriter/checks/function_calls.py": "rewriter/test_errors.py",
+    "rewriter/comparison/evidence.py": "rewriter/comparison/test_deciding.py",
+    "rewriter/comparison/loadable.py": "rewriter/test_cli.py",
+    "rewriter/comparison/regions.py": "rewriter/comparison/test_by_node.py",
+    "rewriter/comparison/verification.py": "rewriter/comparison/test_by_node.py",
+    "rewriter/graph/constants.py": "rewriter/graph/test_scope.py",
+    "rewriter/graph/model.py": "rewriter/graph/test_scope.py",
+    "rewriter/graph/protos.py": "rewriter/graph/test_node.py",
+    "rewriter/graph/survey.py": "rewriter/test_driver.py",
+    "rewriter/graph/tied_types.py": "rewriter/graph/test_value_types.py",
+    "rewriter/onnx_child.py": "rewriter/test_child_call.py",
+    "rewriter/report/page_style.py": "rewriter/report/test_page.py",
+    "rewriter/serving.py": "rewriter/test_child_call.py",
+    "rewriter/storage/layout.py": "rewriter/storage/test_staging.py",
+    "rewriter/storage/paths.py": "rewriter/storage/test_staging.py",
+    "rewriter/storage/payload.py": "rewriter/storage/test_skeleton.py",
+    "rewriter/storage/spool.py": "rewriter/test_cli.py",
+    "rewriter/storage/wire.py": "rewriter/storage/test_reading.py",
+}
+"""Modules that are one subject with another one, and the file that tests both."""
+OF_A_PACKAGE = {"rewriter/storage/test_storage.py", "rewriter/test_layers.py"}
+"""Tests of several modules of a package together."""
+NOT_SHOWN = (ROOT / "tests" / "rules" / "not_shown.txt").read_text(encoding="utf-8").split()
+"""Rules that no test shows in text yet. Rules are taken from this list, and never added to it."""
+
+
+def expected_place(module: Path) -> str:
+    return (module.parent / f"test_{module.name}").as_posix()
+
+
+def modules() -> list[Path]:
+    found = [path.relative_to(ROOT) for place in PLACES for path in ROOT.joinpath(place).rglob("*.py")]
+    return [path for path in found if not path.name.startswith("__") and not path.is_relative_to("rules/shared")]
+
+
+def mirrored_files() -> set[str]:
+    folder = ROOT / "tests"
+    return {path.relative_to(folder).as_posix() for place in PLACES for path in folder.joinpath(place).rglob("test_*.py")}
+
+
+def test_each_module_has_its_test_file() -> None:
+    there = mirrored_files()
+    missing = {path.as_posix() for path in modules() if expected_place(path) not in there}
+    assert missing == set(TESTED_BY)
+    assert set(TESTED_BY.values()) <= there
+
+
+def test_each_test_file_has_its_module() -> None:
+    shared = {expected_place(path.relative_to(ROOT)) for path in ROOT.glob("rules/shared/*.py")}
+    assert mirrored_files() - {expected_place(path) for path in modules()} - shared == OF_A_PACKAGE
+
+
+def shown_rules() -> set[str]:
+    """The names of rules in the tables REWRITES of the tests."""
+    return {
+        row.elts[0].value
+        for path in ROOT.glob("tests/rules/**/test_*.py")
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "REWRITES"
+        for row in statement.value.elts  # type: ignore[attr-defined]
+    }
+
+
+def test_each_rule_is_shown() -> None:
+    assert driver.registry is registry  # importing the driver registers all rules
+    assert {rule.name for rule in registry} - shown_rules() <= set(NOT_SHOWN)
+    assert not shown_rules() & set(NOT_SHOWN), "take them from tests/rules/not_shown.txt"
