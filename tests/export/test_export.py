@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import sys
@@ -13,7 +14,7 @@ import onnx
 import pytest
 from helpers import run
 
-torch = pytest.importorskip("torch")
+torch: Any = importlib.import_module("torch")  # a gate without it has to fail, and linters have none
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -60,7 +61,6 @@ def test_functions_of_onnxscript(tmp_path, monkeypatch):
 
 
 def test_an_export_of_skl2onnx(tmp_path, monkeypatch):
-    pytest.importorskip("skl2onnx")
     names = executed(block_with("from skl2onnx"), tmp_path, monkeypatch)
     converted = onnx.load(tmp_path / "model.onnx")
     assert opset(converted) == 9
