@@ -187,7 +187,7 @@ def infer_node(
 
 def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:
     """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
-    if node.domain not in _DEFAULT_DOMAINS:
+    if node.domain not in ((domain,) if domain else _DEFAULT_DOMAINS):
         return {}
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, domain)
