@@ -90,19 +90,17 @@ REWRITES = [
         """
             <int64 bound = {0}, int64 bound_2 = {32}>
             {
-              wide = Cast <to = 7> (a)
-              wide_2 = Cast <to = 7> (b)
-              below = Less (wide_2, bound)
+              wide = Cast <to = 7> (b)
+              below = Less (wide, bound)
               from = Not (below)
-              narrow = Less (wide_2, bound_2)
+              narrow = Less (wide, bound_2)
               inside = And (from, narrow)
               inside_2 = Cast <to = 7> (inside)
-              by = Mul (wide_2, inside_2)
-              unsigned = Cast <to = 12> (wide)
-              unsigned_2 = Cast <to = 12> (by)
-              shifted = BitShift <direction = "LEFT"> (unsigned, unsigned_2)
-              wide_3 = Cast <to = 7> (shifted)
-              shifted_2 = Mul (wide_3, inside_2)
+              by = Mul (wide, inside_2)
+              unsigned = Cast <to = 12> (by)
+              shifted = BitShift <direction = "LEFT"> (a, unsigned)
+              wide_2 = Cast <to = 7> (shifted)
+              shifted_2 = Mul (wide_2, inside_2)
               y = Cast <to = 12> (shifted_2)
             }
         """,

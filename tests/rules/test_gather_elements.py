@@ -53,15 +53,14 @@ REWRITES = [
         10,
         "g (float[3] x, int64[2] i) => (float[2] y) { y = GatherElements (x, i) }",
         """
-            <float zero = {0}, int64 length3 = {3}, int64[2] places = {0, 0}>
+            <float zero = {0}, int64 length3 = {3}>
             {
               sign = Cast <to = 1> (i)
               negative = Less (sign, zero)
               negative_2 = Cast <to = 7> (negative)
               shift = Mul (negative_2, length3)
               wrapped = Add (i, shift)
-              places_2 = Add (wrapped, places)
-              y = Gather <axis = 0> (x, places_2)
+              y = Gather <axis = 0> (x, wrapped)
             }
         """,
     ),

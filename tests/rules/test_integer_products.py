@@ -108,7 +108,14 @@ REWRITES = [
         10,
         9,
         "g (uint8[2,3] a, uint8[3,4] b) => (int32[2,4] y) { y = MatMulInteger (a, b) }",
-        "{ v1 = Cast <to = 6> (a) v2 = Cast <to = 6> (b) v3 = Cast <to = 11> (v1) v4 = Cast <to = 11> (v2) v5 = MatMul (v3, v4) y = Cast <to = 6> (v5) }",
+        """
+            {
+              double = Cast <to = 11> (a)
+              double_2 = Cast <to = 11> (b)
+              product = MatMul (double, double_2)
+              y = Cast <to = 6> (product)
+            }
+        """,
     ),
     (
         "integer_products.conv_of_differences",
@@ -120,9 +127,8 @@ REWRITES = [
               wide = Cast <to = 6> (x)
               zero = Cast <to = 6> (z)
               shifted = Sub (wide, zero)
-              wide_2 = Cast <to = 6> (w)
               float = Cast <to = 1> (shifted)
-              float_2 = Cast <to = 1> (wide_2)
+              float_2 = Cast <to = 1> (w)
               product = Conv (float, float_2)
               y = Cast <to = 6> (product)
             }
@@ -145,11 +151,9 @@ REWRITES = [
               float = Cast <to = 1> (shifted)
               float_2 = Cast <to = 1> (shifted_2)
               product = Conv (float, float_2)
-              product_2 = Cast <to = 6> (product)
-              float_3 = Cast <to = 1> (product_2)
               scales = Mul (a, c)
               scale = Div (scales, e)
-              scaled = Mul (float_3, scale)
+              scaled = Mul (product, scale)
               steps_magnitude = Abs (scaled)
               steps_floor = Floor (steps_magnitude)
               steps_rest = Sub (steps_magnitude, steps_floor)

@@ -25,12 +25,10 @@ REWRITES = [
               two = Constant <value = float {2}> ()
               square = Pow (deviation, two)
               variance = ReduceMean <axes = [0, 2, 3], keepdims = 1> (square)
-              epsilon = Constant <value = float {0}> ()
-              padded = Add (variance, epsilon)
-              std = Sqrt (padded)
-              epsilon_2 = Constant <value = float {1e-09}> ()
-              padded_2 = Add (std, epsilon_2)
-              y = Div (deviation, padded_2)
+              std = Sqrt (variance)
+              epsilon = Constant <value = float {1e-09}> ()
+              padded = Add (std, epsilon)
+              y = Div (deviation, padded)
             }
         """,
     ),

@@ -70,17 +70,16 @@ REWRITES = [
         9,
         "g (float[1,2,4] b, float[1,1,2] s) => (int64[N,3] y) <int64 n = {1}, float t = {0.5}> { y = NonMaxSuppression (b, s, n, t) }",
         """
-            <bool any_wanted = {1}, int64[2] lanes = {-1, 2}, int64[2] table = {-1, 4}, int64 column = {0},
-             int64 column_3 = {1}, int64 boxes = {2}, int64 column_6 = {3}, int64[1] flat = {-1}, float number = {0},
-             int64 most = {2147483648}, float[1,1] taken = {0}, int64[2] row = {1, -1}, float t = {0.5},
-             int64[2] slots = {0, 1}, int64[1,1] lane_numbers = {0}, float most_2 = {1}, int64[0] scalar = {}>
+            <int64[2] lanes = {-1, 2}, int64[2] table = {-1, 4}, int64 column = {0}, int64 column_3 = {1},
+             int64 boxes = {2}, int64 column_6 = {3}, int64[1] flat = {-1}, float number = {0}, int64 most = {2147483648},
+             float[1,1] taken = {0}, int64[2] row = {1, -1}, float t = {0.5}, int64[2] slots = {0, 1},
+             int64[1,1] lane_numbers = {0}, float most_2 = {1}, int64[0] scalar = {}>
             {
               by_score, by_score_2 = TopK <axis = 2, k = 2> (s)
               less = Less (by_score, by_score)
               every_one = Not (less)
-              live = And (every_one, any_wanted)
-              live_2 = Cast <to = 1> (live)
-              lanes_2 = Reshape (live_2, lanes)
+              live = Cast <to = 1> (every_one)
+              lanes_2 = Reshape (live, lanes)
               lanes_3 = Reshape (by_score_2, lanes)
               table_2 = Reshape (b, table)
               column_2 = Gather <axis = 1> (table_2, column)
@@ -94,10 +93,10 @@ REWRITES = [
               extent = Sub (side_4, side_3)
               extent_2 = Sub (side_2, side)
               area = Mul (extent, extent_2)
-              places = Reshape (lanes_3, flat)
+              places = Reshape (by_score_2, flat)
               total = ReduceSum <keepdims = 0> (lanes_2)
               any_live = Greater (total, number)
-              loop, loop_2, loop_3 = Loop (most, any_live, lanes_2, taken) <body = body (int64 number_2, bool go_on, float[] carried, float[] carried_2) => (bool[] any, float[] live_3, float[] taken_2, int64[] pick_2) {
+              loop, loop_2, loop_3 = Loop (most, any_live, lanes_2, taken) <body = body (int64 number_2, bool go_on, float[] carried, float[] carried_2) => (bool[] any, float[] live_2, float[] taken_2, int64[] pick_2) {
                 row_2 = Reshape (carried, row)
                 pick = ArgMax <axis = 1, keepdims = 0> (row_2)
                 lane = Div (pick, boxes)
@@ -141,9 +140,9 @@ REWRITES = [
                 dropped_2 = And (here, or)
                 not = Not (dropped_2)
                 kept = Cast <to = 1> (not)
-                live_3 = Mul (carried, kept)
+                live_2 = Mul (carried, kept)
                 pick_2 = Reshape (pick, scalar)
-                is_live = Greater (live_3, number)
+                is_live = Greater (live_2, number)
                 holds = Cast <to = 1> (is_live)
                 total_2 = ReduceSum <keepdims = 0> (holds)
                 any = Greater (total_2, number)

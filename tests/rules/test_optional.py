@@ -39,7 +39,7 @@ REWRITES = [
         18,
         17,
         "g (float[2] x) => (float[2] y) { e = OptionalGetElement (x) y = Relu (e) }",
-        "{ e = Identity (x) y = Relu (e) }",
+        "{ y = Relu (x) }",
     ),
 ]
 

@@ -177,7 +177,7 @@ REWRITES = [
         13,
         11,
         "g (string[2] x) => (string[4] y) <int64[2] p = {1, 1}> { y = Pad (x, p) }",
-        '<string[1] padding = {""}, string[1] padding_2 = {""}> { y = Concat <axis = 0> (padding, x, padding_2) }',
+        '<string[1] padding = {""}> { y = Concat <axis = 0> (padding, x, padding) }',
     ),
     (
         "pad.wrap_by_gather",

@@ -36,9 +36,23 @@ REWRITES = [
             <int64[3] form = {-1, 1, 1}, int64[1,2,1] places = {0, 1}, int64[3] shape = {1, 2, 2}>
             {
               starts = Reshape (i, form)
-              places_2 = Add (places, starts)
+              places_2 = Add (starts, places)
               places_3 = Expand (places_2, shape)
               y = ScatterElements <axis = 1> (x, places_3, u)
+            }
+        """,
+    ),
+    (
+        "tensor_scatter.scatter_along_the_sequence",
+        24,
+        23,
+        "g (float[1,4,2] x, float[1,1,2] u, int64[1] i) => (float[1,4,2] y) { y = TensorScatter (x, u, i) }",
+        """
+            <int64[3] form = {-1, 1, 1}, int64[3] shape = {1, 1, 2}>
+            {
+              starts = Reshape (i, form)
+              places = Expand (starts, shape)
+              y = ScatterElements <axis = 1> (x, places, u)
             }
         """,
     ),

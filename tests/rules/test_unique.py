@@ -121,45 +121,30 @@ REWRITES = [
         10,
         "g (int64[3] x) => (int64[N] y) { y = Unique (x) }",
         """
-            <int64[3] order = {0, 1, 2}, int64 sorted_base = {4294967296}, int64[1] count = {3},
-             float sorted_high_2_zero = {0}, int64 sorted_high_2_length3 = {3}, int64[3] sorted_high_2_places = {0, 0, 0},
-             int64[2] part = {0, 1}, int64[2] part_3 = {1, 2}, int64[1] first = {1}, int64[1] flat = {-1}>
+            <int64 sorted_base = {4294967296}, int64[1] count = {3}, int64[2] part = {0, 1}, int64[2] part_3 = {1, 2},
+             int64[1] first = {1}, int64[1] flat = {-1}>
             {
-              moved = Gather <axis = 0> (x, order)
-              sorted_high = Div (moved, sorted_base)
+              sorted_high = Div (x, sorted_base)
               sorted_rounded = Mul (sorted_high, sorted_base)
-              sorted_low = Sub (moved, sorted_rounded)
+              sorted_low = Sub (x, sorted_rounded)
               sorted_double = Cast <to = 11> (sorted_high)
               sorted_double_2 = Cast <to = 11> (sorted_low)
               sorted_negated = Neg (sorted_double)
               sorted_negated_2 = Neg (sorted_double_2)
               sorted_by_low, sorted_by_low_2 = TopK <axis = 0> (sorted_negated_2, count)
-              sorted_high_2_sign = Cast <to = 1> (sorted_by_low_2)
-              sorted_high_2_negative = Less (sorted_high_2_sign, sorted_high_2_zero)
-              sorted_high_2_negative_2 = Cast <to = 7> (sorted_high_2_negative)
-              sorted_high_2_shift = Mul (sorted_high_2_negative_2, sorted_high_2_length3)
-              sorted_high_2_wrapped = Add (sorted_by_low_2, sorted_high_2_shift)
-              sorted_high_2_places_2 = Add (sorted_high_2_wrapped, sorted_high_2_places)
-              sorted_high_2 = Gather <axis = 0> (sorted_negated, sorted_high_2_places_2)
+              sorted_high_2 = Gather <axis = 0> (sorted_negated, sorted_by_low_2)
               sorted_by_high, sorted_by_high_2 = TopK <axis = 0> (sorted_high_2, count)
-              sorted_2_sign = Cast <to = 1> (sorted_by_high_2)
-              sorted_2_negative = Less (sorted_2_sign, sorted_high_2_zero)
-              sorted_2_negative_2 = Cast <to = 7> (sorted_2_negative)
-              sorted_2_shift = Mul (sorted_2_negative_2, sorted_high_2_length3)
-              sorted_2_wrapped = Add (sorted_by_high_2, sorted_2_shift)
-              sorted_2_places = Add (sorted_2_wrapped, sorted_high_2_places)
-              sorted = Gather <axis = 0> (sorted_by_low_2, sorted_2_places)
-              order_2 = Gather <axis = 0> (order, sorted)
-              in_order = Gather <axis = 0> (x, order_2)
-              part_2 = Gather <axis = 0> (in_order, part)
-              part_4 = Gather <axis = 0> (in_order, part_3)
+              sorted = Gather <axis = 0> (sorted_by_low_2, sorted_by_high_2)
+              sorted_2 = Gather <axis = 0> (x, sorted)
+              part_2 = Gather <axis = 0> (sorted_2, part)
+              part_4 = Gather <axis = 0> (sorted_2, part_3)
               equal = Equal (part_2, part_4)
               differs = Not (equal)
               differs_2 = Cast <to = 7> (differs)
               is_start = Concat <axis = 0> (first, differs_2)
               nonzero = NonZero (is_start)
               starts = Reshape (nonzero, flat)
-              firsts = Gather <axis = 0> (order_2, starts)
+              firsts = Gather <axis = 0> (sorted, starts)
               y = Gather <axis = 0> (x, firsts)
             }
         """,

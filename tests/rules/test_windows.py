@@ -50,12 +50,11 @@ REWRITES = [
         16,
         "g (int64 n) => (float[N] y) { y = HannWindow (n) }",
         """
-            <int64[1] vector = {1}, int64[0] scalar = {}, int64 scalar_3 = {0}, int64 scalar_4 = {1},
-             float circle = {6.2831855}, float coefficient = {0.5}>
+            <int64[1] vector = {1}, int64 scalar = {0}, int64 scalar_2 = {1}, float circle = {6.2831855},
+             float coefficient = {0.5}>
             {
               size = Reshape (n, vector)
-              scalar_2 = Reshape (size, scalar)
-              indices = Range (scalar_3, scalar_2, scalar_4)
+              indices = Range (scalar, n, scalar_2)
               places = Cast <to = 1> (indices)
               period = Cast <to = 1> (size)
               step = Div (circle, period)

@@ -22,6 +22,11 @@ def operators(proto):
         "a = Relu (x)  b = Relu (x)  c = Add (a, b)  y = Softmax (c)",
         "k = Constant <value = float {1}> ()  a = Mul (x, k)  y = Softmax (a)",
         "s = Shape (x)  t = Shape (x)  a = Reshape (x, s)  b = Reshape (a, t)  y = Softmax (b)",
+        "k = Constant <value = float {1}> ()  a = Div (x, k)  y = Softmax (a)",
+        "a = Cast <to = 11> (x)  b = Cast <to = 1> (a)  y = Softmax (b)",
+        "a = Sum (x)  y = Softmax (a)",
+        """n = Constant <value = int64[1] {-1}> ()  a = Reshape (x, n)
+        m = Constant <value = int64[2] {3, 4}> ()  b = Reshape (a, m)  y = Softmax (b)""",
         "a = Relu (x)  y = Softmax (x)",
     ],
 )
