@@ -16,13 +16,13 @@ import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import arguments, child_call
-from .bridge.opening import AnyModel, Opened, open_model
+from .bridge.opening import AnyModel, Opened, is_pattern, open_model
 from .checks import validity
 from .checks.repair import repair, tidy
 from .comparison.loadable import not_loaded
 from .comparison.tolerance import EXACT, Tolerance
 from .engine import stamp
-from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
+from .engine.conversion import MECHANISMS, Change, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.reach import find_reach
 from .engine.registry import RuleFunction, registry, replacements
@@ -30,7 +30,7 @@ from .engine.restrictions import UNRESTRICTED
 from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError
 from .graph import given_types, specialization
 from .graph.model import Model, Semantics
-from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
+from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, shown_name
 from .graph.survey import Survey, all_graphs
 from .opsets import inference
 from .opsets.transitions import newest_opset
@@ -39,6 +39,8 @@ from .storage import NamedFile, check_apart, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
+    from onnxscript.rewriter import RewriteRule
+
     from .comparison.by_model import Comparison, Runtime
     from .comparison.samples import Samples
     from .runtimes.demands import Demands
@@ -70,8 +72,10 @@ class Options:
     ir_version: int | None = None
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
-    rules: Sequence[str | RuleFunction] = ()
-    """Rules for operators of other domains: functions that `replace` decorates, or names by which packages offer some."""
+    rules: Sequence[str | RuleFunction | RewriteRule] = ()
+    """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first, wherever they match; and for
+    operators of other domains, functions that `replace` decorates, or names by which packages offer some.
+    """
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     declare: Mapping[str, str] = field(default_factory=dict)
@@ -292,6 +296,7 @@ _T = TypeVar("_T")
 def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> Report:
     job = _Job(skeleton, target, options, repairs)
     job.check_input()
+    job.apply_patterns()
     trouble = job.aim(target)
 
     def dry_run(opset: int | None) -> Outcome:
@@ -346,6 +351,7 @@ def _convert_skeleton(
     if keep_original:
         original = job.model_of(_duplicate(skeleton), job.source)
     job.check_input()
+    job.apply_patterns()
     job.aim(target)
     outcome = job.run(job.model, job.target)
     blockers = _blockers(outcome, options.strict, job.repairs)
@@ -371,7 +377,9 @@ class _Job:
         self._options = options
         self._demands = _demands(options)
         self._skeleton = skeleton
-        self._replacements = replacements(options.rules)
+        self._patterns = [rule for rule in options.rules if is_pattern(rule)]
+        self._written: list[Change] = []
+        self._replacements = replacements([rule for rule in options.rules if not is_pattern(rule)])
         self._proto = skeleton.proto
         survey = Survey(self._proto)
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
@@ -427,6 +435,20 @@ class _Job:
 
     def check_input(self) -> None:
         validity.check_input(self.model, self.target)
+
+    def apply_patterns(self) -> None:
+        """Apply the RewriteRules among the user's rules. Raises: ArgumentError where one fails, or what they leave is not valid."""
+        if not self._patterns:
+            return
+        from .bridge.patterns import apply_patterns  # imports onnxscript
+
+        written = apply_patterns(self._skeleton, self._patterns)
+        self._written = [Change(f"onnxscript.{rule}", node.op_type, shown_name(node), "onnxscript") for rule, node in written]
+        self.model = self.model_of(self._skeleton, self.target)
+        try:
+            self.check_input()
+        except InvalidModelError as error:
+            raise ArgumentError(f"rules: what the onnxscript rules leave is not valid: {error}") from error
 
     def run(self, model: Model, target: int | None) -> Outcome:
         """Convert `model` to `target`; where its functions are in the way, with as many of them made definite as that takes."""
@@ -501,9 +523,9 @@ class _Job:
             source_ir_version=self._source_ir,
             ir_version=self._source_ir,
             operators_before=self._operators,
-            changes=outcome.changes,
+            changes=[*self._written, *outcome.changes],
             rewrites=outcome.rewrites,
-            inexact=outcome.inexact,
+            inexact=outcome.inexact | {change.rule for change in self._written},
             remarks=[*self.repairs, *outcome.remarks],
             runtimes="" if self._demands is None else self._demands.titles,
         )
