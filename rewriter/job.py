@@ -185,6 +185,7 @@ class Job:
             changes=[*self._written, *outcome.changes],
             rewrites=outcome.rewrites,
             inexact=outcome.inexact | {change.rule for change in self._written},
+            sums=outcome.sums,
             remarks=[*self.repairs, *outcome.remarks],
             runtimes="" if self._demands is None else self._demands.titles,
         )

@@ -94,6 +94,8 @@ class Outcome:
     """What the changes add up to, a node of the original at a time."""
     inexact: set[str] = field(default_factory=set)
     """Rules among those that made changes whose result may differ in the last bits."""
+    sums: bool = False
+    """Whether one of them adds up many terms, which may cancel out."""
 
     @property
     def warnings(self) -> list[Remark]:
@@ -544,6 +546,7 @@ class Engine:
             self._change(rule.name, node, op_type)
             if not rule.exact or node.approximate:
                 self.outcome.inexact.add(rule.name)
+                self.outcome.sums |= rule.sums
         node.approximate = False
         return changed
 
