@@ -12,14 +12,14 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
-from .shared.normalization import cast_between, mean_and_deviation
+from .shared.normalization import cast_between, mean_and_deviation, working_type
 
 
 @decompose("GroupNormalization", opset=13, exact=False, any_version=True)
 def normalize_groups(node: Node) -> None:
     """Each group of channels, flattened to a row, is what InstanceNormalization normalizes; then scale and bias."""
     kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
-    stash = node.attr("stash_type", TensorProto.FLOAT) if is_per_channel else kind
+    stash = working_type(kind, node.attr("stash_type", TensorProto.FLOAT)) if is_per_channel else kind
     rank, x = node.need_rank(), node.input(0)
     form = _form(node, x)
     rows = node.before("Reshape", [cast_between(node, x, kind, stash), int64(node, [0, groups, -1], "rows")], what="rows")

@@ -102,7 +102,12 @@ def warn_of_dropped_windows(node: Node) -> None:
 
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
 def drop_windows_behind_the_input(node: Node) -> None:
-    """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none."""
+    """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none.
+
+    With auto_pad=SAME it goes: the output is ceil(length / stride) long either way, and onnx infers another length below 22.
+    """
+    if is_same_padded(node):
+        node.pop_attr("ceil_mode")
     if not _may_see_padding_only(node):
         return
     if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):

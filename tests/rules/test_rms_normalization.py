@@ -64,3 +64,11 @@ def test_an_unknown_rank_is_no_obstacle_for_the_last_axis():
 def test_onnxruntime_recognizes_it(target):
     text = "g (float[2,4,8] x) => (float[2,4,8] y) <float[8] s = {1,2,3,4,5,6,7,8}> { y = RMSNormalization (x, s) }"
     assert optimized(convert_version(model(text, 23, 10), target).model) == ["SimplifiedLayerNormalization"]
+
+
+@pytest.mark.parametrize("target", [22, 13])
+def test_doubles_are_computed_in_double_whatever_the_least_precision_is(target):
+    text = "g (double[2,4,8] x, double[8] s) => (double[2,4,8] y) { y = RMSNormalization <stash_type = 1> (x, s) }"
+    x, s = X.astype(np.float64), S.astype(np.float64)
+    got = run(convert_version(model(text, 23), target).model, {"x": x, "s": s})[0]
+    np.testing.assert_allclose(got, expected(x, s), rtol=1e-13)
