@@ -39,6 +39,7 @@ def causal_with_a_past(node: Node) -> None:
 def masked_rows(node: Node) -> None:
     """A caution where the text of 24 was put right in place: causal masking of an outer cache, and the softmax as an output."""
     _forget_heads(node)
+    _ask_for_both_presents(node)
     if node.attr("is_causal", 0) and node.has_input(_NONPAD_KV_SEQLEN):
         node.caution(f"is_causal=1 with nonpad_kv_seqlen: {_ALIGNMENT}")
     if node.has_output(_QK_OUTPUT) and node.attr("qk_matmul_output_mode", 0) == 3:
@@ -50,6 +51,14 @@ def _forget_heads(node: Node) -> None:
     if node.rank(_Q) == 4:
         node.pop_attr("q_num_heads")
         node.pop_attr("kv_num_heads")
+
+
+def _ask_for_both_presents(node: Node) -> None:
+    """The keys and values with the past are both outputs, or neither: from opset 25 on onnx refuses one without the other."""
+    if node.has_output(_PRESENT_KEY) == node.has_output(_PRESENT_VALUE):
+        return
+    missing = _PRESENT_VALUE if node.has_output(_PRESENT_KEY) else _PRESENT_KEY
+    node.set_output(missing, node.fresh_name("present"))
 
 
 def _mind_offset(node: Node) -> None:

@@ -99,6 +99,12 @@ _DISTRUSTED = {
     "onnx.reference": (
         Row("Clip", _always, "lets infinities pass where a bound of Clip is left out"),
         Row("Dropout", _always, "has a mask of its own for Dropout"),
+        Row(
+            "Squeeze",
+            lambda use: use.opset < 13 and use.attribute("axes") == [],
+            "takes empty axes of Squeeze for all until opset 12",
+        ),
+        Row("Upsample Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
         Row("LpPool", lambda use: use.opset < 2, "takes the root of LpPool in float"),
         Row("Resize", lambda use: "double" in use.kinds, "computes the positions of a Resize of doubles in float"),
         Row("ReduceLogSumExp", lambda use: use.opset < 18, "subtracts infinities in ReduceLogSumExp below opset 18"),
@@ -125,6 +131,7 @@ def _divides_to_much(use: Use) -> bool:
 
 
 _OPEN = (
+    Row("TopK", lambda use: any(np.isnan(array).any() for array in use.floats), "it is not said where TopK puts NaN"),
     Row("QuantizeLinear", _divides_to_much, "runtimes overflow in half precision where QuantizeLinear saturates"),
     Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
     Row(
@@ -186,8 +193,10 @@ def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:
     for use in uses(model, feeds):
         if use.node.op_type in _COARSE.split():
             found.add(_stash(use))
-        if use.node.op_type == "Gelu":
-            found.add("float")  # the function body has its constants in float
+        if use.node.op_type == "Gelu" or (use.node.op_type == "BatchNormalization" and len(use.kinds) > 1):
+            found.add("float")  # in which the constants of the function body are, or the mean and variance
+        if use.node.op_type == "DeformConv" and "float16" in use.kinds:
+            found.add("bfloat16")  # positions are rounded, and sums of what is read there may cancel out
         if use.node.op_type == "Attention":
             found |= use.kinds
     return [name for kind, name in _NAMES.items() if kind in found]

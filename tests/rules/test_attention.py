@@ -199,3 +199,11 @@ def test_heads_of_inputs_that_have_an_axis_of_them_are_not_counted_again(target)
     result = convert_version(model(text, 24, 11), target).model
     assert not any(attribute.name.endswith("num_heads") for node in result.graph.node for attribute in node.attribute)
     assert result.graph.node == convert_version(model(plain, 24, 11), target).model.graph.node
+
+
+def test_from_25_on_keys_and_values_are_outputs_both_or_neither():
+    text = """g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,2,3,4] y, float[1,2,5,4] p) {
+      y, ABSENT, p = Attention (q, k, v)
+    }"""
+    (node,) = convert_version(model(text, 24, 11), 25).model.graph.node
+    assert all(node.output) and (node.output[0], node.output[2]) == ("y", "p")

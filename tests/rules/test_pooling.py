@@ -15,13 +15,14 @@ def pool(op, attributes, opset, shape="[1,2,7,6]"):
 REFUSED = [
     pytest.param("MaxPool", ', dilations=[2,2], auto_pad="VALID"', 9, "together with auto_pad=VALID", id="dilated"),
     pytest.param("MaxPool", ', ceil_mode=1, auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"),
+    pytest.param("LpPool", ', ceil_mode=1, dilations=[2,2], auto_pad="SAME_UPPER"', 21, "with auto_pad=SAME", id="rounded up"),
     pytest.param("AveragePool", ', count_include_pad=1, auto_pad="SAME_UPPER"', 6, "together with automatic", id="SAME counts"),
 ]
 
 
 @pytest.mark.parametrize("op, attributes, target, message", REFUSED)
 def test_refuses(op, attributes, target, message):
-    assert message in refusal(pool(op, attributes, 13), target)
+    assert message in refusal(pool(op, attributes, max(13, target + 1)), target)
 
 
 @pytest.mark.parametrize("target", [9, 7])
