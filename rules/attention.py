@@ -59,6 +59,7 @@ def _ask_for_both_presents(node: Node) -> None:
         return
     missing = _PRESENT_VALUE if node.has_output(_PRESENT_KEY) else _PRESENT_KEY
     node.set_output(missing, node.fresh_name("present"))
+    node.approximate = True  # runtimes then take another kernel
 
 
 def _mind_offset(node: Node) -> None:

@@ -108,7 +108,7 @@ def _has_an_end_for_each_start(version: int, choice: Mapping[str, Any]) -> bool:
 
 
 def _has_a_window_of_one_frame(_version: int, choice: Mapping[str, Any]) -> bool:
-    window, length = choice["sizes"][0][2], choice["input frame_length"]
+    window, length = choice["sizes"][2], choice["input frame_length"]
     return window is None or length is None or int(length) == window[0]
 
 
