@@ -90,11 +90,6 @@ _DISTRUSTED = {
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
         Row("Resize", lambda use: bool(use.attribute("keep_aspect_ratio_policy")), "ignores what keeps the proportions in Resize"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
-        Row(
-            "ReduceLogSum ReduceLogSumExp ReduceL1 ReduceL2 ReduceSumSquare",
-            lambda use: use.opset >= 28,
-            "has no kernel for the reduction of opset 28, and works by its function body, which overflows",
-        ),
     ),
     "onnx.reference": (
         Row("Clip", _always, "lets infinities pass where a bound of Clip is left out"),
