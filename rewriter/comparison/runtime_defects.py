@@ -132,9 +132,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
     "onnxruntime": {
         "Split": (_has_unnamed_outputs, "crashes on a Split whose outputs are not all named"),
         "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
-        **dict.fromkeys(
-            ("ReduceLogSum", "ReduceLogSumExp"), (_from(28), "has no kernel for {op} 28, whose body overflows")
-        ),
+        **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), (_from(28), "has no kernel for {op} 28, whose body overflows")),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {

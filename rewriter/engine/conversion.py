@@ -337,7 +337,8 @@ class Engine:
         while pending:
             node = pending.pop()
             is_made = node is not first or node.op_type != origin[0]
-            if is_made and tidying.dissolves(node):
+            is_as_made = node.settled and not node.changed  # tidying has seen it
+            if is_made and not is_as_made and tidying.dissolves(node):
                 continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:

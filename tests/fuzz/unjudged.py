@@ -74,8 +74,12 @@ def _always(_use: Use) -> bool:
     return True
 
 
+def _is_empty(array: np.ndarray | None) -> bool:
+    return array is not None and array.size == 0
+
+
 def _multiplies_nothing(use: Use) -> bool:
-    return any(array is not None and array.size == 0 for array in (use.operand(0), use.operand(1)))
+    return _is_empty(use.operand(0)) or _is_empty(use.operand(1))
 
 
 def _pads_less_than_nothing(use: Use) -> bool:
@@ -86,7 +90,12 @@ def _pads_less_than_nothing(use: Use) -> bool:
 
 _DISTRUSTED = {
     "onnxruntime": (
-        Row("MatMulInteger", _multiplies_nothing, "leaves memory as it was where MatMulInteger adds up nothing"),
+        Row("MatMulInteger", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
+        Row(
+            "QLinearMatMul",
+            lambda use: _multiplies_nothing(use) or _is_empty(use.operand(3)),
+            "leaves memory as it was where a product adds up nothing",
+        ),
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
         Row("Resize", lambda use: bool(use.attribute("keep_aspect_ratio_policy")), "ignores what keeps the proportions in Resize"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
@@ -121,13 +130,18 @@ def _has_nonfinite(use: Use) -> bool:
 
 
 def _divides_to_much(use: Use) -> bool:
-    is_half = bool(_HALVES & use.kinds)
-    return is_half and any(not (np.abs(array) < 1000).all() for array in use.floats)
+    limit = 1000 if _HALVES & use.kinds else 2**24
+    return any(not (np.abs(array) < limit).all() for array in use.floats)
 
 
 _OPEN = (
+    Row(
+        "MaxPool GlobalMaxPool",
+        lambda use: any(np.isnan(array).any() for array in use.floats),
+        "kernels differ in how they take NaN",
+    ),
     Row("TopK", lambda use: any(np.isnan(array).any() for array in use.floats), "it is not said where TopK puts NaN"),
-    Row("QuantizeLinear", _divides_to_much, "runtimes overflow in half precision where QuantizeLinear saturates"),
+    Row("QuantizeLinear", _divides_to_much, "runtimes overflow where QuantizeLinear saturates"),
     Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
     Row(
         "ReduceLogSum ReduceLogSumExp",
@@ -188,8 +202,8 @@ def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:
     for use in uses(model, feeds):
         if use.node.op_type in _COARSE.split():
             found.add(_stash(use))
-        if use.node.op_type == "Gelu" or (use.node.op_type == "BatchNormalization" and len(use.kinds) > 1):
-            found.add("float")  # in which the constants of the function body are, or the mean and variance
+        if use.node.op_type in ("Gelu", "GridSample") or (use.node.op_type == "BatchNormalization" and len(use.kinds) > 1):
+            found.add("float")  # of the constants of the function body, of positions, or of the mean and variance
         if use.node.op_type == "DeformConv" and "float16" in use.kinds:
             found.add("bfloat16")  # positions are rounded, and sums of what is read there may cancel out
         if use.node.op_type == "Attention":
