@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from .batch.task import ModelReport
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
-    from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
+    from .convert_pass import ConvertOpset
+    from .driver import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+    from .options import Options
     from .report.summary import Report
 
 _MODULES = {
@@ -25,7 +27,6 @@ _MODULES = {
     "batch.task": ("ModelReport",),
     "driver": (
         "ConversionResult",
-        "Options",
         "check_convertible",
         "convert_file",
         "convert_version",
@@ -41,9 +42,11 @@ _MODULES = {
         "SplitRewriteError",
         "UnconvertibleError",
     ),
+    "options": ("Options",),
     "report.summary": ("Report",),
     "comparison.samples": ("Samples",),
     "comparison.tolerance": ("Tolerance",),
+    "convert_pass": ("ConvertOpset",),
 }
 
 __all__ = [
@@ -52,6 +55,7 @@ __all__ = [
     "CheckError",
     "CompareError",
     "ConversionResult",
+    "ConvertOpset",
     "InvalidModelError",
     "ModelReport",
     "Options",

@@ -9,25 +9,33 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from .bridge.opening import is_of_library, is_pattern
+from .engine.registry import RuleFunction
 from .errors import ArgumentError, shortened
+
+if TYPE_CHECKING:
+    from onnxscript.rewriter import RewriteRule
 
 LONGEST_PATH = 4096
 """Characters of the longest path. No system takes a longer one, so that it is text that somebody took for a path."""
 
 
 def check_model(model: object) -> None:
-    """Raises TypeError where `model` is neither a ModelProto nor a path, ArgumentError where it cannot be a path."""
-    if isinstance(model, onnx.ModelProto):
+    """Raises TypeError where `model` is nothing that can be converted, ArgumentError where it cannot be a path."""
+    if isinstance(model, onnx.ModelProto) or is_of_library(model):
         return
     if isinstance(model, bytes | bytearray | memoryview):
-        raise TypeError("model has to be a ModelProto or a path, not bytes: onnx.load_model_from_string reads a serialized model")
+        raise TypeError(f"model has to be {_MODELS}, not bytes: onnx.load_model_from_string reads a serialized model")
     if hasattr(model, "read"):
-        raise TypeError(f"model has to be a ModelProto or a path, not an open file ({_kind(model)}): pass its path")
-    _check_path("model", model, "a ModelProto or a path")
+        raise TypeError(f"model has to be {_MODELS}, not an open file ({_kind(model)}): pass its path")
+    _check_path("model", model, _MODELS)
+
+
+_MODELS = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
 
 
 def check_path(name: str, path: object) -> None:
@@ -119,6 +127,18 @@ def texts(name: str, value: object) -> dict[str, str]:
     for key, text in value.items():
         check_kind(f"{name}[{_shown(key)}]", text, str, "a type as in 'float[N,64]'")
     return dict(value)
+
+
+def rules(name: str, value: object) -> tuple[str | RuleFunction | RewriteRule, ...]:
+    """The onnxscript rules, functions and names of what packages offer, in `value`. Raises TypeError for one alone, or others."""
+    expected = "a collection of onnxscript's RewriteRules, of functions and of names by which packages offer some"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+    found = tuple(value)
+    for one in found:
+        if not is_pattern(one) and not callable(one):
+            check_kind(f"each of {name}", one, str, "a RewriteRule, a function or the name by which a package offers some")
+    return found
 
 
 def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:

@@ -4,127 +4,59 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import onnx
 
-from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import arguments, child_call
-from .checks import validity
-from .comparison.loadable import not_loaded
-from .comparison.tolerance import EXACT, Tolerance
-from .engine import stamp
-from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
-from .engine.former_names import current_names
+from .bridge.opening import AnyModel, Opened, open_model
+from .checks.repair import repair
+from .engine.conversion import Outcome, Remark
 from .engine.reach import find_reach
 from .engine.registry import registry
-from .engine.restrictions import UNRESTRICTED
-from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError
-from .graph import given_types
-from .graph.model import Model, Semantics
-from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
-from .graph.survey import Survey, all_graphs
-from .opsets import inference
+from .errors import CompareError, InvalidModelError, UnconvertibleError
+from .graph.model import Model
+from .graph.survey import all_graphs
+from .job import Job, blockers_of, duplicate, state_opset
 from .opsets.transitions import newest_opset
+from .options import Comparing, Options, checked
 from .report.summary import Report
-from .storage import NamedFile, check_apart, read, spooled, stage
+from .storage import NamedFile, check_apart, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from .comparison.by_model import Comparison, Runtime
-    from .comparison.samples import Samples
-    from .runtimes.demands import Demands
+    from .comparison.by_model import Comparison
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
 
-Comparing = Literal["auto", "model", "nodes", "required", "off"]
-"""What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
-"required" as "auto", but an error where that is impossible; "off" nothing.
-"""
-
 
 Announce = Callable[[Report, Path], None]
 """Called with the report of a conversion and the path of its result, while that is still a temporary file."""
-_ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
-
-    `semantics` decides what nodes mean on which the specification and onnxruntime disagree (docs/semantics.md); None: such a
-    node stays as it is, or the model is refused.
-
-    Raises: TypeError and ArgumentError for values that are not possible.
-    """
-
-    assume_opset: int | None = None
-    ir_version: int | None = None
-    only: frozenset[str] = frozenset()
-    skip: frozenset[str] = frozenset()
-    strict: bool = False
-    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    declare: Mapping[str, str] = field(default_factory=dict)
-    """Types of values that inference cannot know, as behind nodes of other domains: {"a": "float[N,64]"}."""
-    runtime: Runtime = "auto"
-    samples: Samples | None = None
-    tolerance: Tolerance = EXACT
-    external_data: str = "auto"
-    for_runtimes: Sequence[str] = ()
-    """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
-    semantics: Semantics | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("assume_opset", "ir_version"):
-            object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
-        for name in ("only", "skip"):
-            object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
-        fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
-        object.__setattr__(self, "overwrite_input_shapes", fixed)
-        object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
-        arguments.check_kind("strict", self.strict, bool, "True or False")
-        self._check_how_to_run()
-        arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
-        arguments.check_kind("external_data", self.external_data, str, "a str")
-        object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
-        _demands(self)  # a wrong name is told before the model is read
-        if self.semantics is not None:
-            arguments.check_choice("semantics", self.semantics, get_args(Semantics))
-
-    def _check_how_to_run(self) -> None:
-        """The comparison is imported where something is said about it: it is a third of our own imports."""
-        if self.runtime != "auto":
-            from .comparison.by_model import Runtime
-
-            arguments.check_choice("runtime", self.runtime, get_args(Runtime))
-        if self.samples is not None:
-            from .comparison.samples import Samples
-
-            arguments.check_kind("samples", self.samples, Samples, "Samples or None")
 
 
 class ConversionResult(NamedTuple):
-    """The converted `model` in memory, and the `report` of what was done."""
+    """The converted `model` in memory, of the kind that was given (a ModelProto for a path), and the `report` of what was done."""
 
-    model: onnx.ModelProto
+    model: Any
     report: Report
 
 
 def convert_version(
-    model: onnx.ModelProto | str | os.PathLike[str],
+    model: AnyModel,
     target_opset: int | None = None,
     *,
     compare: Comparing = "auto",
     options: Options | None = None,
 ) -> ConversionResult:
-    """Convert `model` (a ModelProto, which is not changed, or a file) to `target_opset` of the default domain.
+    """Convert `model` to `target_opset` of the default domain.
 
+    `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram; it stays as it is, and the result is of the same kind.
     Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset, or leaves it to
     the runtimes that `options.for_runtimes` names. Original and
     result are run and compared as on the command line; `compare="off"` leaves that out, for speed. `options` holds everything
@@ -133,22 +65,24 @@ def convert_version(
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; ArgumentError, or TypeError, for
     arguments.
     """
-    target, options = _request(model, target_opset, compare, options)
-    child_call.prepare()
-    with _readable(model) as readable:
-        skeleton = _skeleton(readable)
-        conversion = _convert(skeleton, target, options, keep_original=compare != "off")
-        result = skeleton.materialize()
-        if compare != "off":
-            conversion.report.comparison = _compare(conversion, compare, options)
+    arguments.check_model(model)
+    target, options = checked(target_opset, compare, options)
+    with _opening(model) as opening:
+        return convert_opened(opening, target, compare=compare, options=options)
+
+
+def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
+    """As `convert_version`, with arguments that `checked` found to be possible; `opening` gives the model anew at each call."""
+    opened, conversion = _convert(opening, target, options, compare)
+    if compare != "off":
+        conversion.report.comparison = _compare(conversion, compare, options)
+    result = opened.close()
     _log_report(conversion.report, "converted")
     return ConversionResult(result, conversion.report)
 
 
-def simplify(
-    model: onnx.ModelProto | str | os.PathLike[str], *, compare: Comparing = "auto", options: Options | None = None
-) -> ConversionResult:
-    """As `convert_version` at the model's own opset: dissolve sequences and fold constant Splits, nothing else."""
+def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
+    """As `convert_version` at the model's own opset: only what may be done at any, as dissolving sequences and folding Splits."""
     return convert_version(model, None, compare=compare, options=options)
 
 
@@ -171,14 +105,10 @@ def convert_file(
     """
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
-    target, options = _request(source, target_opset, compare, options)
-    check_apart(source, destination, (), others)
-    child_call.prepare()
-    with spooled(source) as readable:
-        skeleton = read(readable)
-        check_apart(source, destination, skeleton.data_paths, others)
-        conversion = _convert(skeleton, target, options, keep_original=compare != "off")
-        with stage(skeleton, destination, external_data=options.external_data) as staged:
+    target, options = checked(target_opset, compare, options)
+    with _opening(source, destination, others) as opening:
+        opened, conversion = _convert(opening, target, options, compare)
+        with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
             conversion.report.notes += staged.notes
             if compare != "off":
                 conversion.report.comparison = _compare(conversion, compare, options, staged.path)
@@ -189,21 +119,8 @@ def convert_file(
     return conversion.report
 
 
-def _readable(model: _ModelOrPath) -> AbstractContextManager[_ModelOrPath]:
-    """`model`, or a copy on disk of what comes through a pipe."""
-    return nullcontext(model) if isinstance(model, onnx.ModelProto) else spooled(model)
-
-
-def _skeleton(model: _ModelOrPath) -> Skeleton:
-    return Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
-
-
 def round_trip(
-    model: onnx.ModelProto | str | os.PathLike[str],
-    target_opset: int,
-    *,
-    compare: Comparing = "auto",
-    options: Options | None = None,
+    model: AnyModel, target_opset: int, *, compare: Comparing = "auto", options: Options | None = None
 ) -> ConversionResult:
     """Convert `model` to `target_opset` and back to the opset that it has.
 
@@ -213,31 +130,8 @@ def round_trip(
     return convert_version(there.model, there.report.source_opset, compare=compare, options=options)
 
 
-def _request(model: object, target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
-    """The target and the options, once all arguments are known to be possible. Raises: TypeError, ArgumentError."""
-    arguments.check_model(model)
-    return checked(target_opset, compare, options)
-
-
-def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
-    """The target and the options, once they and `compare` are known to be possible. Raises: TypeError, ArgumentError."""
-    arguments.check_choice("compare", compare, get_args(Comparing))
-    if options is not None:
-        arguments.check_kind("options", options, Options, "Options or None")
-    target = arguments.integer("target_opset", target_opset)
-    if target is not None:
-        validity.check_target(target)
-    return target, cast("Options | None", options) or Options()
-
-
-def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    return copy
-
-
 def check_convertible(
-    model: onnx.ModelProto | str | os.PathLike[str],
+    model: AnyModel,
     target_opset: int | None,
     *,
     options: Options | None = None,
@@ -249,17 +143,47 @@ def check_convertible(
     `others` is as for `convert_file`.
     Raises: InvalidModelError where the input is not valid.
     """
-    target, options = _request(model, target_opset, "off", options)
-    if not isinstance(model, onnx.ModelProto):
-        check_apart(model, None, (), others)
-    child_call.prepare()
-    with _readable(model) as readable:
-        skeleton = _skeleton(readable)
-        if not isinstance(model, onnx.ModelProto):
-            check_apart(model, None, skeleton.data_paths, others)
-        report = _dry_run(skeleton, target, options)
+    arguments.check_model(model)
+    target, options = checked(target_opset, "off", options)
+    with _opening(model, None, others) as opening:
+        report = _repaired(opening, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
     _log_report(report, "cannot be converted" if report.blockers else "can be converted")
     return report
+
+
+@contextmanager
+def _opening(
+    model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()
+) -> Iterator[Callable[[], Opened]]:
+    """What opens `model` anew each time that it is called, in a `with`. Of a file, `output` and `others` have to be different ones.
+
+    Raises: as `check_apart`.
+    """
+    if not isinstance(model, str | os.PathLike):
+        yield lambda: open_model(model)
+        return
+    check_apart(model, output, (), others)
+    with spooled(model) as readable:
+
+        def opening() -> Opened:
+            opened = open_model(readable)
+            check_apart(model, output, opened.skeleton.data_paths, others)
+            return opened
+
+        yield opening
+
+
+def _repaired(opening: Callable[[], Opened], work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
+    """What `work` makes of the model; of one that is not valid, what it makes of it with the repairs that it gets, if any helps."""
+    child_call.prepare()
+    try:
+        return work(opening(), ())
+    except InvalidModelError as error:
+        opened = opening()
+        repairs = repair(opened.skeleton, str(error))
+        if not repairs:
+            raise
+        return work(opened, repairs)
 
 
 def _log_report(report: Report, what: str) -> None:
@@ -271,9 +195,13 @@ def _log_report(report: Report, what: str) -> None:
     _log.info("%s: opset %s to %s", what, report.source_opset, report.target_opset)
 
 
-def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report:
-    job = _Job(skeleton, target, options)
+_T = TypeVar("_T")
+
+
+def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> Report:
+    job = Job(skeleton, target, options, repairs)
     job.check_input()
+    job.apply_patterns()
     trouble = job.aim(target)
 
     def dry_run(opset: int | None) -> Outcome:
@@ -282,7 +210,7 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report
             outcomes[opset] = outcome
             if outcome.warnings and not outcome.blockers:
                 if job.source is not None and opset is not None:
-                    _stamp(copy.proto, all_graphs(copy.proto), job.source, opset)
+                    state_opset(copy.proto, all_graphs(copy.proto), job.source, opset)
                 outcome.blockers = job.check_result(copy, outcome)
         return outcomes[opset]
 
@@ -291,7 +219,7 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report
     outcome.remarks += trouble
     report = job.report(outcome)
     report.not_loaded = job.not_loaded()
-    report.blockers = _blockers(outcome, options.strict)
+    report.blockers = blockers_of(outcome, options.strict, job.repairs)
     if job.source is not None:
         report.reach = find_reach(job.source, newest_opset(), dry_run)
     return report
@@ -304,18 +232,34 @@ class _Conversion(NamedTuple):
     result: Skeleton
     original: Model | None
     aliases: Mapping[str, str]
+    as_given: Skeleton | None
+    """The original before it was repaired, if it was and is in no file."""
 
 
-def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_original: bool) -> _Conversion:
-    """Convert the skeleton in place. Raises where a node cannot be converted, or a check fails."""
-    job = _Job(skeleton, target, options)
+def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
+    """The model that `opening` gives, converted in place. Raises where a node cannot be converted, or a check fails."""
+
+    def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
+        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=compare != "off")
+        if repairs and conversion.original is not None and opened.skeleton.path is None:
+            conversion = conversion._replace(as_given=opening().skeleton)
+        return opened, conversion
+
+    return _repaired(opening, work)
+
+
+def _convert_skeleton(
+    skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_original: bool
+) -> _Conversion:
+    job = Job(skeleton, target, options, repairs)
     original = None
     if keep_original:
-        original = job.model_of(Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir), job.source)
+        original = job.model_of(duplicate(skeleton), job.source)
     job.check_input()
+    job.apply_patterns()
     job.aim(target)
     outcome = job.run(job.model, job.target)
-    blockers = _blockers(outcome, options.strict)
+    blockers = blockers_of(outcome, options.strict, job.repairs)
     if blockers:
         raise UnconvertibleError(blockers)
     report = job.report(outcome)
@@ -327,182 +271,7 @@ def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_o
     if blockers:
         raise UnconvertibleError(blockers)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.replaced)
-
-
-class _Job:
-    """One model and what is asked for it, validated."""
-
-    def __init__(self, skeleton: Skeleton, target: int | None, options: Options) -> None:
-        _require_rules((*options.only, *options.skip))
-        self._options = options
-        self._demands = _demands(options)
-        self._skeleton = skeleton
-        self._proto = skeleton.proto
-        if options.assume_opset is not None:
-            stamp.stamp(self._proto, options.assume_opset)
-        self.source = _source_opset(self._proto)
-        self.target = self.source if target is None else target
-        if self.source is not None:
-            validity.check_source(self.source)
-        self._source_ir = self._proto.ir_version
-        _require_known_parts(self._proto)
-        if options.declare:
-            given_types.declare_types(self._proto, options.declare, self.model_of(skeleton, self.target).derived())
-        if options.overwrite_input_shapes:
-            self._fix_inputs(skeleton, options.overwrite_input_shapes)
-        self.model = self.model_of(skeleton, self.target)
-
-    def _fix_inputs(self, skeleton: Skeleton, shapes: Mapping[str, Sequence[int]]) -> None:
-        sizes = given_types.overwrite_input_shapes(self._proto, shapes)
-        given_types.write_sizes(self._proto, sizes, self.model_of(skeleton, self.target).derived())
-
-    def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
-        may_add = _may_add_initializers(skeleton.proto, self.source, target)
-        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=self._options.semantics)
-
-    def try_at(self, opset: int | None) -> tuple[Skeleton, Outcome]:
-        """A copy of the model taken to `opset`, and how that went."""
-        copy = Skeleton(_copy(self._proto), self._skeleton.file, self._skeleton.base_dir)
-        return copy, self.run(self.model_of(copy, opset, like=self.model), opset)
-
-    def aim(self, target: int | None) -> list[Remark]:
-        """Choose the opset that the runtimes want, unless `target` is given: the first without blockers, else with the fewest.
-
-        Returns what is wrong for them with nodes of the model as it is, if that is why its opset does not stay.
-        """
-        if self._demands is None or self.source is None:
-            return []
-        if target is not None:
-            self._demands.require_opset(target)
-            return []
-        blocked: dict[int, list[Blocker]] = {}
-        for opset in self._demands.candidates(self.source):
-            blocked[opset] = self.try_at(opset)[1].blockers
-            if not blocked[opset]:
-                break
-        self.target = min(blocked, key=lambda opset: len(blocked[opset]))
-        self.model = self.model_of(self._skeleton, self.target)
-        trouble = blocked.get(self.source, []) if self.target != self.source else []
-        return [Remark("avoided", b.op_type, b.node, b.where, f"{b.reason}; not at opset {self.target}") for b in trouble]
-
-    def check_input(self) -> None:
-        validity.check_input(self.model, self.target)
-
-    def run(self, model: Model, target: int | None) -> Outcome:
-        with validity.names_explained(model.survey.graphs):
-            selection = Selection(current_names(self._options.only), current_names(self._options.skip))
-            restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
-            return Engine(model, target, registry, selection, restrictions).run()
-
-    def stamp(self) -> Counter[str]:
-        """Write the versions into the model; returns how often each operator is in it now."""
-        survey = Survey(self._proto, self.model.main.labels)
-        if self.source is not None and self.target is not None:
-            _stamp(self._proto, survey.graphs, self.source, self.target)
-            self._stamp_ir_version(survey.graphs, self.source, self.target)
-        return survey.operators
-
-    def _stamp_ir_version(self, graphs: Sequence[GraphLike], source: int, target: int) -> None:
-        wanted, highest = self._options.ir_version, None if self._demands is None else self._demands.ir_max
-        try:
-            self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, wanted, highest)
-        except ValueError as error:
-            raise ArgumentError(str(error)) from None
-
-    def check_result(self, skeleton: Skeleton, outcome: Outcome) -> list[Blocker]:
-        """Raises as `check.check_result`, except where there were warnings: returns them then.
-
-        They say that the target means something else, as a smaller output; then the model declares what was meant before.
-        """
-        result = skeleton.checkable()
-        if result == self.model.original:
-            return []
-        try:
-            validity.check_result(result, self.model.original)
-        except CheckError:
-            if not outcome.warnings:
-                raise
-            hint = "correct the shapes that the model declares: they contradict it"
-            return [remark.as_blocker(hint) for remark in outcome.warnings]
-        return []
-
-    def not_loaded(self) -> str:
-        """A warning where the model goes up to an opset that the installed onnxruntime does not load, else ""."""
-        goes_up = self.source is not None and self.target is not None and self.target > self.source
-        return not_loaded(self.target) if goes_up else ""
-
-    def report(self, outcome: Outcome) -> Report:
-        return Report(
-            source_opset=self.source,
-            target_opset=self.target,
-            source_ir_version=self._source_ir,
-            ir_version=self._source_ir,
-            operators_before=self.model.survey.operators,
-            changes=outcome.changes,
-            rewrites=outcome.rewrites,
-            inexact=outcome.inexact,
-            remarks=outcome.remarks,
-            runtimes="" if self._demands is None else self._demands.titles,
-        )
-
-
-def _demands(options: Options) -> Demands | None:
-    if not options.for_runtimes:
-        return None
-    from .runtimes.demands import demands_of  # reads the profiles of all runtimes
-
-    return demands_of(options.for_runtimes)
-
-
-def _source_opset(proto: onnx.ModelProto) -> int | None:
-    """The opset that the model declares. Raises InvalidModelError where it declares two."""
-    declared = {entry.version for entry in proto.opset_import if entry.domain in DEFAULT_DOMAINS}
-    if len(declared) > 1:
-        raise InvalidModelError(f"the model imports the default domain twice, as opset {' and '.join(map(str, sorted(declared)))}")
-    return default_opset(proto.opset_import)
-
-
-def _require_known_parts(proto: onnx.ModelProto) -> None:
-    """Raises InvalidModelError for the rare parts of a model that no rule looks into."""
-    if proto.training_info:
-        raise InvalidModelError("the model has training_info, which is not converted; remove it (inference does not need it)")
-    for function in proto.functions:
-        if function.domain in DEFAULT_DOMAINS:
-            raise InvalidModelError(
-                f"the local function '{function.name}' redefines an operator of ONNX's own domain; give it another domain"
-            )
-
-
-def _require_rules(names: Iterable[str]) -> None:
-    known = {rule.name for rule in registry}
-    modules = {name.partition(".")[0] for name in known} | MECHANISMS.keys()
-    for name in names:
-        is_mechanism = name.partition(".")[0] in MECHANISMS
-        if not is_mechanism and current_names([name]).isdisjoint(known | modules):
-            raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
-
-
-def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: int | None) -> bool:
-    """Initializers that are no inputs came with IR 4: not below it, nor in a model that will be stamped lower."""
-    if source is None or target is None or target >= source:
-        return proto.ir_version >= 4
-    return proto.ir_version >= 4 and stamp.ir_version_of(target) >= 4
-
-
-def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
-    """What stops the conversion; with `strict`, warnings do."""
-    warnings = outcome.warnings if strict else []
-    return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in warnings]
-
-
-def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
-    """Let `proto`, whose `graphs` are in the form of `target` by now, say so."""
-    stamp.stamp(proto, target)
-    if target < 6 and target != source:
-        for graph in graphs:
-            if isinstance(graph, onnx.GraphProto):
-                inference.state_cast_types(graph)
+    return _Conversion(report, skeleton, original, job.model.replaced, None)
 
 
 def _compare(
@@ -520,8 +289,12 @@ def _compare(
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
-    files = verification.Files(as_read, written)
-    comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
+    with ExitStack() as stack:
+        if conversion.as_given is not None and options.assume_opset is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            as_read = stack.enter_context(stage(conversion.as_given, Path(folder, "given.onnx"))).path
+        files = verification.Files(as_read, written)
+        comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and how == "required":

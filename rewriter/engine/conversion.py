@@ -5,7 +5,7 @@ An operator that did not change between source and target is looked up once for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from ..errors import Blocker, NotSimplified, Unconvertible
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS
+from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.inference import Shape
@@ -221,7 +221,8 @@ _FOREIGN = _Route((), ())
 class Engine:
     """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`.
 
-    `restrictions`: what the result may not contain, because of the runtimes that it is for.
+    `restrictions`: what the result may not contain, because of the runtimes that it is for. `replacements` are rules for operators
+    of other domains, by label.
     """
 
     def __init__(
@@ -231,7 +232,9 @@ class Engine:
         registry: Registry,
         selection: Selection,
         restrictions: Restrictions = UNRESTRICTED,
+        replacements: Mapping[str, Rule] | None = None,
     ) -> None:
+        self._replacements = replacements or {}
         self._model = model
         self._target = target
         self._registry = registry
@@ -282,16 +285,18 @@ class Engine:
             if route is _STAYS:
                 continue
             proto = protos[index]
-            if route is _FOREIGN:
+            if route is _FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if route.turns_down(proto, scope):
+            if route is not _FOREIGN and route.turns_down(proto, scope):
                 continue
-            opset = transitions.form_opset(label, scope.opset)
+            opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
             node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
+                if proto.metadata_props:
+                    _hand_metadata_on(proto, nodes)
                 rebuilt[index] = nodes
         if rebuilt:
             _rebuild(scope, rebuilt)
@@ -313,7 +318,7 @@ class Engine:
     ) -> tuple[Node, list[NodeProto]]:
         """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
         proto, scope, *_ = place
-        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+        if route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
             plain = Node(*place)
             return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
@@ -336,6 +341,9 @@ class Engine:
         pending = [first]
         while pending:
             node = pending.pop()
+            if node.proto.domain and not node.settled:
+                pending.extend(reversed(self._replace(node, origin)))
+                continue
             is_made = node is not first or node.op_type != origin[0]
             is_as_made = node.settled and not node.changed  # tidying has seen it
             if is_made and not is_as_made and tidying.dissolves(node):
@@ -352,6 +360,20 @@ class Engine:
             if len(finished) + len(pending) > MAX_EXPANSIONS:
                 raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
         return finished
+
+    def _replace(self, node: Node, origin: tuple[str, str]) -> list[Node]:
+        """What a node of another domain becomes, if there is a rule for it: nodes that walk on from the opset of the rule."""
+        rule = self._replacements.get(label_of(node.proto))
+        try:
+            if rule is not None:
+                self._require(rule.name)
+                self._apply(rule, node)
+        except Unconvertible as refusal:
+            self._block(node, None, refusal, origin)
+        made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
+        node.added_before, node.added_after = [], []
+        node.settled = node.proto.domain != ""
+        return made
 
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
         """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
@@ -612,6 +634,15 @@ class Engine:
 def _element(type_string: str | None) -> str:
     """ "float" of "tensor(float)" and of "seq(tensor(float))"; "" where the type is unknown."""
     return "" if type_string is None else type_string.rpartition("(")[2].rstrip(")")
+
+
+def _hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
+    """Let `nodes`, which stand in the place of `proto`, say where they come from, those in their subgraphs too."""
+    for node in nodes:
+        if node is not proto and not node.metadata_props:
+            node.metadata_props.extend(proto.metadata_props)
+            for _, graph in subgraphs(node):
+                _hand_metadata_on(proto, graph.node)
 
 
 def _reliance(name: str, shape: Shape) -> str:

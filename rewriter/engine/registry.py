@@ -8,15 +8,20 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @decompose("Gelu", opset=13)   an operator younger than the target becomes nodes written for opset 13
     @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
     @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
+    @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
 
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
+
+from ..errors import ArgumentError
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from ..graph.node import Node
     from ..graph.scope import Scope
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid"]
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
 
@@ -164,3 +169,52 @@ def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool
     for those that have it and no other.
     """
     return _register("avoid", op_types, opset, exact, form=form)
+
+
+def replace(
+    domain: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule replaces an operator of another domain by nodes written for `opset`.
+
+    It is used in conversions whose `Options.rules` say so, and in no other: it belongs to its function, not to the registry.
+    """
+
+    def decorate(function: RuleFunction) -> RuleFunction:
+        name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+        summary = (function.__doc__ or "").strip().split("\n")[0]
+        for op_type in (op_types,) if isinstance(op_types, str) else op_types:
+            rule = Rule(name, "replace", f"{domain}::{op_type}", opset, function, exact, summary)
+            function.__dict__.setdefault(REPLACEMENTS, []).append(rule)
+        return function
+
+    return decorate
+
+
+REPLACEMENTS = "replacements"
+"""The attribute of a function that holds the rules that `replace` made of it."""
+ENTRY_POINTS = "split_rewrite.rules"
+"""The group of entry points by which a package offers functions that `replace` decorates, a module or a list of them a name."""
+
+
+def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
+    """The rules of the functions that are `wanted`, or that a package offers under the names that are, by operator.
+
+    Raises: ArgumentError where there are none of that name, or a function has none.
+    """
+    found: dict[str, Rule] = {}
+    for each in wanted:
+        for function in _offered(each) if isinstance(each, str) else (each,):
+            rules: list[Rule] = getattr(function, REPLACEMENTS, [])
+            if not rules:
+                raise ArgumentError(f"rules: {function!r} is no function that the decorator 'replace' made a rule")
+            found.update((rule.op_type, rule) for rule in rules)
+    return found
+
+
+def _offered(name: str) -> Iterable[RuleFunction]:
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        offered = entry.load()
+        if isinstance(offered, ModuleType):
+            return [value for value in vars(offered).values() if hasattr(value, REPLACEMENTS)]
+        return offered
+    raise ArgumentError(f"rules: no installed package offers rules as '{name}'")

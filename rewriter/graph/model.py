@@ -37,8 +37,12 @@ class Model:
         constants_as_initializers: bool,
         like: Model | None = None,
         semantics: Semantics | None = None,
+        survey: Survey | None = None,
     ) -> None:
-        """`like` is a model of the same, which nobody changes: what is known of it is known of this one."""
+        """`like` is a model of the same, which nobody changes: what is known of it is known of this one, and its survey is.
+
+        `survey` is that of the skeleton, where somebody made it already.
+        """
         self.skeleton = skeleton
         self.semantics: Semantics | None = semantics
         """None: the caller has not said it, and rules leave or refuse nodes of two meanings."""
@@ -60,7 +64,7 @@ class Model:
         self.causes: dict[object, dict[Any, Any]] = {}
         """Why too little is known of values, for the hints of all blockers; `hints` alone knows what is in it."""
         self.original = skeleton.checkable() if like is None else like.original
-        self.survey = Survey(self.proto) if like is None else like.survey
+        self.survey = survey or (Survey(self.proto) if like is None else like.survey)
         """The model as it was read."""
         self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)

@@ -445,6 +445,7 @@ class Node:
         if self.proto.op_type == "Constant" and model.shares_node_name(self.proto.name):
             self.proto.name = self.fresh_name("node")  # runtimes let only Constants share the name of another node
         self.proto.op_type = op_type
+        self.proto.ClearField("domain")
         del self.proto.input[:]
         self.proto.input.extend(inputs)
         del self.proto.attribute[:]

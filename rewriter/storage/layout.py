@@ -10,6 +10,7 @@ from ..errors import ArgumentError, InvalidModelError, SplitRewriteError
 from . import wire
 from .payload import (
     Payload,
+    SourceFile,
     has_raw_layout,
     is_cut,
     is_vector_of_sizes,
@@ -100,6 +101,7 @@ class _Planner:
             return restored(tensor, payload)
         if self._mode == "copy":
             return self._placed(tensor, payload)
+        assert isinstance(payload.file, SourceFile)
         self._layout.kept.add(payload.file.identity)
         return None
 

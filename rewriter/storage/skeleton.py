@@ -13,6 +13,7 @@ from ..errors import InvalidModelError
 from . import wire
 from .payload import (
     LOCATION_KEY,
+    ForeignTensors,
     Payload,
     SourceFile,
     cut_payload,
@@ -45,20 +46,21 @@ class Skeleton:
     """A model whose large payloads may be on disk.
 
     `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external data, is a
-    reference inside the TensorProto. `path` is the model file, None for a model in memory; `base_dir` the folder that locations of
-    external data are relative to, None if unknown; `locations` the external data of the model file.
+    reference inside the TensorProto. `file` is where cut payloads are; `path` the model file, None for a model in memory;
+    `base_dir` the folder that locations of external data are relative to, None if unknown; `locations` the external data of the
+    model file.
     """
 
     def __init__(
         self,
         proto: ModelProto,
-        file: SourceFile | None = None,
+        file: SourceFile | ForeignTensors | None = None,
         base_dir: Path | None = None,
         locations: frozenset[str] = frozenset(),
     ) -> None:
         self.proto = proto
         self.file = file
-        self.path = file.path if file else None
+        self.path = file.path if isinstance(file, SourceFile) else None
         self.base_dir = base_dir
         self.locations = locations
         self._data_files: dict[str, SourceFile] = {}

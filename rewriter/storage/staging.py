@@ -20,7 +20,7 @@ from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
 from .layout import PAGE, Layout, lay_out
 from .paths import Destination, Path_, create, explained, identity_of, temporary_path
-from .payload import Payload, SourceFile, data_file
+from .payload import ForeignTensors, Payload, SourceFile, data_file
 from .reading import data_locations
 from .skeleton import Skeleton
 
@@ -69,7 +69,7 @@ class Staged:
     def _require_same_input(self) -> None:
         """Raises InvalidModelError where the input is to be replaced and has changed: that must not be lost."""
         file = self._skeleton.file
-        if file is not None and self._is_in_place():
+        if isinstance(file, SourceFile) and self._is_in_place():
             with file.opened():
                 pass
 
@@ -220,6 +220,8 @@ def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
     elif isinstance(piece, wire.Span):
         for start in range(piece.start, piece.stop, _BUFFER):
             yield source.read(start, min(start + _BUFFER, piece.stop))
+    elif isinstance(piece, Payload) and isinstance(piece.file, ForeignTensors):
+        yield from piece.file.pieces(piece.offset, piece.length)
     elif isinstance(piece, Payload):
         for start in range(0, piece.length, _BUFFER):
             yield piece.raw_range(start, min(start + _BUFFER, piece.length)).read()
@@ -228,7 +230,7 @@ def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
 def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> None:
     """Write `pieces`, one after the other, to `out`."""
     for piece in _joined(pieces):
-        if isinstance(piece, Payload):
+        if isinstance(piece, Payload) and isinstance(piece.file, SourceFile):
             out.flush()
             with piece.file.opened() as descriptor:
                 _copy_range(descriptor, piece.offset, piece.length, out.fileno())

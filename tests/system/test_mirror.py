@@ -27,7 +27,13 @@ TESTED_BY = {
     "rewriter/batch/remote.py": "rewriter/batch/test_many.py",
     "rewriter/batch/task.py": "rewriter/batch/test_many.py",
     "rewriter/batch/totals.py": "rewriter/batch/test_many.py",
+    "rewriter/bridge/opening.py": "rewriter/bridge/test_ir_model.py",
     "rewriter/cli_many.py": "rewriter/test_cli.py",
+    "rewriter/cli_options.py": "rewriter/test_cli.py",
+    "rewriter/cli_run.py": "rewriter/test_cli.py",
+    "rewriter/job.py": "rewriter/test_driver.py",
+    "rewriter/options.py": "rewriter/test_arguments.py",
+    "rewriter/terminal.py": "rewriter/test_cli.py",
     "rewriter/cli_parameters.py": "rewriter/test_cli.py",
     "rewriter/report/text_form.py": "rewriter/report/test_json_document.py",
     "rewriter/engine/restrictions.py": "rewriter/runtimes/test_for_runtimes.py",
@@ -67,6 +73,8 @@ TESTED_BY = {
 }
 """Modules that are one subject with another one, and the file that tests both."""
 OF_A_PACKAGE = {
+    "rewriter/engine/test_metadata.py",
+    "rewriter/engine/test_replacements.py",
     "rules/avoid/test_forms.py",
     "rewriter/runtimes/test_for_runtimes.py",
     "rewriter/storage/test_storage.py",
