@@ -45,12 +45,17 @@ def _require_declared_frequencies(node: Node, size: int | None, onesided: bool) 
     declared = shape[2] if shape is not None and len(shape) == 4 else None
     if size is None or not isinstance(declared, int):
         return
-    frequencies = size // 2 + 1 if onesided else size
+    frequencies = _frequencies(size, onesided)
     if declared != frequencies:
         raise Unconvertible(
             f"it gives {frequencies} frequencies, and the model declares {declared}",
             "write the attribute onesided out, and correct the declared shape",
         )
+
+
+def _frequencies(size: int, onesided: bool) -> int:
+    """The frequencies of a frame of `size` samples."""
+    return size // 2 + 1 if onesided else size
 
 
 def _frames(node: Node, starts: str, offsets: str) -> str:
