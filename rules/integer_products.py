@@ -69,7 +69,7 @@ def matmul_of_differences(node: Node) -> None:
 def conv_of_differences(node: Node) -> None:
     """The zero points are subtracted, and the differences convolved in float, in halves of their bits where needed to be exact."""
     pair = _shifted(node, 0, 2, None), _shifted(node, 1, 3, _per_channel(node, 1))
-    node.become("Identity", [_convolution(node, *pair, node.need_shape(1))])
+    node.become("Cast", [_convolution(node, *pair, node.need_shape(1))], to=TensorProto.INT32)
 
 
 def _per_channel(node: Node, weights: int) -> list[int]:
@@ -79,15 +79,16 @@ def _per_channel(node: Node, weights: int) -> list[int]:
 
 def _convolution(node: Node, x: str, w: str, weights: tuple[int, ...]) -> str:
     """Conv of int32 values of at most 8 bits and a sign, in float. Where sums of whole products would be rounded, it is done in
-    halves.
+    halves, which are added in int32.
     """
     inner = prod(weights[1:])
     _require_int32(inner)
-    parts_of_w = _in_halves(node, w) if inner > _EXACT_IN_FLOAT else [(w, 1)]
+    if inner <= _EXACT_IN_FLOAT:
+        return _float_convolution(node, x, w)
     parts_of_x = _in_halves(node, x) if inner > _EXACT_BY_HALVES else [(x, 1)]
     total = ""
-    for (left, left_factor), (right, right_factor) in product(parts_of_x, parts_of_w):
-        part = _float_convolution(node, left, right)
+    for (left, left_factor), (right, right_factor) in product(parts_of_x, _in_halves(node, w)):
+        part = node.before("Cast", [_float_convolution(node, left, right)], what="product", to=TensorProto.INT32)
         if left_factor * right_factor > 1:
             factor = typed(node, left_factor * right_factor, TensorProto.INT32, "factor")
             part = node.before("Mul", [part, factor], what="part")
@@ -103,11 +104,10 @@ def _in_halves(node: Node, number: str) -> list[tuple[str, int]]:
 
 
 def _float_convolution(node: Node, x: str, w: str) -> str:
-    """Conv of `x` and `w` in float, as int32."""
+    """Conv of `x` and `w`, of int32, in float."""
     x, w = (node.before("Cast", [name], what="float", to=TensorProto.FLOAT) for name in (x, w))
     names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    result = node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
-    return node.before("Cast", [result], what="product", to=TensorProto.INT32)
+    return node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
 
 
 @decompose("QLinearConv", opset=11, exact=False)
@@ -118,6 +118,7 @@ def convolve_then_quantize(node: Node) -> None:
     in_image = int64(node, [1, *form[:-1]], "form")
     if node.has_input(8):
         bias = node.before("Reshape", [node.input(8), in_image], what="bias")
+        sums = node.before("Cast", [sums], what="sums", to=TensorProto.INT32)
         sums = node.before("Add", [sums, bias], what="sums")
     scale = node.input(4)
     if node.need_rank(4) == 1:

@@ -108,7 +108,126 @@ REWRITES = [
         10,
         9,
         "g (uint8[2,3] a, uint8[3,4] b) => (int32[2,4] y) { y = MatMulInteger (a, b) }",
-        "{ v1 = Cast <to = 6> (a) v2 = Cast <to = 6> (b) v3 = Cast <to = 11> (v1) v4 = Cast <to = 11> (v2) v5 = MatMul (v3, v4) y = Cast <to = 6> (v5) }",
+        """
+            {
+              double = Cast <to = 11> (a)
+              double_2 = Cast <to = 11> (b)
+              product = MatMul (double, double_2)
+              y = Cast <to = 6> (product)
+            }
+        """,
+    ),
+    (
+        "integer_products.conv_of_differences",
+        10,
+        9,
+        "g (uint8[1,1,4] x, uint8[1,1,2] w, uint8 z) => (int32[1,1,3] y) { y = ConvInteger (x, w, z) }",
+        """
+            {
+              wide = Cast <to = 6> (x)
+              zero = Cast <to = 6> (z)
+              shifted = Sub (wide, zero)
+              float = Cast <to = 1> (shifted)
+              float_2 = Cast <to = 1> (w)
+              product = Conv (float, float_2)
+              y = Cast <to = 6> (product)
+            }
+        """,
+    ),
+    (
+        "integer_products.convolve_then_quantize",
+        10,
+        9,
+        "g (uint8[1,1,4] x, uint8[1,1,2] w, float a, uint8 b, float c, uint8 d, float e, uint8 f) => (uint8[1,1,3] y) { y = QLinearConv (x, a, b, w, c, d, e, f) }",
+        """
+            <float y_steps_c0 = {0.5}, float bound = {0}, float steps_c2 = {2}, float steps_c1 = {1}>
+            {
+              wide = Cast <to = 6> (x)
+              zero = Cast <to = 6> (b)
+              shifted = Sub (wide, zero)
+              wide_2 = Cast <to = 6> (w)
+              zero_2 = Cast <to = 6> (d)
+              shifted_2 = Sub (wide_2, zero_2)
+              float = Cast <to = 1> (shifted)
+              float_2 = Cast <to = 1> (shifted_2)
+              product = Conv (float, float_2)
+              scales = Mul (a, c)
+              scale = Div (scales, e)
+              scaled = Mul (product, scale)
+              steps_magnitude = Abs (scaled)
+              steps_floor = Floor (steps_magnitude)
+              steps_rest = Sub (steps_magnitude, steps_floor)
+              steps_halved = Mul (steps_floor, y_steps_c0)
+              steps_pairs = Floor (steps_halved)
+              steps_odd = Sub (steps_halved, steps_pairs)
+              steps_above = Greater (steps_rest, y_steps_c0)
+              steps_below = Less (steps_rest, y_steps_c0)
+              steps_off = Or (steps_above, steps_below)
+              steps_at_half = Not (steps_off)
+              steps_is_odd = Greater (steps_odd, bound)
+              steps_to_even = And (steps_at_half, steps_is_odd)
+              steps_up = Or (steps_above, steps_to_even)
+              steps_step = Cast <to = 1> (steps_up)
+              steps_rounded = Add (steps_floor, steps_step)
+              steps_negative = Less (scaled, bound)
+              steps_negative_2 = Cast <to = 1> (steps_negative)
+              steps_twice = Mul (steps_negative_2, steps_c2)
+              steps_sign = Sub (steps_c1, steps_twice)
+              steps = Mul (steps_rounded, steps_sign)
+              y_zero = Cast <to = 1> (f)
+              moved = Add (steps, y_zero)
+              clipped = Clip <max = 255.0, min = 0.0> (moved)
+              y = Cast <to = 2> (clipped)
+            }
+        """,
+    ),
+    (
+        "integer_products.matmul_then_quantize",
+        10,
+        9,
+        "g (uint8[2,3] x, uint8[3,4] w, float a, uint8 b, float c, uint8 d, float e, uint8 f) => (uint8[2,4] y) { y = QLinearMatMul (x, a, b, w, c, d, e, f) }",
+        """
+            <float y_steps_c0 = {0.5}, float bound = {0}, float steps_c2 = {2}, float steps_c1 = {1}>
+            {
+              wide = Cast <to = 6> (x)
+              zero = Cast <to = 6> (b)
+              shifted = Sub (wide, zero)
+              wide_2 = Cast <to = 6> (w)
+              zero_2 = Cast <to = 6> (d)
+              shifted_2 = Sub (wide_2, zero_2)
+              double = Cast <to = 11> (shifted)
+              double_2 = Cast <to = 11> (shifted_2)
+              product = MatMul (double, double_2)
+              float = Cast <to = 1> (product)
+              scales = Mul (a, c)
+              scale = Div (scales, e)
+              scaled = Mul (float, scale)
+              steps_magnitude = Abs (scaled)
+              steps_floor = Floor (steps_magnitude)
+              steps_rest = Sub (steps_magnitude, steps_floor)
+              steps_halved = Mul (steps_floor, y_steps_c0)
+              steps_pairs = Floor (steps_halved)
+              steps_odd = Sub (steps_halved, steps_pairs)
+              steps_above = Greater (steps_rest, y_steps_c0)
+              steps_below = Less (steps_rest, y_steps_c0)
+              steps_off = Or (steps_above, steps_below)
+              steps_at_half = Not (steps_off)
+              steps_is_odd = Greater (steps_odd, bound)
+              steps_to_even = And (steps_at_half, steps_is_odd)
+              steps_up = Or (steps_above, steps_to_even)
+              steps_step = Cast <to = 1> (steps_up)
+              steps_rounded = Add (steps_floor, steps_step)
+              steps_negative = Less (scaled, bound)
+              steps_negative_2 = Cast <to = 1> (steps_negative)
+              steps_twice = Mul (steps_negative_2, steps_c2)
+              steps_sign = Sub (steps_c1, steps_twice)
+              steps = Mul (steps_rounded, steps_sign)
+              y_zero = Cast <to = 1> (f)
+              moved = Add (steps, y_zero)
+              clipped = Clip <max = 255.0, min = 0.0> (moved)
+              y = Cast <to = 2> (clipped)
+            }
+        """,
     ),
 ]
 

@@ -275,6 +275,182 @@ REWRITES = [
         "g (uint8[2] x, float s, uint8 z) => (float[2] y) { y = DequantizeLinear (x, s, z) }",
         "{ v1 = Cast <to = 6> (x) v2 = Cast <to = 6> (z) v3 = Sub (v1, v2) v4 = Cast <to = 1> (v3) y = Mul (v4, s) }",
     ),
+    (
+        "quantization.dequantize_along_axis",
+        13,
+        12,
+        "g (uint8[2,3] x, float[3] s, uint8[3] z) => (float[2,3] y) { y = DequantizeLinear (x, s, z) }",
+        """
+            {
+              data = Cast <to = 6> (x)
+              zero_point = Cast <to = 6> (z)
+              difference = Sub (data, zero_point)
+              difference_2 = Cast <to = 1> (difference)
+              y = Mul (difference_2, s)
+            }
+        """,
+    ),
+    (
+        "quantization.dequantize_blocks",
+        21,
+        20,
+        "g (uint8[4] x, float[2] s) => (float[4] y) { y = DequantizeLinear <axis = 0, block_size = 2> (x, s) }",
+        """
+            <int64[4] block = {0, 0, 1, 1}>
+            {
+              each = Gather <axis = 0> (s, block)
+              difference = Cast <to = 1> (x)
+              y = Mul (difference, each)
+            }
+        """,
+    ),
+    (
+        "quantization.dequantize_half_precision",
+        19,
+        18,
+        "g (uint8[4] x, float16 s) => (float16[4] y) { y = DequantizeLinear (x, s) }",
+        """
+            {
+              difference = Cast <to = 1> (x)
+              scale = Cast <to = 1> (s)
+              product = Mul (difference, scale)
+              y = Cast <to = 10> (product)
+            }
+        """,
+    ),
+    (
+        "quantization.divide_in_one_type",
+        23,
+        22,
+        "g (float16[4] x, float s) => (uint8[4] y) { y = QuantizeLinear (x, s) }",
+        "{ precision = Cast <to = 1> (x) y = QuantizeLinear (precision, s) }",
+    ),
+    (
+        "quantization.multiply_in_output_type",
+        23,
+        22,
+        "g (uint8[4] x, float16 s) => (float[4] y) { y = DequantizeLinear <output_dtype = 1> (x, s) }",
+        "{ scale = Cast <to = 1> (s) y = DequantizeLinear (x, scale) }",
+    ),
+    (
+        "quantization.quantize_along_axis",
+        13,
+        12,
+        "g (float[2,3] x, float[3] s, uint8[3] z) => (uint8[2,3] y) { y = QuantizeLinear (x, s, z) }",
+        """
+            <float bound = {0}, float bound_2 = {255}>
+            {
+              quotient = Div (x, s)
+              rounded = Round (quotient)
+              zero_point = Cast <to = 1> (z)
+              shifted = Add (rounded, zero_point)
+              saturated = Clip (shifted, bound, bound_2)
+              y = Cast <to = 2> (saturated)
+            }
+        """,
+    ),
+    (
+        "quantization.quantize_by_extremes",
+        11,
+        10,
+        "g (float[3] x) => (uint8[3] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }",
+        """
+            <float bound = {0}, float bound_2 = {255}, float y_steps_2_c0 = {0.5}, float steps_2_c2 = {2},
+             float steps_2_c1 = {1}>
+            {
+              min = ReduceMin <keepdims = 0> (x)
+              low = Min (min, bound)
+              max = ReduceMax <keepdims = 0> (x)
+              high = Max (max, bound)
+              extent = Sub (high, low)
+              is_some = Greater (extent, bound)
+              is_zero = Not (is_some)
+              is_zero_2 = Cast <to = 1> (is_zero)
+              filler = Mul (is_zero_2, bound_2)
+              extent_2 = Add (extent, filler)
+              s = Div (extent_2, bound_2)
+              steps = Div (low, s)
+              neg = Neg (steps)
+              steps_2_magnitude = Abs (neg)
+              steps_2_floor = Floor (steps_2_magnitude)
+              steps_2_rest = Sub (steps_2_magnitude, steps_2_floor)
+              steps_2_halved = Mul (steps_2_floor, y_steps_2_c0)
+              steps_2_pairs = Floor (steps_2_halved)
+              steps_2_odd = Sub (steps_2_halved, steps_2_pairs)
+              steps_2_above = Greater (steps_2_rest, y_steps_2_c0)
+              steps_2_below = Less (steps_2_rest, y_steps_2_c0)
+              steps_2_off = Or (steps_2_above, steps_2_below)
+              steps_2_at_half = Not (steps_2_off)
+              steps_2_is_odd = Greater (steps_2_odd, bound)
+              steps_2_to_even = And (steps_2_at_half, steps_2_is_odd)
+              steps_2_up = Or (steps_2_above, steps_2_to_even)
+              steps_2_step = Cast <to = 1> (steps_2_up)
+              steps_2_rounded = Add (steps_2_floor, steps_2_step)
+              steps_2_negative = Less (neg, bound)
+              steps_2_negative_2 = Cast <to = 1> (steps_2_negative)
+              steps_2_twice = Mul (steps_2_negative_2, steps_2_c2)
+              steps_2_sign = Sub (steps_2_c1, steps_2_twice)
+              steps_2 = Mul (steps_2_rounded, steps_2_sign)
+              point = Clip <max = 255.0, min = 0.0> (steps_2)
+              z = Cast <to = 2> (point)
+              y = QuantizeLinear (x, s, z)
+            }
+        """,
+    ),
+    (
+        "quantization.quantize_half_precision",
+        19,
+        18,
+        "g (float16[4] x, float16 s, uint8 z) => (uint8[4] y) { y = QuantizeLinear (x, s, z) }",
+        """
+            <float bound = {0}, float bound_2 = {255}>
+            {
+              quotient = Div (x, s)
+              rounded = Round (quotient)
+              rounded_2 = Cast <to = 1> (rounded)
+              zero_point = Cast <to = 1> (z)
+              shifted = Add (rounded_2, zero_point)
+              saturated = Clip (shifted, bound, bound_2)
+              y = Cast <to = 2> (saturated)
+            }
+        """,
+    ),
+    (
+        "quantization.round_and_clip",
+        11,
+        9,
+        "g (float[2] x, float s, uint8 z) => (uint8[2] y) { y = QuantizeLinear (x, s, z) }",
+        """
+            <float y_steps_c0 = {0.5}, float bound = {0}, float steps_c2 = {2}, float steps_c1 = {1}>
+            {
+              scaled = Div (x, s)
+              steps_magnitude = Abs (scaled)
+              steps_floor = Floor (steps_magnitude)
+              steps_rest = Sub (steps_magnitude, steps_floor)
+              steps_halved = Mul (steps_floor, y_steps_c0)
+              steps_pairs = Floor (steps_halved)
+              steps_odd = Sub (steps_halved, steps_pairs)
+              steps_above = Greater (steps_rest, y_steps_c0)
+              steps_below = Less (steps_rest, y_steps_c0)
+              steps_off = Or (steps_above, steps_below)
+              steps_at_half = Not (steps_off)
+              steps_is_odd = Greater (steps_odd, bound)
+              steps_to_even = And (steps_at_half, steps_is_odd)
+              steps_up = Or (steps_above, steps_to_even)
+              steps_step = Cast <to = 1> (steps_up)
+              steps_rounded = Add (steps_floor, steps_step)
+              steps_negative = Less (scaled, bound)
+              steps_negative_2 = Cast <to = 1> (steps_negative)
+              steps_twice = Mul (steps_negative_2, steps_c2)
+              steps_sign = Sub (steps_c1, steps_twice)
+              steps = Mul (steps_rounded, steps_sign)
+              zero_point = Cast <to = 1> (z)
+              shifted = Add (steps, zero_point)
+              clipped = Clip <max = 255.0, min = 0.0> (shifted)
+              y = Cast <to = 2> (clipped)
+            }
+        """,
+    ),
 ]
 
 
