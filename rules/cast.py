@@ -31,9 +31,13 @@ def type_to_number(node: Node) -> None:
 
 @downgrade("Cast", 6)
 def type_to_name(node: Node) -> None:
-    """The number of the type in `to` becomes its name. Refused in a function, whose types onnx cannot check."""
+    """The number of the type in `to` becomes its name. Refused in a function, whose types onnx cannot check.
+
+    The model states the type of the result, which onnx does not infer before opset 6, and without which it does not check a Loop.
+    """
     if not isinstance(node.scope.graph, GraphProto):
         raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
+    node.declare(node.output(0), node.attr("to"))
     node.set_attr("to", TensorProto.DataType.Name(node.attr("to")))
 
 

@@ -12,7 +12,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
-from .shared.normalization import cast_between, mean_and_deviation
+from .shared.normalization import cast_between, mean_and_deviation, working_type
 
 
 @decompose("GroupNormalization", opset=13, exact=False, any_version=True)
@@ -24,7 +24,7 @@ def normalize_groups(node: Node) -> None:
     whose powers opset 13 does not have, ONNX's function body takes its place.
     """
     kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
-    stash = node.attr("stash_type", TensorProto.FLOAT) if is_per_channel else kind
+    stash = working_type(kind, node.attr("stash_type", TensorProto.FLOAT)) if is_per_channel else kind
     if node.rank() is None or stash == TensorProto.BFLOAT16:
         bodies.expand(node)
         return

@@ -222,6 +222,7 @@ def _aligned(node: Node, index: int, block: int) -> str:
 @decompose("QuantizeLinear", opset=11)
 def round_and_clip(node: Node) -> None:
     """saturate(round(x / scale) + zero point) is written out, for a single scale."""
+    _require_one_scale(node)
     kind = node.need_elem_type(2) if node.has_input(2) else TensorProto.UINT8
     limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
     x = node.input(0)
@@ -233,6 +234,13 @@ def round_and_clip(node: Node) -> None:
         steps = node.before("Add", [steps, zero_point], what="shifted")
     bounds = [_float(node, float(bound)) for bound in (limits.min, limits.max)]
     node.become("Cast", [node.before("Clip", [steps, *bounds], what="clipped")], to=kind)
+
+
+def _require_one_scale(node: Node) -> None:
+    """Raises Unconvertible where there are several scales, which onnx.checker lets through."""
+    shape = node.shape(_SCALE)
+    if shape not in (None, (), (1,)):
+        raise Unconvertible(f"the shape of its scale is {list(shape)}, and below opset 13 it has a single one", "correct the model")
 
 
 @decompose("DynamicQuantizeLinear", opset=10)
@@ -264,6 +272,7 @@ def _float(node: Node, value: float) -> str:
 @decompose("DequantizeLinear", opset=9)
 def subtract_and_scale(node: Node) -> None:
     """(x - zero point) * scale is written out, for a single scale; the difference is computed in int32."""
+    _require_one_scale(node)
     x = node.input(0)
     if node.need_elem_type() != TensorProto.INT32:
         x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)

@@ -38,7 +38,7 @@ The reductions that are not here take themselves for every axis, and nothing at 
 """
 _ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
 """Reductions that give the same over several axes as over one after the other."""
-_ROUNDS_INTEGERS = ("ReduceMean", "ReduceLogSumExp")
+_ROUNDS_INTEGERS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean")
 """Reductions that round integers, and so would do it once for each axis."""
 
 

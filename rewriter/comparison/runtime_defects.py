@@ -55,6 +55,10 @@ def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
     return lambda _node, declared: declared < opset
 
 
+def _from(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
+    return lambda _node, declared: declared >= opset
+
+
 def _flattens(node: onnx.NodeProto, opset: int) -> bool:
     return opset < 13 and _attribute(node, "axis", 1) != -1
 
@@ -128,6 +132,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
     "onnxruntime": {
         "Split": (_has_unnamed_outputs, "crashes on a Split whose outputs are not all named"),
         "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
+        **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), (_from(28), "has no kernel for {op} 28, whose body overflows")),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {

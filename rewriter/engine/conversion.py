@@ -22,7 +22,7 @@ from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.inference import Shape
-from ..opsets.transitions import Transition
+from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
@@ -347,7 +347,8 @@ class Engine:
                 pending.extend(reversed(self._replace(node, origin)))
                 continue
             is_made = node is not first or node.op_type != origin[0]
-            if is_made and tidying.dissolves(node):
+            is_as_made = node.settled and not node.changed  # tidying has seen it
+            if is_made and not is_as_made and tidying.dissolves(node):
                 continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
@@ -382,10 +383,14 @@ class Engine:
         avoided: set[str] = set()
         simplified = ""
         made = node.source_index is None
+        written = "" if made else node.op_type
         step: _Step | None = None
         try:
             while not node.removed:
                 op_type = node.op_type
+                if op_type != written:
+                    self._gate_written(node, target)
+                    written = op_type
                 route = self._route(op_type, node.opset, target, made)
                 if route is None:
                     return
@@ -495,12 +500,29 @@ class Engine:
             return
         wrong = delta.wrong_types(node.proto, node.type_string)
         if wrong:
-            node.begin_rule(transition.opset_after)
-            name = f"widening.{node.op_type}"
-            self._require(name)
-            self._change(name, node)
-            if not widening.widen(node, wrong, delta):
-                self.outcome.inexact.add(name)
+            self._widen(node, wrong, delta, transition.opset_after)
+
+    def _gate_written(self, node: Node, target: int) -> None:
+        """Check, and where possible mend, the types of a node that a rule wrote: the operator may not take those of this model.
+
+        On its way up the node may be in a form that does not take them yet.
+        """
+        opset = max(node.opset, transitions.form_opset(node.op_type, target))
+        form = transitions.form_of_rules(node.op_type, opset)
+        if form is None or not form.loses(self._types):
+            return
+        refused = form.refused_types(node.proto, node.type_string)
+        if refused:
+            self._widen(node, refused, form, opset)
+
+    def _widen(self, node: Node, wrong: list[str], delta: Delta, opset: int) -> None:
+        """Let the node work in types that the target of `delta` takes. Raises Unconvertible where no way is known."""
+        node.begin_rule(opset)
+        name = f"widening.{node.op_type}"
+        self._require(name)
+        self._change(name, node)
+        if not widening.widen(node, wrong, delta):
+            self.outcome.inexact.add(name)
 
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""

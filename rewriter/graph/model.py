@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import onnx
 from onnx import GraphProto
@@ -61,6 +61,8 @@ class Model:
         """Values that a rule found to be another value; uses are renamed when the work is done."""
         self.sizes_relied_on: dict[str, Shape] = {}
         """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
+        self.causes: dict[object, dict[Any, Any]] = {}
+        """Why too little is known of values, for the hints of all blockers; `hints` alone knows what is in it."""
         self.original = skeleton.checkable() if like is None else like.original
         self.survey = survey or (Survey(self.proto) if like is None else like.survey)
         """The model as it was read."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
 from ..opsets.inference import Dimension, Shape
@@ -211,6 +211,12 @@ class Node:
         self._scope.register(self.proto, self.opset)
         self.changed = True
         return fresh
+
+    def declare(self, name: str, elem_type: int) -> None:
+        """State the element type of the value `name` in the graph's value_info, unless the graph states one."""
+        graph = self.scope.graph
+        if isinstance(graph, GraphProto) and self.scope.types.declared(name) is None:
+            graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
 
     def drop_output(self, index: int) -> None:
         """Make output `index` absent; absent outputs at the end go."""

@@ -177,6 +177,7 @@ class Scope:
         """A value became constant: what follows from it may be known now as well."""
         self.constants.reconsider()
         self.types.reconsider()
+        self.model.causes.clear()
 
     # -- the model as it was read
 

@@ -5,6 +5,8 @@ ONNX's own function bodies take E[x²] - E[x]², which loses every digit where t
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ...rewriter.graph.node import Node
 from .typed import typed
 
@@ -12,6 +14,21 @@ from .typed import typed
 def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
     """`name`, of type `kind`, as `wanted`."""
     return name if kind == wanted else node.before("Cast", [name], what="cast", to=wanted)
+
+
+def working_type(kind: int, stash: int) -> int:
+    """The type to normalize data of type `kind` in, where stash_type asks for `stash`: the wider one.
+
+    Runtimes take stash_type for the least precision: they compute doubles in double, though its default is float.
+    """
+    return kind if (kind, stash) in _WIDENS else stash
+
+
+_HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+_WIDENS = {(TensorProto.DOUBLE, stash) for stash in (*_HALVES, TensorProto.FLOAT)} | {
+    (TensorProto.FLOAT, stash) for stash in _HALVES
+}
+"""Types of data, each with a stash_type that is narrower."""
 
 
 def _mean(node: Node, name: str, axes: list[int], what: str) -> str:

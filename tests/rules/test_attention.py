@@ -182,6 +182,26 @@ def test_onnxs_body_takes_its_place_where_that_is_not_sure(text):
     onnx.checker.check_model(result, full_check=True)
 
 
+@pytest.mark.parametrize("target", [25, 9])
+def test_heads_of_inputs_that_have_an_axis_of_them_are_not_counted_again(target):
+    """onnx refuses the attributes from opset 25 on, and its function body makes three dimensions of four by them."""
+    text = """g (float16[1,2,3,4] q, float16[1,2,5,4] k, double[1,2,5,4] v) => (float16[1,2,3,4] y) {
+      y = Attention <is_causal = 1, q_num_heads = 2, kv_num_heads = 2> (q, k, v)
+    }"""
+    plain = text.replace(", q_num_heads = 2, kv_num_heads = 2", "")
+    result = convert_version(model(text, 24, 11), target).model
+    assert not any(attribute.name.endswith("num_heads") for node in result.graph.node for attribute in node.attribute)
+    assert result.graph.node == convert_version(model(plain, 24, 11), target).model.graph.node
+
+
+def test_from_25_on_keys_and_values_are_outputs_both_or_neither():
+    text = """g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,2,3,4] y, float[1,2,5,4] p) {
+      y, ABSENT, p = Attention (q, k, v)
+    }"""
+    (node,) = convert_version(model(text, 24, 11), 25).model.graph.node
+    assert all(node.output) and (node.output[0], node.output[2]) == ("y", "p")
+
+
 REWRITES = [
     (
         "attention.in_matrix_products",

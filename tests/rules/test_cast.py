@@ -92,6 +92,15 @@ def test_a_cast_that_something_reads_below_6() -> None:
     assert_compares_equal(model(text, 9), 3)
 
 
+def test_a_loop_carries_on_what_a_cast_below_6_makes() -> None:
+    """onnx refuses a Loop with an input of unknown type, and does not infer the type of such a Cast."""
+    text = """g (float[2] x, int64 n, bool k) => (int64[A] z) {
+        c = Cast <to = 7> (x)
+        z = Loop (n, k, c) <body = b (int64 i, bool go, int64[2] s) => (bool on, int64[2] t) { on = Identity (go)\n t = Identity (s) }>
+    }"""
+    assert [value.name for value in convert_version(model(text, 9), 5).model.graph.value_info] == ["c"]
+
+
 REWRITES = [
     (
         "cast.type_to_number",

@@ -22,6 +22,11 @@ def test_refused(operands, target, reason):
     assert reason in refusal(model(text, 11), target)
 
 
+def test_refuses_an_axis_that_the_data_does_not_have():
+    text = "g (float[A,B] x) => (float[A,B] y) <int64 a = {2}> { y = CumSum (x, a) }"
+    assert "axis=2 is out of range for rank 2" in refusal(model(text, 11), 10)
+
+
 @pytest.mark.parametrize("exclusive", [0, 1])
 @pytest.mark.parametrize("reverse", [0, 1])
 @pytest.mark.parametrize("dims, target", [("5,3", 10), ("5,3", 7), ("N,M", 10), ("N,3", 9)])

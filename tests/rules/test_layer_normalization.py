@@ -58,6 +58,18 @@ def test_mean_variance_normalization():
     assert_same(model(text, 9), 8, {"x": x}, rtol=1e-4, atol=1e-4)
 
 
+def test_doubles_are_computed_in_double_and_the_mean_keeps_its_type():
+    text = """g (double[2,8] x, double[8] s) => (double[2,8] y, float[2,1] mean, float[2,1] inverse) {
+      y, mean, inverse = LayerNormalization (x, s)
+    }"""
+    x, s = np.random.default_rng(5).standard_normal((2, 8)), np.random.default_rng(6).standard_normal(8)
+    y, mean, inverse = run(convert_version(model(text, 17), 16).model, {"x": x, "s": s})
+    std = np.sqrt(x.var(axis=1, keepdims=True) + np.float64(np.float32(1e-5)))
+    np.testing.assert_allclose(y, (x - x.mean(axis=1, keepdims=True)) / std * s, rtol=1e-12)
+    assert (mean.dtype, inverse.dtype) == (np.float32, np.float32)
+    np.testing.assert_allclose(inverse, 1 / std, rtol=1e-6)
+
+
 REWRITES = [
     (
         "layer_normalization.normalize_last_axes",

@@ -55,6 +55,12 @@ REFUSED = [
         "'N' of 'x' is unknown",
         id="blocks of an unknown length",
     ),
+    pytest.param(
+        model("g (uint8[2,3,8] x) => (float[2,3,8] y) <float[3] s = {1, 2, 3}> { y = DequantizeLinear (x, s) }", 10),
+        9,
+        "the shape of its scale is [3], and below opset 13 it has a single one",
+        id="several scales where there is one",
+    ),
 ]
 
 

@@ -55,6 +55,14 @@ def test_onnxruntime_recognizes_it(target):
     assert optimized(convert_version(model(text, 23, 10), target).model) == ["SimplifiedLayerNormalization"]
 
 
+@pytest.mark.parametrize("target", [22, 13])
+def test_doubles_are_computed_in_double_whatever_the_least_precision_is(target):
+    text = "g (double[2,4,8] x, double[8] s) => (double[2,4,8] y) { y = RMSNormalization <stash_type = 1> (x, s) }"
+    x, s = X.astype(np.float64), S.astype(np.float64)
+    got = run(convert_version(model(text, 23), target).model, {"x": x, "s": s})[0]
+    np.testing.assert_allclose(got, expected(x, s), rtol=1e-13)
+
+
 REWRITES = [
     (
         "rms_normalization.divide_by_the_root_mean_square",

@@ -25,6 +25,11 @@ RNG = np.random.default_rng(5)
             "a one-sided STFT is of a real signal",
             id="one side of complex",
         ),
+        pytest.param(
+            "g (float[1,16,1] x) => (float[1,7,4,2] y) <int64 s = {2}, int64 n = {4}> { y = STFT (x, s, , n) }",
+            "it gives 3 frequencies, and the model declares 4",
+            id="declared as if it had both sides",
+        ),
     ],
 )
 def test_refused(text, reason):
