@@ -176,11 +176,16 @@ def _adds_nothing(node: Node) -> bool:
 
 
 def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Node], bool]:
-    """Whether the second operand is `number` throughout, in a type of one of numpy's `kinds`, in which that changes nothing."""
+    """Whether the second operand is `number` throughout, in a type of one of numpy's `kinds`, in which that changes nothing.
+
+    Weights of floating point stay, even if all are 1: runtimes fuse a normalization only with its scale.
+    """
 
     def test(node: Node) -> bool:
         value = node.constant(1)
-        if value is None or value.dtype.kind not in kinds or (value != number).any():
+        if value is None or value.dtype.kind not in kinds or (value.dtype.kind == "f" and value.size > 1):
+            return False
+        if (value != number).any():
             return False
         rank = node.rank()
         return value.ndim == 0 or (value.size == 1 and rank is not None and value.ndim <= rank) or _keeps_shape(node)
