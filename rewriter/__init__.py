@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .batch.task import ModelReport
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
+    from .convert_pass import ConvertOpset
     from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
     from .report.summary import Report
@@ -44,6 +45,7 @@ _MODULES = {
     "report.summary": ("Report",),
     "comparison.samples": ("Samples",),
     "comparison.tolerance": ("Tolerance",),
+    "convert_pass": ("ConvertOpset",),
 }
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "CheckError",
     "CompareError",
     "ConversionResult",
+    "ConvertOpset",
     "InvalidModelError",
     "ModelReport",
     "Options",

@@ -13,6 +13,8 @@ from typing import Any
 
 import onnx
 
+from .bridge.opening import is_of_library
+from .engine.registry import RuleFunction
 from .errors import ArgumentError, shortened
 
 LONGEST_PATH = 4096
@@ -20,14 +22,17 @@ LONGEST_PATH = 4096
 
 
 def check_model(model: object) -> None:
-    """Raises TypeError where `model` is neither a ModelProto nor a path, ArgumentError where it cannot be a path."""
-    if isinstance(model, onnx.ModelProto):
+    """Raises TypeError where `model` is nothing that can be converted, ArgumentError where it cannot be a path."""
+    if isinstance(model, onnx.ModelProto) or is_of_library(model):
         return
     if isinstance(model, bytes | bytearray | memoryview):
-        raise TypeError("model has to be a ModelProto or a path, not bytes: onnx.load_model_from_string reads a serialized model")
+        raise TypeError(f"model has to be {_MODELS}, not bytes: onnx.load_model_from_string reads a serialized model")
     if hasattr(model, "read"):
-        raise TypeError(f"model has to be a ModelProto or a path, not an open file ({_kind(model)}): pass its path")
-    _check_path("model", model, "a ModelProto or a path")
+        raise TypeError(f"model has to be {_MODELS}, not an open file ({_kind(model)}): pass its path")
+    _check_path("model", model, _MODELS)
+
+
+_MODELS = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
 
 
 def check_path(name: str, path: object) -> None:
@@ -119,6 +124,18 @@ def texts(name: str, value: object) -> dict[str, str]:
     for key, text in value.items():
         check_kind(f"{name}[{_shown(key)}]", text, str, "a type as in 'float[N,64]'")
     return dict(value)
+
+
+def rules(name: str, value: object) -> tuple[str | RuleFunction, ...]:
+    """The functions, and the names of what packages offer, in `value`. Raises TypeError for a single one, or something else."""
+    expected = "a collection of functions and of names by which packages offer some"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
+    found = tuple(value)
+    for one in found:
+        if not callable(one):
+            check_kind(f"each of {name}", one, str, "a function or the name by which a package offers some")
+    return found
 
 
 def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:

@@ -78,6 +78,14 @@ def infer_node(
     return _call("infer_node", op_type, opset, node, types, data, ir_version)
 
 
+def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
+    """The serialized model with the local functions `names`, domain and name, in the places of their calls.
+
+    Raises: as `check_model`.
+    """
+    return _call("inline_functions", model, names)
+
+
 def _call(operation: str, *arguments: Any) -> Any:
     """The result of `operation` in a child. Raises as `check_model`."""
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))

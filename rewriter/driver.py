@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
 
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from . import arguments, child_call
+from .bridge.opening import AnyModel, Opened, open_model
 from .checks import validity
+from .checks.repair import repair, tidy
 from .comparison.loadable import not_loaded
 from .comparison.tolerance import EXACT, Tolerance
-from .engine import stamp
+from .engine import narrow_types, stamp
 from .engine.conversion import MECHANISMS, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.reach import find_reach
-from .engine.registry import registry
+from .engine.registry import RuleFunction, registry, replacements
 from .engine.restrictions import UNRESTRICTED
 from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, UnconvertibleError
-from .graph import given_types
+from .graph import given_types, specialization
 from .graph.model import Model, Semantics
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset
 from .graph.survey import Survey, all_graphs
 from .opsets import inference
 from .opsets.transitions import newest_opset
 from .report.summary import Report
-from .storage import NamedFile, check_apart, read, spooled, stage
+from .storage import NamedFile, check_apart, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -51,7 +54,6 @@ Comparing = Literal["auto", "model", "nodes", "required", "off"]
 
 Announce = Callable[[Report, Path], None]
 """Called with the report of a conversion and the path of its result, while that is still a temporary file."""
-_ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Options:
     ir_version: int | None = None
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
+    rules: Sequence[str | RuleFunction] = ()
+    """Rules for operators of other domains: functions that `replace` decorates, or names by which packages offer some."""
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     declare: Mapping[str, str] = field(default_factory=dict)
@@ -85,6 +89,7 @@ class Options:
             object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
         for name in ("only", "skip"):
             object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
+        object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
         fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
         object.__setattr__(self, "overwrite_input_shapes", fixed)
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
@@ -110,21 +115,22 @@ class Options:
 
 
 class ConversionResult(NamedTuple):
-    """The converted `model` in memory, and the `report` of what was done."""
+    """The converted `model` in memory, of the kind that was given (a ModelProto for a path), and the `report` of what was done."""
 
-    model: onnx.ModelProto
+    model: Any
     report: Report
 
 
 def convert_version(
-    model: onnx.ModelProto | str | os.PathLike[str],
+    model: AnyModel,
     target_opset: int | None = None,
     *,
     compare: Comparing = "auto",
     options: Options | None = None,
 ) -> ConversionResult:
-    """Convert `model` (a ModelProto, which is not changed, or a file) to `target_opset` of the default domain.
+    """Convert `model` to `target_opset` of the default domain.
 
+    `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram; it stays as it is, and the result is of the same kind.
     Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset, or leaves it to
     the runtimes that `options.for_runtimes` names. Original and
     result are run and compared as on the command line; `compare="off"` leaves that out, for speed. `options` holds everything
@@ -133,21 +139,23 @@ def convert_version(
     Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; ArgumentError, or TypeError, for
     arguments.
     """
-    target, options = _request(model, target_opset, compare, options)
-    child_call.prepare()
-    with _readable(model) as readable:
-        skeleton = _skeleton(readable)
-        conversion = _convert(skeleton, target, options, keep_original=compare != "off")
-        result = skeleton.materialize()
-        if compare != "off":
-            conversion.report.comparison = _compare(conversion, compare, options)
+    arguments.check_model(model)
+    target, options = checked(target_opset, compare, options)
+    with _opening(model) as opening:
+        return convert_opened(opening, target, compare=compare, options=options)
+
+
+def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
+    """As `convert_version`, with arguments that `checked` found to be possible; `opening` gives the model anew at each call."""
+    opened, conversion = _convert(opening, target, options, compare)
+    if compare != "off":
+        conversion.report.comparison = _compare(conversion, compare, options)
+    result = opened.close()
     _log_report(conversion.report, "converted")
     return ConversionResult(result, conversion.report)
 
 
-def simplify(
-    model: onnx.ModelProto | str | os.PathLike[str], *, compare: Comparing = "auto", options: Options | None = None
-) -> ConversionResult:
+def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
     """As `convert_version` at the model's own opset: dissolve sequences and fold constant Splits, nothing else."""
     return convert_version(model, None, compare=compare, options=options)
 
@@ -171,14 +179,10 @@ def convert_file(
     """
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
-    target, options = _request(source, target_opset, compare, options)
-    check_apart(source, destination, (), others)
-    child_call.prepare()
-    with spooled(source) as readable:
-        skeleton = read(readable)
-        check_apart(source, destination, skeleton.data_paths, others)
-        conversion = _convert(skeleton, target, options, keep_original=compare != "off")
-        with stage(skeleton, destination, external_data=options.external_data) as staged:
+    target, options = checked(target_opset, compare, options)
+    with _opening(source, destination, others) as opening:
+        opened, conversion = _convert(opening, target, options, compare)
+        with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
             conversion.report.notes += staged.notes
             if compare != "off":
                 conversion.report.comparison = _compare(conversion, compare, options, staged.path)
@@ -189,21 +193,8 @@ def convert_file(
     return conversion.report
 
 
-def _readable(model: _ModelOrPath) -> AbstractContextManager[_ModelOrPath]:
-    """`model`, or a copy on disk of what comes through a pipe."""
-    return nullcontext(model) if isinstance(model, onnx.ModelProto) else spooled(model)
-
-
-def _skeleton(model: _ModelOrPath) -> Skeleton:
-    return Skeleton.of(_copy(model)) if isinstance(model, onnx.ModelProto) else read(model)
-
-
 def round_trip(
-    model: onnx.ModelProto | str | os.PathLike[str],
-    target_opset: int,
-    *,
-    compare: Comparing = "auto",
-    options: Options | None = None,
+    model: AnyModel, target_opset: int, *, compare: Comparing = "auto", options: Options | None = None
 ) -> ConversionResult:
     """Convert `model` to `target_opset` and back to the opset that it has.
 
@@ -211,12 +202,6 @@ def round_trip(
     """
     there = convert_version(model, target_opset, compare=compare, options=options)
     return convert_version(there.model, there.report.source_opset, compare=compare, options=options)
-
-
-def _request(model: object, target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
-    """The target and the options, once all arguments are known to be possible. Raises: TypeError, ArgumentError."""
-    arguments.check_model(model)
-    return checked(target_opset, compare, options)
 
 
 def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
@@ -230,14 +215,14 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
     return target, cast("Options | None", options) or Options()
 
 
-def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
+def _duplicate(skeleton: Skeleton) -> Skeleton:
     copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    return copy
+    copy.CopyFrom(skeleton.proto)
+    return Skeleton(copy, skeleton.file, skeleton.base_dir, skeleton.locations)
 
 
 def check_convertible(
-    model: onnx.ModelProto | str | os.PathLike[str],
+    model: AnyModel,
     target_opset: int | None,
     *,
     options: Options | None = None,
@@ -249,17 +234,47 @@ def check_convertible(
     `others` is as for `convert_file`.
     Raises: InvalidModelError where the input is not valid.
     """
-    target, options = _request(model, target_opset, "off", options)
-    if not isinstance(model, onnx.ModelProto):
-        check_apart(model, None, (), others)
-    child_call.prepare()
-    with _readable(model) as readable:
-        skeleton = _skeleton(readable)
-        if not isinstance(model, onnx.ModelProto):
-            check_apart(model, None, skeleton.data_paths, others)
-        report = _dry_run(skeleton, target, options)
+    arguments.check_model(model)
+    target, options = checked(target_opset, "off", options)
+    with _opening(model, None, others) as opening:
+        report = _repaired(opening, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
     _log_report(report, "cannot be converted" if report.blockers else "can be converted")
     return report
+
+
+@contextmanager
+def _opening(
+    model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()
+) -> Iterator[Callable[[], Opened]]:
+    """What opens `model` anew each time that it is called, in a `with`. Of a file, `output` and `others` have to be different ones.
+
+    Raises: as `check_apart`.
+    """
+    if not isinstance(model, str | os.PathLike):
+        yield lambda: open_model(model)
+        return
+    check_apart(model, output, (), others)
+    with spooled(model) as readable:
+
+        def opening() -> Opened:
+            opened = open_model(readable)
+            check_apart(model, output, opened.skeleton.data_paths, others)
+            return opened
+
+        yield opening
+
+
+def _repaired(opening: Callable[[], Opened], work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
+    """What `work` makes of the model; of one that is not valid, what it makes of it with the repairs that it gets, if any helps."""
+    child_call.prepare()
+    try:
+        return work(opening(), ())
+    except InvalidModelError as error:
+        opened = opening()
+        repairs = repair(opened.skeleton, str(error))
+        if not repairs:
+            raise
+        return work(opened, repairs)
 
 
 def _log_report(report: Report, what: str) -> None:
@@ -271,8 +286,11 @@ def _log_report(report: Report, what: str) -> None:
     _log.info("%s: opset %s to %s", what, report.source_opset, report.target_opset)
 
 
-def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report:
-    job = _Job(skeleton, target, options)
+_T = TypeVar("_T")
+
+
+def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> Report:
+    job = _Job(skeleton, target, options, repairs)
     job.check_input()
     trouble = job.aim(target)
 
@@ -291,7 +309,7 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options) -> Report
     outcome.remarks += trouble
     report = job.report(outcome)
     report.not_loaded = job.not_loaded()
-    report.blockers = _blockers(outcome, options.strict)
+    report.blockers = _blockers(outcome, options.strict, job.repairs)
     if job.source is not None:
         report.reach = find_reach(job.source, newest_opset(), dry_run)
     return report
@@ -304,18 +322,33 @@ class _Conversion(NamedTuple):
     result: Skeleton
     original: Model | None
     aliases: Mapping[str, str]
+    as_given: Skeleton | None
+    """The original before it was repaired, if it was and is in no file."""
 
 
-def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_original: bool) -> _Conversion:
-    """Convert the skeleton in place. Raises where a node cannot be converted, or a check fails."""
-    job = _Job(skeleton, target, options)
+def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
+    """The model that `opening` gives, converted in place. Raises where a node cannot be converted, or a check fails."""
+
+    def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
+        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=compare != "off")
+        if repairs and conversion.original is not None and opened.skeleton.path is None:
+            conversion = conversion._replace(as_given=opening().skeleton)
+        return opened, conversion
+
+    return _repaired(opening, work)
+
+
+def _convert_skeleton(
+    skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_original: bool
+) -> _Conversion:
+    job = _Job(skeleton, target, options, repairs)
     original = None
     if keep_original:
-        original = job.model_of(Skeleton(_copy(skeleton.proto), skeleton.file, skeleton.base_dir), job.source)
+        original = job.model_of(_duplicate(skeleton), job.source)
     job.check_input()
     job.aim(target)
     outcome = job.run(job.model, job.target)
-    blockers = _blockers(outcome, options.strict)
+    blockers = _blockers(outcome, options.strict, job.repairs)
     if blockers:
         raise UnconvertibleError(blockers)
     report = job.report(outcome)
@@ -327,18 +360,22 @@ def _convert(skeleton: Skeleton, target: int | None, options: Options, *, keep_o
     if blockers:
         raise UnconvertibleError(blockers)
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.replaced)
+    return _Conversion(report, skeleton, original, job.model.replaced, None)
 
 
 class _Job:
     """One model and what is asked for it, validated."""
 
-    def __init__(self, skeleton: Skeleton, target: int | None, options: Options) -> None:
+    def __init__(self, skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> None:
         _require_rules((*options.only, *options.skip))
         self._options = options
         self._demands = _demands(options)
         self._skeleton = skeleton
+        self._replacements = replacements(options.rules)
         self._proto = skeleton.proto
+        survey = Survey(self._proto)
+        self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
+        """What was wrong with the model, and is not any more."""
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
@@ -351,19 +388,21 @@ class _Job:
             given_types.declare_types(self._proto, options.declare, self.model_of(skeleton, self.target).derived())
         if options.overwrite_input_shapes:
             self._fix_inputs(skeleton, options.overwrite_input_shapes)
-        self.model = self.model_of(skeleton, self.target)
+        self.model = self.model_of(skeleton, self.target, survey=survey)
+        self._operators = survey.operators
 
     def _fix_inputs(self, skeleton: Skeleton, shapes: Mapping[str, Sequence[int]]) -> None:
         sizes = given_types.overwrite_input_shapes(self._proto, shapes)
         given_types.write_sizes(self._proto, sizes, self.model_of(skeleton, self.target).derived())
 
-    def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None) -> Model:
+    def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
-        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=self._options.semantics)
+        semantics = self._options.semantics
+        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey)
 
     def try_at(self, opset: int | None) -> tuple[Skeleton, Outcome]:
         """A copy of the model taken to `opset`, and how that went."""
-        copy = Skeleton(_copy(self._proto), self._skeleton.file, self._skeleton.base_dir)
+        copy = _duplicate(self._skeleton)
         return copy, self.run(self.model_of(copy, opset, like=self.model), opset)
 
     def aim(self, target: int | None) -> list[Remark]:
@@ -390,10 +429,41 @@ class _Job:
         validity.check_input(self.model, self.target)
 
     def run(self, model: Model, target: int | None) -> Outcome:
+        """Convert `model` to `target`; where its functions are in the way, with as many of them made definite as that takes."""
+        before = _duplicate(model.skeleton) if model.proto.functions else None
+        outcome, converted = self._run_once(model, target)
+        self.model = converted if model is self.model else self.model
+        if before is None or not outcome.blockers:
+            return outcome
+        blocked = {
+            specialization.key_of(scope.graph)
+            for scope in model.functions
+            if isinstance(scope.graph, onnx.FunctionProto) and any(blocker.is_within(scope.where) for blocker in outcome.blockers)
+        }
+        for by_types in (False, True):
+            attempt = _duplicate(before)
+            if not blocked or not specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
+                continue
+            definite = self.model_of(attempt, target)
+            found, converted_definite = self._run_once(definite, target)
+            if not found.blockers:
+                model.skeleton.proto.CopyFrom(attempt.proto)
+                self.model = converted_definite if converted is self.model else self.model
+                return found
+        return outcome
+
+    def _run_once(self, model: Model, target: int | None) -> tuple[Outcome, Model]:
+        """How the conversion of `model` went, and the model of the same skeleton that knows the result."""
         with validity.names_explained(model.survey.graphs):
             selection = Selection(current_names(self._options.only), current_names(self._options.skip))
             restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
-            return Engine(model, target, registry, selection, restrictions).run()
+            widened = None if target is None else narrow_types.widen_types(model, target, registry, selection)
+            if widened is not None:
+                if widened.blockers:
+                    return widened, model
+                model = self.model_of(model.skeleton, target)
+            outcome = Engine(model, target, registry, selection, restrictions, self._replacements).run()
+            return outcome if widened is None else widened.followed_by(outcome), model
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""
@@ -438,11 +508,11 @@ class _Job:
             target_opset=self.target,
             source_ir_version=self._source_ir,
             ir_version=self._source_ir,
-            operators_before=self.model.survey.operators,
+            operators_before=self._operators,
             changes=outcome.changes,
             rewrites=outcome.rewrites,
             inexact=outcome.inexact,
-            remarks=outcome.remarks,
+            remarks=[*self.repairs, *outcome.remarks],
             runtimes="" if self._demands is None else self._demands.titles,
         )
 
@@ -490,9 +560,9 @@ def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: in
     return proto.ir_version >= 4 and stamp.ir_version_of(target) >= 4
 
 
-def _blockers(outcome: Outcome, strict: bool) -> list[Blocker]:
-    """What stops the conversion; with `strict`, warnings do."""
-    warnings = outcome.warnings if strict else []
+def _blockers(outcome: Outcome, strict: bool, repairs: Sequence[Remark]) -> list[Blocker]:
+    """What stops the conversion; with `strict`, warnings and `repairs` do."""
+    warnings = [*repairs, *outcome.warnings] if strict else []
     return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in warnings]
 
 
@@ -520,8 +590,12 @@ def _compare(
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
-    files = verification.Files(as_read, written)
-    comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
+    with ExitStack() as stack:
+        if conversion.as_given is not None and options.assume_opset is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            as_read = stack.enter_context(stage(conversion.as_given, Path(folder, "given.onnx"))).path
+        files = verification.Files(as_read, written)
+        comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and how == "required":

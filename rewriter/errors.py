@@ -58,6 +58,10 @@ class Blocker(NamedTuple):
     reason: str
     hint: str = ""
 
+    def is_within(self, where: str) -> bool:
+        """Whether the node is in the graph `where`, or in one inside it."""
+        return self.where == where or self.where.startswith(f"{where} > ")
+
     def __str__(self) -> str:
         hint = f" … hint: {self.hint}" if self.hint else ""
         step = f" {self.transition}" if self.transition else ""

@@ -107,8 +107,8 @@ def _is_within(budget: Budget, model: Model) -> bool:
     """Whether `model` is no larger than `budget`."""
     if sum(model.survey.operators.values()) > budget.nodes:
         return False
-    path = model.skeleton.path
-    size = path.stat().st_size if path else model.proto.ByteSize()
+    file = model.skeleton.file
+    size = file.size if file else model.proto.ByteSize()
     tensors = (tensor for graph in model.survey.graphs for tensor in getattr(graph, "initializer", ()))
     return size + sum(raw_length(t) for t in tensors if is_external(t) and not is_cut(t)) <= budget.bytes
 

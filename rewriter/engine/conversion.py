@@ -5,7 +5,7 @@ An operator that did not change between source and target is looked up once for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from ..errors import Blocker, NotSimplified, Unconvertible
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS
+from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.inference import Shape
@@ -95,6 +95,16 @@ class Outcome:
     inexact: set[str] = field(default_factory=set)
     """Rules among those that made changes whose result may differ in the last bits."""
 
+    def followed_by(self, later: Outcome) -> Outcome:
+        """What this and `later`, the rest of the same conversion, did together."""
+        return Outcome(
+            [*self.blockers, *later.blockers],
+            [*self.remarks, *later.remarks],
+            [*self.changes, *later.changes],
+            [*self.rewrites, *later.rewrites],
+            self.inexact | later.inexact,
+        )
+
     @property
     def warnings(self) -> list[Remark]:
         """The remarks that are warnings."""
@@ -165,6 +175,7 @@ NODES_A_STEP = 4096
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
+    "narrow_types": "a type that the target does not have gives way, in the whole model, to a wider one that holds its values",
 }
 """What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
 
@@ -221,7 +232,8 @@ _FOREIGN = _Route((), ())
 class Engine:
     """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`.
 
-    `restrictions`: what the result may not contain, because of the runtimes that it is for.
+    `restrictions`: what the result may not contain, because of the runtimes that it is for. `replacements` are rules for operators
+    of other domains, by label.
     """
 
     def __init__(
@@ -231,7 +243,9 @@ class Engine:
         registry: Registry,
         selection: Selection,
         restrictions: Restrictions = UNRESTRICTED,
+        replacements: Mapping[str, Rule] | None = None,
     ) -> None:
+        self._replacements = replacements or {}
         self._model = model
         self._target = target
         self._registry = registry
@@ -282,19 +296,21 @@ class Engine:
             if route is _STAYS:
                 continue
             proto = protos[index]
-            if route is _FOREIGN:
+            if route is _FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if route.turns_down(proto, scope):
+            if route is not _FOREIGN and route.turns_down(proto, scope):
                 continue
-            opset = transitions.form_opset(label, scope.opset)
+            opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
             node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
+                if proto.metadata_props:
+                    _hand_metadata_on(proto, nodes)
                 rebuilt[index] = nodes
         if rebuilt:
-            _rebuild(scope, rebuilt)
+            rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
         """Convert the subgraphs of `node`."""
@@ -313,7 +329,7 @@ class Engine:
     ) -> tuple[Node, list[NodeProto]]:
         """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
         proto, scope, *_ = place
-        if proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+        if route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
             plain = Node(*place)
             return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
@@ -336,6 +352,9 @@ class Engine:
         pending = [first]
         while pending:
             node = pending.pop()
+            if node.proto.domain and not node.settled:
+                pending.extend(reversed(self._replace(node, origin)))
+                continue
             is_made = node is not first or node.op_type != origin[0]
             if is_made and tidying.dissolves(node):
                 continue
@@ -351,6 +370,20 @@ class Engine:
             if len(finished) + len(pending) > MAX_EXPANSIONS:
                 raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
         return finished
+
+    def _replace(self, node: Node, origin: tuple[str, str]) -> list[Node]:
+        """What a node of another domain becomes, if there is a rule for it: nodes that walk on from the opset of the rule."""
+        rule = self._replacements.get(label_of(node.proto))
+        try:
+            if rule is not None:
+                self._require(rule.name)
+                self._apply(rule, node)
+        except Unconvertible as refusal:
+            self._block(node, None, refusal, origin)
+        made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
+        node.added_before, node.added_after = [], []
+        node.settled = node.proto.domain != ""
+        return made
 
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
         """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
@@ -592,6 +625,15 @@ def _element(type_string: str | None) -> str:
     return "" if type_string is None else type_string.rpartition("(")[2].rstrip(")")
 
 
+def _hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
+    """Let `nodes`, which stand in the place of `proto`, say where they come from, those in their subgraphs too."""
+    for node in nodes:
+        if node is not proto and not node.metadata_props:
+            node.metadata_props.extend(proto.metadata_props)
+            for _, graph in subgraphs(node):
+                _hand_metadata_on(proto, graph.node)
+
+
 def _reliance(name: str, shape: Shape) -> str:
     return (
         f"its rewrite takes the shape of '{name}' to be {declarations.show(shape)}, as the model declares it, and nothing else "
@@ -604,7 +646,7 @@ def _contradicted(found: declarations.Contradiction) -> Remark:
     return Remark("warning", "value", found.name, "declared shapes", message)
 
 
-def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
+def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     """Put the new node list in place. The views on the old one are stale from here on."""
     nodes: list[NodeProto] = []
     for index, proto in enumerate(scope.graph.node):

@@ -8,15 +8,21 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @decompose("Gelu", opset=13)   an operator younger than the target becomes nodes written for opset 13
     @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
     @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
+    @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
+    @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
 
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
+
+from ..errors import ArgumentError
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from ..graph.node import Node
     from ..graph.scope import Scope
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid"]
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace", "widen"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
 
@@ -66,6 +72,7 @@ class Registry:
         self._decompositions: dict[str, Rule] = {}
         self._simplifications: dict[str, list[Rule]] = {}
         self._avoidances: dict[str, list[Rule]] = {}
+        self._widenings: dict[str, Rule] = {}
 
     def add(self, rule: Rule) -> None:
         """Register a rule. Raises ValueError where two rules claim the same transition or decomposition."""
@@ -74,8 +81,8 @@ class Registry:
             table.setdefault(rule.op_type, []).append(rule)
             return
         table, key = (
-            (self._decompositions, rule.op_type)
-            if rule.kind == "decompose"
+            (self._decompositions if rule.kind == "decompose" else self._widenings, rule.op_type)
+            if rule.kind in ("decompose", "widen")
             else (self._transitions, (rule.kind, rule.op_type, rule.version))
         )
         if key in table:
@@ -97,9 +104,14 @@ class Registry:
     def avoidances(self, op_type: str) -> list[Rule]:
         return self._avoidances.get(op_type, [])
 
+    def widening(self, op_type: str) -> Rule | None:
+        """The rule for `op_type` nodes that have a type which the target does not have; None where there is none."""
+        return self._widenings.get(op_type)
+
     def __iter__(self) -> Iterator[Rule]:
         yield from self._transitions.values()
         yield from self._decompositions.values()
+        yield from self._widenings.values()
         for rules in (*self._simplifications.values(), *self._avoidances.values()):
             yield from rules
 
@@ -164,3 +176,61 @@ def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool
     for those that have it and no other.
     """
     return _register("avoid", op_types, opset, exact, form=form)
+
+
+def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule for nodes that have a value, or name a type, which the target does not have: `Model.wider` says which.
+
+    It gets the node in the form of the model's own opset, with its values still in the types that they had, and writes what
+    computes the same once they are of the wider types. New nodes are in a form that every opset from 13 on has.
+    """
+    return _register("widen", op_types, 13, exact)
+
+
+def replace(
+    domain: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """The rule replaces an operator of another domain by nodes written for `opset`.
+
+    It is used in conversions whose `Options.rules` say so, and in no other: it belongs to its function, not to the registry.
+    """
+
+    def decorate(function: RuleFunction) -> RuleFunction:
+        name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+        summary = (function.__doc__ or "").strip().split("\n")[0]
+        for op_type in (op_types,) if isinstance(op_types, str) else op_types:
+            rule = Rule(name, "replace", f"{domain}::{op_type}", opset, function, exact, summary)
+            function.__dict__.setdefault(REPLACEMENTS, []).append(rule)
+        return function
+
+    return decorate
+
+
+REPLACEMENTS = "replacements"
+"""The attribute of a function that holds the rules that `replace` made of it."""
+ENTRY_POINTS = "split_rewrite.rules"
+"""The group of entry points by which a package offers functions that `replace` decorates, a module or a list of them a name."""
+
+
+def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
+    """The rules of the functions that are `wanted`, or that a package offers under the names that are, by operator.
+
+    Raises: ArgumentError where there are none of that name, or a function has none.
+    """
+    found: dict[str, Rule] = {}
+    for each in wanted:
+        for function in _offered(each) if isinstance(each, str) else (each,):
+            rules: list[Rule] = getattr(function, REPLACEMENTS, [])
+            if not rules:
+                raise ArgumentError(f"rules: {function!r} is no function that the decorator 'replace' made a rule")
+            found.update((rule.op_type, rule) for rule in rules)
+    return found
+
+
+def _offered(name: str) -> Iterable[RuleFunction]:
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        offered = entry.load()
+        if isinstance(offered, ModuleType):
+            return [value for value in vars(offered).values() if hasattr(value, REPLACEMENTS)]
+        return offered
+    raise ArgumentError(f"rules: no installed package offers rules as '{name}'")

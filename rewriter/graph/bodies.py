@@ -6,7 +6,7 @@ in `rules/`, which wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import onnx
@@ -199,14 +199,14 @@ def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: Att
         if name and name not in names:
             names[name] = call.fresh_name(name)
         inner.output[index] = names.get(name, "")
-    _bind_attributes(inner, attributes)
+    if attributes is not None:
+        bind_attributes(inner, attributes)
     for _, graph in subgraphs(inner):
         _rename_graph(call, graph, dict(names), attributes)
 
 
-def _bind_attributes(inner: NodeProto, attributes: Attributes) -> None:
-    if attributes is None:
-        return
+def bind_attributes(inner: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
+    """Let the attributes of `inner` that are parameters have the values that `attributes` gives; those without one go."""
     for index in reversed(range(len(inner.attribute))):
         attribute = inner.attribute[index]
         if not attribute.ref_attr_name:

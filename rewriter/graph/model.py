@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -37,8 +38,12 @@ class Model:
         constants_as_initializers: bool,
         like: Model | None = None,
         semantics: Semantics | None = None,
+        survey: Survey | None = None,
     ) -> None:
-        """`like` is a model of the same, which nobody changes: what is known of it is known of this one."""
+        """`like` is a model of the same, which nobody changes: what is known of it is known of this one, and its survey is.
+
+        `survey` is that of the skeleton, where somebody made it already.
+        """
         self.skeleton = skeleton
         self.semantics: Semantics | None = semantics
         """None: the caller has not said it, and rules leave or refuse nodes of two meanings."""
@@ -55,10 +60,12 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self.wider: Mapping[int, int] = {}
+        """Element types that the target does not have, and the wider ones that take their place while values are widened."""
         self.sizes_relied_on: dict[str, Shape] = {}
         """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
         self.original = skeleton.checkable() if like is None else like.original
-        self.survey = Survey(self.proto) if like is None else like.survey
+        self.survey = survey or (Survey(self.proto) if like is None else like.survey)
         """The model as it was read."""
         self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)

@@ -255,6 +255,10 @@ class Node:
         """The TensorProto.DataType of output `index`; None where it is unknown or the output is absent."""
         return self._scope.elem_type(self.output(index)) if self.has_output(index) else None
 
+    def wider(self, elem_type: int) -> int:
+        """The element type in which the result holds values of `elem_type`: itself, or a wider one where the target lacks it."""
+        return self._scope.model.wider.get(elem_type, elem_type)
+
     def type_string(self, name: str) -> str | None:
         """As `Scope.type_string`, of a value that is an input or output of this node."""
         inputs = self.inputs
@@ -439,6 +443,7 @@ class Node:
         if self.proto.op_type == "Constant" and model.shares_node_name(self.proto.name):
             self.proto.name = self.fresh_name("node")  # runtimes let only Constants share the name of another node
         self.proto.op_type = op_type
+        self.proto.ClearField("domain")
         del self.proto.input[:]
         self.proto.input.extend(inputs)
         del self.proto.attribute[:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import zip_longest
 from typing import TypeGuard
 
 import onnx
@@ -18,22 +19,33 @@ Shape = tuple[Dimension, ...]
 _DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
+_ML = "ai.onnx.ml"
+
+
 def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """A copy of `model` with the value_info of all graphs filled in; None where inference crashes or refuses the model."""
     serialized = model.SerializeToString()
+    has_ml = _ML.encode() in serialized
     replaced: dict[int, onnx.NodeProto] = {}
-    if _may_need_stand_ins(model, serialized):
+    if has_ml or _may_need_stand_ins(model, serialized):
         copy = onnx.ModelProto.FromString(serialized)
         replaced = _put_stand_ins(copy)
+        _state_ml_types(copy, copy.graph)
         serialized = copy.SerializeToString()
-    try:
-        inferred = onnx.ModelProto.FromString(child_call.infer_model(serialized))
-    except (child_call.Crashed, child_call.Refused):
-        return None
-    for index, (node, _) in enumerate(_nodes_with_opset(inferred) if replaced else ()):
+    inferred = _infer_isolated(serialized)
+    while has_ml and inferred is not None and _state_ml_types(inferred, inferred.graph):  # what follows says more then
+        inferred = _infer_isolated(inferred.SerializeToString())
+    for index, (node, _) in enumerate(_nodes_with_opset(inferred) if inferred is not None and replaced else ()):
         if index in replaced:
             node.CopyFrom(replaced[index])
     return inferred
+
+
+def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
+    try:
+        return onnx.ModelProto.FromString(child_call.infer_model(serialized))
+    except (child_call.Crashed, child_call.Refused):
+        return None
 
 
 _ELEMENT_BY_ELEMENT = (
@@ -98,6 +110,48 @@ def _default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     return next((entry.version for entry in imports if entry.domain in _DEFAULT_DOMAINS), 0)
 
 
+def _state_ml_types(model: onnx.ModelProto, graph: onnx.GraphProto) -> bool:
+    """Declare the outputs of operators of ai.onnx.ml in `graph`, of which onnx infers few; returns whether any was not."""
+    version = next((entry.version for entry in model.opset_import if entry.domain == _ML), 0)
+    types = {value.name: value.type for values in (graph.input, graph.output, graph.value_info) for value in values}
+    types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
+    stated = False
+    for node in graph.node if version else ():
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                stated |= _state_ml_types(model, attribute.g)
+        if node.domain != _ML:
+            continue
+        for name, kind in _ml_types(node, version, types).items():
+            if name not in types or type_string(types[name]) is None:
+                types[name] = kind
+                graph.value_info.add(name=name, type=kind)
+                stated = True
+    return stated
+
+
+def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]) -> dict[str, TypeProto]:
+    """What the outputs of `node`, of ai.onnx.ml, are by its schema, its attributes and the `types` of its inputs."""
+    found = fixed_types(node, version, _ML)
+    for values in tied_values(node, version, _ML):
+        known = next((types[name] for name in values if name in types and type_string(types[name]) is not None), None)
+        if known is not None and known.WhichOneof("value") == "tensor_type":
+            kind = TypeProto(tensor_type=TypeProto.Tensor(elem_type=known.tensor_type.elem_type))
+            found.update((name, kind) for name in values if name in node.output)
+    for attribute in node.attribute if node.op_type.endswith("Classifier") else ():
+        if attribute.name in _CLASS_LABELS and (attribute.ints or attribute.strings):
+            found[node.output[0]] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=_CLASS_LABELS[attribute.name]))
+    return found
+
+
+_CLASS_LABELS = {
+    "classlabels_ints": onnx.TensorProto.INT64,
+    "classlabels_int64s": onnx.TensorProto.INT64,
+    "classlabels_strings": onnx.TensorProto.STRING,
+}
+"""Attributes of classifiers that say what the first output is."""
+
+
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
@@ -131,12 +185,12 @@ def infer_node(
         return {}
 
 
-def fixed_types(node: onnx.NodeProto, opset: int) -> dict[str, TypeProto]:
+def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:
     """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
-    if node.domain not in _DEFAULT_DOMAINS:
+    if node.domain not in ((domain,) if domain else _DEFAULT_DOMAINS):
         return {}
     try:
-        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        schema = onnx.defs.get_schema(node.op_type, opset, domain)
     except onnx.defs.SchemaError:
         return {}
     found: dict[str, TypeProto] = {}
@@ -167,10 +221,10 @@ def tensor_type(text: str) -> int:
     return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
 
 
-def tied_values(node: onnx.NodeProto, opset: int) -> list[list[str]]:
+def tied_values(node: onnx.NodeProto, opset: int, domain: str = "") -> list[list[str]]:
     """The inputs and outputs of `node` that have one type by its schema, whatever it is, two or more at a time."""
     try:
-        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        schema = onnx.defs.get_schema(node.op_type, opset, domain)
     except onnx.defs.SchemaError:
         return []
     tied: dict[str, dict[str, None]] = {}
@@ -236,28 +290,28 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
 def infer_functions(model: onnx.ModelProto) -> dict[tuple[str, str, str], onnx.GraphProto]:
     """The bodies of the local functions of `model`, a model with inferred types, as graphs with inferred types.
 
-    A function's values have types only if all its calls pass the same ones; where they do not, it is not in the answer.
+    What a function's calls pass alike is known in it: of two that pass other lengths, the element type and the rank.
     """
     bodies = {(f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions}
-    signatures: dict[tuple[str, str, str], list[TypeProto] | None] = {}
+    signatures: dict[tuple[str, str, str], list[TypeProto]] = {}
     done: dict[tuple[str, str, str], onnx.GraphProto] = {}
     pending = [model.graph]
     while pending:
         _collect_calls(pending.pop(), bodies, signatures)
         for key, types in signatures.items():
-            if types is not None and key not in done and _calls_all_seen(key, bodies, done):
-                done[key] = _infer_body(model, bodies[key], types)
+            if key not in done and not pending and _calls_all_seen(key, bodies, done):
+                done[key] = infer_body(model, bodies[key], types)
                 pending.append(done[key])
-    return {key: graph for key, graph in done.items() if signatures[key] is not None}
+    return done
 
 
 def _collect_calls(
     graph: onnx.GraphProto,
     bodies: Mapping[tuple[str, str, str], onnx.FunctionProto],
-    signatures: dict[tuple[str, str, str], list[TypeProto] | None],
+    signatures: dict[tuple[str, str, str], list[TypeProto]],
     outer: Mapping[str, TypeProto] | None = None,
 ) -> None:
-    """Note with which types `graph` and its subgraphs call each function; None where two calls differ."""
+    """Note the types that `graph` and its subgraphs pass to each function; of several calls, what they have in common."""
     types = dict(outer or {})
     for values in (graph.value_info, graph.input, graph.output):
         types.update((value.name, value.type) for value in values)
@@ -267,10 +321,27 @@ def _collect_calls(
         key = (node.domain, node.op_type, getattr(node, "overload", ""))
         if key in bodies:
             called = [types.get(name, TypeProto()) for name in node.input]
-            signatures[key] = called if signatures.get(key, called) == called else None
+            before = signatures.get(key, called)
+            signatures[key] = [_in_common(a, b) for a, b in zip_longest(before, called, fillvalue=TypeProto())]
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 _collect_calls(attribute.g, bodies, signatures, types)
+
+
+def _in_common(a: TypeProto, b: TypeProto) -> TypeProto:
+    """What is true of both types: all if they are equal, of tensors of one element type the rank and each equal dimension."""
+    if a == b:
+        return a
+    kinds = {a.WhichOneof("value"), b.WhichOneof("value")}
+    if kinds != {"tensor_type"} or a.tensor_type.elem_type != b.tensor_type.elem_type:
+        return TypeProto()
+    found = TypeProto(tensor_type=TypeProto.Tensor(elem_type=a.tensor_type.elem_type))
+    dims = (a.tensor_type.shape.dim, b.tensor_type.shape.dim)
+    if all(kind.tensor_type.HasField("shape") for kind in (a, b)) and len(dims[0]) == len(dims[1]):
+        unknown = onnx.TensorShapeProto.Dimension()
+        equal = [one if one == other else unknown for one, other in zip(*dims, strict=True)]
+        found.tensor_type.shape.CopyFrom(onnx.TensorShapeProto(dim=equal))
+    return found
 
 
 def _calls_all_seen(
@@ -286,7 +357,7 @@ def _calls_all_seen(
     )
 
 
-def _infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
+def infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
     """`body` as a graph whose inputs have `types`, with inferred value_info."""
     graph = onnx.GraphProto(name=body.name, node=body.node)
     for name, kind in zip(body.input, types, strict=False):

@@ -1,12 +1,13 @@
 """Where the bytes of a tensor are when they are not in the model's protobuf, and how many there have to be.
 
 Two kinds of tensor have their bytes elsewhere: those with external data, as ONNX defines it, and those whose payload was cut out
-when the model was read. The latter are marked as external data at a location that no file can have, so that whoever copies the
-TensorProto copies the reference, too. https://onnx.ai/onnx/repo-docs/ExternalData.html
+when the model was read, or stayed with the library that holds it. The latter are marked as external data at a location that no file
+can have, so that whoever copies the TensorProto copies the reference, too. https://onnx.ai/onnx/repo-docs/ExternalData.html
 """
 
 from __future__ import annotations
 
+import bisect
 import math
 import os
 import stat
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Protocol
 
 import numpy as np
 from onnx import TensorProto
@@ -234,11 +236,68 @@ def _status(path: Path, name: str, base_dir: Path) -> os.stat_result:
     return status
 
 
+class ForeignTensor(Protocol):
+    """A tensor that another library holds, which can say its raw data, as ONNX lays it out, when it is asked."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def tobytes(self) -> bytes: ...
+
+
+class ForeignTensors:
+    """Tensors that another library holds, one behind the other as if in a file. Each is read when its bytes are needed."""
+
+    name = "the model in memory"
+
+    def __init__(self) -> None:
+        self._offsets: list[int] = []
+        self._tensors: list[ForeignTensor] = []
+        self.size = 0
+
+    def add(self, tensor: ForeignTensor) -> int:
+        """The offset that `tensor` gets; no other has the same, however small it is."""
+        offset = self.size
+        self._offsets.append(offset)
+        self._tensors.append(tensor)
+        self.size += max(tensor.nbytes, 1)
+        return offset
+
+    def at(self, offset: int, length: int) -> ForeignTensor | None:
+        """The tensor that is these bytes; None where they are a part of one."""
+        index = bisect.bisect_right(self._offsets, offset) - 1
+        tensor = self._tensors[index]
+        return tensor if self._offsets[index] == offset and tensor.nbytes == length else None
+
+    def pieces(self, offset: int, length: int) -> Iterator[bytes]:
+        """These bytes, a tensor at a time. Raises: InvalidModelError if the library does not give them."""
+        stop = offset + length
+        index = bisect.bisect_right(self._offsets, offset) - 1
+        while offset < stop:
+            start, data = self._offsets[index], self._read(self._tensors[index])
+            yield data[offset - start : stop - start]
+            offset, index = start + max(len(data), 1), index + 1
+
+    def read(self, offset: int, length: int) -> bytes:
+        return b"".join(self.pieces(offset, length))
+
+    @staticmethod
+    def _read(tensor: ForeignTensor) -> bytes:
+        name = getattr(tensor, "name", None)
+        try:
+            data = tensor.tobytes()
+        except Exception as error:  # of whatever kind the library, or a file behind it, raises
+            raise InvalidModelError(f"tensor {name!r}: cannot be read: {' '.join(str(error).split())}") from error
+        if len(data) != tensor.nbytes:
+            raise InvalidModelError(f"tensor {name!r}: has {len(data)} bytes of data, and says that it has {tensor.nbytes}")
+        return data
+
+
 @dataclass(frozen=True)
 class Payload:
-    """`length` bytes at `offset` of a file: the value of the TensorProto field with the number `field`."""
+    """`length` bytes at `offset` of a file, or of tensors in line: the value of the TensorProto field with the number `field`."""
 
-    file: SourceFile
+    file: SourceFile | ForeignTensors
     offset: int
     length: int
     field: int = RAW_DATA
@@ -254,6 +313,15 @@ class Payload:
     def follows(self, other: Payload) -> bool:
         """Whether it begins where `other` ends in the same file."""
         return self.file == other.file and self.offset == other.offset + other.length
+
+
+class Readable(wire.Piece, Protocol):
+    """The value of the TensorProto field with the number `field`, which can be read."""
+
+    @property
+    def field(self) -> int: ...
+
+    def read(self) -> bytes: ...
 
 
 def is_external(tensor: TensorProto) -> bool:
@@ -306,12 +374,14 @@ def refer(tensor: TensorProto, location: str, offset: int, length: int, **more: 
 
 
 def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> None:
-    """Mark `tensor` as cut out, its payload being `field`, `length` bytes at `offset` of the model file.
+    """Mark `tensor` as cut out, its payload being `field`, `length` bytes at `offset` of the model file, or of tensors in line.
 
     Some writers write a data_location that is the default; that is remembered.
     """
-    is_explicit = tensor.HasField("data_location")
-    refer(tensor, MARK, offset, length, field=field, explicit=int(is_explicit))
+    more = {} if field == RAW_DATA else {"field": field}
+    if tensor.HasField("data_location"):
+        more["explicit"] = 1
+    refer(tensor, MARK, offset, length, **more)
 
 
 def without_payload(tensor: TensorProto) -> TensorProto:
@@ -320,17 +390,17 @@ def without_payload(tensor: TensorProto) -> TensorProto:
     head.CopyFrom(tensor)
     for field in (*DATA_FIELDS, "external_data", "data_location"):
         head.ClearField(field)
-    if is_cut(tensor) and external_entries(tensor)["explicit"] == "1":
+    if is_cut(tensor) and "explicit" in external_entries(tensor):
         head.data_location = TensorProto.DEFAULT
     return head
 
 
-def cut_payload(tensor: TensorProto, model: SourceFile) -> Payload:
+def cut_payload(tensor: TensorProto, model: SourceFile | ForeignTensors) -> Payload:
     """The payload that was cut out of `model` for `tensor`. Raises InvalidModelError if its length does not fit type and shape."""
     entries = external_entries(tensor)
     if any(tensor.HasField(n) if n == "raw_data" else len(getattr(tensor, n)) for n in DATA_FIELDS):
         raise InvalidModelError(f"{label(tensor)}: has two payloads")
-    payload = Payload(model, int(entries["offset"]), int(entries["length"]), int(entries["field"]))
+    payload = Payload(model, int(entries["offset"]), int(entries["length"]), int(entries.get("field", RAW_DATA)))
     if has_raw_layout(tensor, payload.field):
         _require_length(tensor, payload.length)
     elif payload.field != typed_field(tensor):
@@ -378,7 +448,7 @@ def _require_varints(tensor: TensorProto, payload: Payload) -> None:
         raise InvalidModelError(f"{label(tensor)}: has {count} packed integers, its type and shape take {needed}")
 
 
-def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
+def inline_copy(tensor: TensorProto, payload: Readable) -> TensorProto:
     """A copy of `tensor`, with `payload` inside."""
     copy = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
     copy.MergeFromString(wire.header(payload.field, payload.length) + payload.read())
@@ -428,7 +498,7 @@ def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
     onnx's own `to_array` is not used, because that of onnx 1.17 returns uninitialized memory for bfloat16 raw data.
     """
     bits = element_bits(tensor)
-    dtype = _dtype(tensor)
+    dtype = element_dtype(tensor)
     if bits % 8 == 0:
         values = np.frombuffer(raw, dtype)
     else:
@@ -440,7 +510,7 @@ def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
         raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)}: {error}") from error
 
 
-def _dtype(tensor: TensorProto) -> np.dtype:
+def element_dtype(tensor: TensorProto) -> np.dtype:
     """The numpy dtype of the elements of `tensor`."""
     _, name = _TYPES[tensor.data_type]
     if name in np.sctypeDict:

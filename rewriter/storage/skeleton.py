@@ -13,6 +13,7 @@ from ..errors import InvalidModelError
 from . import wire
 from .payload import (
     LOCATION_KEY,
+    ForeignTensors,
     Payload,
     SourceFile,
     cut_payload,
@@ -35,6 +36,7 @@ from .payload import (
     refer_to_cut,
     without_payload,
 )
+from .widened import WidenedPayload, as_stored, refer_widened, widen_raw
 from .wire import LARGEST_PROTOBUF
 
 # onnx takes a location that begins with "#" for data in memory, and looks for no file.
@@ -45,20 +47,21 @@ class Skeleton:
     """A model whose large payloads may be on disk.
 
     `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external data, is a
-    reference inside the TensorProto. `path` is the model file, None for a model in memory; `base_dir` the folder that locations of
-    external data are relative to, None if unknown; `locations` the external data of the model file.
+    reference inside the TensorProto. `file` is where cut payloads are; `path` the model file, None for a model in memory;
+    `base_dir` the folder that locations of external data are relative to, None if unknown; `locations` the external data of the
+    model file.
     """
 
     def __init__(
         self,
         proto: ModelProto,
-        file: SourceFile | None = None,
+        file: SourceFile | ForeignTensors | None = None,
         base_dir: Path | None = None,
         locations: frozenset[str] = frozenset(),
     ) -> None:
         self.proto = proto
         self.file = file
-        self.path = file.path if file else None
+        self.path = file.path if isinstance(file, SourceFile) else None
         self.base_dir = base_dir
         self.locations = locations
         self._data_files: dict[str, SourceFile] = {}
@@ -73,13 +76,21 @@ class Skeleton:
         """Declare that `proto` will not change any more, so that it is serialized only once."""
         self._sealed = self.with_references()
 
-    def payload(self, tensor: TensorProto) -> Payload | None:
+    def payload(self, tensor: TensorProto) -> Payload | WidenedPayload | None:
         """Where on disk the payload of `tensor` is; None if `tensor` contains it.
 
         Raises InvalidModelError if the file is missing, unsafe or too short, or the payload does not fit type and shape.
         """
         if not is_external(tensor):
             return None
+        stored = as_stored(tensor)
+        payload = self._stored_payload(stored)
+        if stored is tensor:
+            return payload
+        return WidenedPayload(payload, stored.data_type, tensor.data_type, element_count(tensor))
+
+    def _stored_payload(self, tensor: TensorProto) -> Payload:
+        """Where on disk the payload of `tensor` is, which is not in it. Raises InvalidModelError."""
         if not is_cut(tensor):
             return file_payload(tensor, self._data_file(tensor))
         if self.file is None:
@@ -107,7 +118,17 @@ class Skeleton:
             return _strings(tensor)
         return decoded(self._raw(tensor, self.payload(tensor)), tensor)
 
-    def _raw(self, tensor: TensorProto, payload: Payload | None) -> bytes:
+    def widened(self, tensor: TensorProto, wide: int) -> TensorProto:
+        """`tensor` with the same elements in the wider type `wide`; what is in a file is widened when it is read or written.
+
+        Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
+        """
+        payload = self.payload(tensor)
+        if isinstance(payload, Payload) and isinstance(payload.file, SourceFile) and has_raw_layout(tensor, payload.field):
+            return refer_widened(tensor, wide)
+        return widen_raw(self._raw(tensor, payload), tensor, wide)
+
+    def _raw(self, tensor: TensorProto, payload: Payload | WidenedPayload | None) -> bytes:
         """The payload of `tensor` as raw data."""
         if payload is None:
             return raw_bytes(tensor)
@@ -128,17 +149,21 @@ class Skeleton:
             return part
         bits = element_bits(tensor)
         payload = self.payload(tensor)
-        if payload is None or bits % 8 or not has_raw_layout(tensor, payload.field):
+        piece = None
+        if isinstance(payload, WidenedPayload):
+            piece = payload.elements(start, stop)
+        elif payload is not None and bits % 8 == 0 and has_raw_layout(tensor, payload.field):
+            piece = payload.raw_range(start * bits // 8, stop * bits // 8)
+        if piece is None:
             part.raw_data = element_range(self._raw(tensor, payload), bits, start, stop)
-            return part
-        payload = payload.raw_range(start * bits // 8, stop * bits // 8)
-        if is_kept(part, payload.length):
-            part.raw_data = payload.read()
-            return part
-        if is_cut(tensor):
-            refer_to_cut(part, payload.offset, payload.length, payload.field)
+        elif is_kept(part, piece.length):
+            part.raw_data = piece.read()
+        elif isinstance(piece, WidenedPayload):
+            part.data_type = piece.narrow
+            _refer_like(tensor, part, piece.stored)
+            return refer_widened(part, piece.wide)
         else:
-            refer(part, external_entries(tensor)["location"], payload.offset, payload.length)
+            _refer_like(tensor, part, piece)
         return part
 
     def checkable(self) -> bytes:
@@ -216,6 +241,14 @@ class Skeleton:
         return wire.MemorySource(data), wire.find_all(data, LOCATION_KEY)
 
 
+def _refer_like(tensor: TensorProto, part: TensorProto, payload: Payload) -> None:
+    """Let `part` refer to `payload`, which is a part of the payload of `tensor`, in the way that `tensor` does."""
+    if is_cut(tensor):
+        refer_to_cut(part, payload.offset, payload.length, payload.field)
+    else:
+        refer(part, external_entries(tensor)["location"], payload.offset, payload.length)
+
+
 def _strings(tensor: TensorProto) -> np.ndarray:
     """The value of a string tensor."""
     if is_external(tensor) or len(tensor.string_data) != element_count(tensor):
@@ -226,7 +259,7 @@ def _strings(tensor: TensorProto) -> np.ndarray:
         raise InvalidModelError(f"{label(tensor)}: string {error.object[:30]!r} is not UTF-8") from error
 
 
-def restored(tensor: TensorProto, payload: Payload) -> list[bytes | wire.Piece]:
+def restored(tensor: TensorProto, payload: Payload | WidenedPayload) -> list[bytes | wire.Piece]:
     """`tensor` with `payload` inside, its fields in the order of their numbers, as protobuf writes them."""
     head = without_payload(tensor).SerializeToString(deterministic=True)
     fields = wire.fields(wire.MemorySource(head), 0, len(head))
@@ -242,7 +275,7 @@ def _joined(source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bytes:
 def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
     if isinstance(piece, wire.Span):
         return source.read(piece.start, piece.stop)
-    if isinstance(piece, Payload):
+    if isinstance(piece, Payload | WidenedPayload):
         return piece.read()
     assert isinstance(piece, bytes)
     return piece

@@ -20,9 +20,10 @@ from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
 from .layout import PAGE, Layout, lay_out
 from .paths import Destination, Path_, create, explained, identity_of, temporary_path
-from .payload import Payload, SourceFile, data_file
+from .payload import ForeignTensors, Payload, SourceFile, data_file
 from .reading import data_locations
 from .skeleton import Skeleton
+from .widened import WidenedPayload
 
 _BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
 _KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in calls of 256 MiB 4 GB took 1.5 times as long
@@ -69,7 +70,7 @@ class Staged:
     def _require_same_input(self) -> None:
         """Raises InvalidModelError where the input is to be replaced and has changed: that must not be lost."""
         file = self._skeleton.file
-        if file is not None and self._is_in_place():
+        if isinstance(file, SourceFile) and self._is_in_place():
             with file.opened():
                 pass
 
@@ -220,6 +221,10 @@ def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
     elif isinstance(piece, wire.Span):
         for start in range(piece.start, piece.stop, _BUFFER):
             yield source.read(start, min(start + _BUFFER, piece.stop))
+    elif isinstance(piece, WidenedPayload):
+        yield from piece.parts()
+    elif isinstance(piece, Payload) and isinstance(piece.file, ForeignTensors):
+        yield from piece.file.pieces(piece.offset, piece.length)
     elif isinstance(piece, Payload):
         for start in range(0, piece.length, _BUFFER):
             yield piece.raw_range(start, min(start + _BUFFER, piece.length)).read()
@@ -228,7 +233,7 @@ def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
 def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> None:
     """Write `pieces`, one after the other, to `out`."""
     for piece in _joined(pieces):
-        if isinstance(piece, Payload):
+        if isinstance(piece, Payload) and isinstance(piece.file, SourceFile):
             out.flush()
             with piece.file.opened() as descriptor:
                 _copy_range(descriptor, piece.offset, piece.length, out.fileno())

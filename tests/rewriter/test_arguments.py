@@ -8,12 +8,14 @@ from pathlib import Path
 import helpers
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 
 from split_rewrite import rewriter
 from split_rewrite.rewriter import (
     ArgumentError,
     CompareError,
+    ConvertOpset,
     InvalidModelError,
     Options,
     SplitRewriteError,
@@ -42,12 +44,14 @@ def refused(call: Callable[[], object], kind: type[Exception], message: str) -> 
     assert len(text) <= LONGEST and "secret" not in text
 
 
+KINDS = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
 TYPES = {
     "bytes": (large().SerializeToString(), "not bytes: onnx.load_model_from_string reads a serialized model"),
     "bytearray": (bytearray(large().SerializeToString()), "not bytes"),
-    "none": (None, "model has to be a ModelProto or a path, not None"),
-    "number": (13, "model has to be a ModelProto or a path, not int"),
+    "none": (None, f"model has to be {KINDS}, not None"),
+    "number": (13, f"model has to be {KINDS}, not int"),
     "graph": (large().graph, "GraphProto"),
+    "graph of onnx_ir": (ir.from_proto(large()).graph, "not onnx_ir.Graph"),
     "list": (["m.onnx"], "not list"),
 }
 
@@ -119,6 +123,9 @@ def test_how_to_compare(compare: object, kind: type[Exception], message: str, tm
 OPTIONS = {
     "a name for names": ({"skip": "split"}, TypeError, "skip has to be a collection of names of rules, not 'split'"),
     "no names": ({"only": [1]}, TypeError, "each of only has to be the name of a rule, not 1"),
+    "a rule for rules": ({"rules": "com.microsoft"}, TypeError, "rules has to be a collection of functions and of names"),
+    "a function for rules": ({"rules": large}, TypeError, "rules has to be a collection of functions and of names"),
+    "no rules": ({"rules": [1]}, TypeError, "each of rules has to be a function or the name by which a package offers some, not 1"),
     "strict": ({"strict": "yes"}, TypeError, "strict has to be True or False, not 'yes'"),
     "ir version": ({"ir_version": "8"}, TypeError, "ir_version has to be an integer or None, not '8'"),
     "runtime": ({"runtime": "ort"}, ArgumentError, "runtime has to be 'auto', 'onnxruntime', 'reference' or 'both', not 'ort'"),
@@ -140,6 +147,18 @@ OPTIONS = {
 @pytest.mark.parametrize(("given", "kind", "message"), OPTIONS.values(), ids=OPTIONS)
 def test_options(given: dict[str, object], kind: type[Exception], message: str) -> None:
     refused(lambda: Options(**given), kind, message)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [large(), ir.from_proto(large())], ids=["ModelProto", "onnx_ir"])
+def test_a_file_is_converted_from_a_file(given: object, tmp_path: Path) -> None:
+    refused(lambda: convert_file(given, tmp_path / "o.onnx", 13), TypeError, "source has to be a path (str or os.PathLike), not ")  # type: ignore[arg-type]
+
+
+def test_what_a_pass_is_made_of() -> None:
+    refused(lambda: ConvertOpset("13"), TypeError, "target_opset has to be an integer or None, not '13'")  # type: ignore[arg-type]
+    refused(lambda: ConvertOpset(99), ArgumentError, "the target opset 99 is unknown")
+    refused(lambda: ConvertOpset(13, compare="modle"), ArgumentError, f"compare {WORDS}, not 'modle'")  # type: ignore[arg-type]
+    refused(lambda: ConvertOpset(13, options={}), TypeError, "options has to be Options or None, not dict")  # type: ignore[arg-type]
 
 
 def test_names_of_rules_in_any_collection() -> None:

@@ -24,6 +24,7 @@ LAYERS = (
     {"runtimes", "bridge"},
     {"arguments"},
     {"driver"},
+    {"convert_pass"},
     {"batch"},
     {"progress_bar", "cli_parameters"},
     {"cli_many"},

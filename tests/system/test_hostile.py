@@ -136,7 +136,6 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         graph("g (float[4] x) => (float[P] a, float[Q] b) {s = Identity(t)\n t = Identity(s)\n a, b = Split(x, s)}"),
         "must be topologically sorted",
     ),
-    "nodes-out-of-order": (graph("g (float[4] x) => (float[4] y) {y = Relu(a)\n a = Relu(x)}"), "must be topologically sorted"),
     "output-that-nothing-makes": (graph("g (float[4] x) => (float[4] nowhere) {y = Relu(x)}"), "'nowhere'"),
     "two-nodes-make-one-name": (graph("g (float[4] x) => (float[4] y) {y = Relu(x)\n y = Abs(x)}"), "y"),
     "two-inputs-of-one-name": (changed(RELU, lambda m: m.graph.input.append(m.graph.input[0])), "x"),

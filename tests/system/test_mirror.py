@@ -27,6 +27,7 @@ TESTED_BY = {
     "rewriter/batch/remote.py": "rewriter/batch/test_many.py",
     "rewriter/batch/task.py": "rewriter/batch/test_many.py",
     "rewriter/batch/totals.py": "rewriter/batch/test_many.py",
+    "rewriter/bridge/opening.py": "rewriter/bridge/test_ir_model.py",
     "rewriter/cli_many.py": "rewriter/test_cli.py",
     "rewriter/cli_parameters.py": "rewriter/test_cli.py",
     "rewriter/report/text_form.py": "rewriter/report/test_json_document.py",
@@ -49,6 +50,7 @@ TESTED_BY = {
     "rewriter/checks/function_calls.py": "rewriter/test_errors.py",
     "rewriter/comparison/evidence.py": "rewriter/comparison/test_deciding.py",
     "rewriter/comparison/loadable.py": "rewriter/test_cli.py",
+    "rewriter/comparison/retyped.py": "rewriter/comparison/test_by_node.py",
     "rewriter/comparison/regions.py": "rewriter/comparison/test_by_node.py",
     "rewriter/comparison/verification.py": "rewriter/comparison/test_by_node.py",
     "rewriter/graph/constants.py": "rewriter/graph/test_scope.py",
@@ -67,6 +69,8 @@ TESTED_BY = {
 }
 """Modules that are one subject with another one, and the file that tests both."""
 OF_A_PACKAGE = {
+    "rewriter/engine/test_metadata.py",
+    "rewriter/engine/test_replacements.py",
     "rules/avoid/test_forms.py",
     "rewriter/runtimes/test_for_runtimes.py",
     "rewriter/storage/test_storage.py",

@@ -156,7 +156,7 @@ REFUSED: dict[str, Refusal] = {
         6, 7, "training_mode is set, or computed at run time, and opsets 7 to 11 cannot express it",
     ),
     "parameter-of-a-function": Refusal(
-        '< ir_version: 8, opset_import: ["" : 18, "local" : 1] > g (float[4] x) => (float[A0] a, float[B0] b) {a, b = local.parts<n = 2>(x)} < domain: "local", opset_import: ["" : 18] > parts <n>(v) => (p, q) {p, q = Split<num_outputs: int = @n>(v)}',
+        '< ir_version: 8, opset_import: ["" : 18, "local" : 1] > g (float[4] x) => (float[4] y) {y = Neg(x)} < domain: "local", opset_import: ["" : 18] > parts <n>(v) => (p, q) {p, q = Split<num_outputs: int = @n>(v)}',
         18, 13, "attribute num_outputs is a parameter of the function ('n')",
     ),
     # The older form, or the newer, has no such thing

@@ -1,0 +1,185 @@
+"""Models that run and are not quite valid: repaired with a warning, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from helpers import command_line, invalidity, model, run
+from onnx import TensorProto, helper
+
+from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible, convert_version
+
+Damage = Callable[[onnx.ModelProto], None]
+X = np.arange(8, dtype=np.float32).reshape(2, 4)
+
+
+def healthy() -> onnx.ModelProto:
+    return model(
+        """agraph (float[2,4] x) => (float[2,4] y) <float[4] b = {1.0,2.0,3.0,4.0}>
+        { [first] h = Add(x, b) [second] s = Softmax <axis = 1> (h) [third] y = Neg(s) }""",
+        opset=13,
+    )
+
+
+def declare(name: str, elem_type: int, *shape: int | str) -> Damage:
+    return lambda proto: proto.graph.value_info.append(helper.make_tensor_value_info(name, elem_type, shape))
+
+
+def both(*damages: Damage) -> Damage:
+    def apply(proto: onnx.ModelProto) -> None:
+        for damage in damages:
+            damage(proto)
+
+    return apply
+
+
+def import_foo(version: int) -> Damage:
+    return lambda proto: proto.opset_import.append(helper.make_opsetid("foo", version))
+
+
+def put_last(proto: onnx.ModelProto) -> None:
+    proto.graph.node.append(proto.graph.node[0])
+    del proto.graph.node[0]
+
+
+def name_alike(proto: onnx.ModelProto) -> None:
+    proto.graph.node[2].name = "first"
+
+
+def lower_ir(proto: onnx.ModelProto) -> None:
+    proto.ir_version = 3
+
+
+# -- what stays refused
+
+REFUSED: dict[str, tuple[Damage, str]] = {
+    "another type": (declare("h", TensorProto.INT64, 2, 4), "has unsupported type: tensor(int64)"),
+    "another shape of an output": (
+        lambda proto: proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])),
+        "differ in dimension 1",
+    ),
+    "a circle": (lambda proto: proto.graph.node[0].input.__setitem__(1, "y"), "topologically sorted"),
+    "two versions of the default domain": (
+        lambda proto: proto.opset_import.append(helper.make_opsetid("", 11)),
+        "imports the default domain twice, as opset 11 and 13",
+    ),
+    "a domain that is used and not imported": (
+        lambda proto: proto.graph.node[2].__setattr__("domain", "foo"),
+        "No opset import for domain 'foo'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_might_mean_something_else_is_refused(damage, message):
+    proto = healthy()
+    damage(proto)
+    assert message in invalidity(proto, 12)
+
+
+# -- what is repaired
+
+REPAIRED: dict[str, tuple[Damage, str]] = {
+    "initializers that are no inputs": (
+        lower_ir,
+        "Initializer 'b' (main graph): it is no input, as it has to be in IR version 3: the IR version is raised",
+    ),
+    "a stale dimension": (
+        declare("h", TensorProto.FLOAT, 2, 5),
+        "Value 'h' (main graph): its declared shape is none that it can have: the declaration is gone",
+    ),
+    "a stale rank": (
+        declare("h", TensorProto.FLOAT, 2, 4, 1),
+        "Value 'h' (main graph): its declared shape is none that it can have: the declaration is gone",
+    ),
+    "declared twice alike": (
+        both(declare("h", TensorProto.FLOAT, 2, 4), declare("h", TensorProto.FLOAT, 2, 4)),
+        "Value 'h' (main graph): it is declared twice: one declaration is left",
+    ),
+    "declared twice": (
+        both(declare("h", TensorProto.FLOAT, 2, 4), declare("h", TensorProto.FLOAT, "a", "b")),
+        "Value 'h' (main graph): it is declared twice: no declaration is left",
+    ),
+    "unsorted nodes": (
+        put_last,
+        "Node 'first' (main graph): it comes behind a node that reads what it makes: the nodes are sorted now",
+    ),
+    "a domain imported twice": (
+        both(import_foo(1), import_foo(1)),
+        "Domain 'foo' (model): it is imported twice: one import is left",
+    ),
+    "a domain imported as two": (
+        both(import_foo(1), import_foo(2)),
+        "Domain 'foo' (model): it is imported twice: one import is left",
+    ),
+    "a name twice": (
+        name_alike,
+        "Node 'first' (main graph): another node has its name: it has a number behind it now",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "warning"), REPAIRED.values(), ids=REPAIRED)
+def test_it_is_repaired_with_a_warning(damage, warning):
+    proto = healthy()
+    damage(proto)
+    result = convert_version(proto, 12, compare="required")
+    assert result.report.warnings == [warning]
+    onnx.checker.check_model(result.model, full_check=True)
+    np.testing.assert_allclose(run(result.model, {"x": X})[0], run(healthy(), {"x": X})[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("damage", "warning"), REPAIRED.values(), ids=REPAIRED)
+def test_strict_refuses(damage, warning):
+    proto = healthy()
+    damage(proto)
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(proto, 12, options=Options(strict=True))
+    assert [str(blocker).partition(" … ")[0] for blocker in caught.value.blockers] == [warning]
+
+
+def test_a_dry_run_says_it_too():
+    proto = healthy()
+    put_last(proto)
+    report = check_convertible(proto, 12)
+    assert not report.blockers
+    assert report.warnings == [REPAIRED["unsorted nodes"][1]]
+
+
+def test_files_too(tmp_path: Path):
+    proto = healthy()
+    put_last(proto)
+    onnx.save(proto, tmp_path / "m.onnx")
+    ended = command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "12", "--compare", "required")
+    assert (ended.status, REPAIRED["unsorted nodes"][1] in ended.err) == (0, True)
+
+
+def test_many_of_a_kind_are_one_warning():
+    proto = healthy()
+    for name in ("h", "s"):
+        declare(name, TensorProto.FLOAT, 2, 5)(proto)
+    found = convert_version(proto, 12).report.warnings
+    assert len(found) == 1 and "'h' (main graph) and 1 more:" in found[0]
+
+
+def test_nodes_stay_where_they_can():
+    proto = model("agraph (float[2] x) => (float[2] y, float[2] z) { z = Abs(b) a = Neg(x) b = Neg(a) y = Abs(x) }")
+    assert [node.output[0] for node in convert_version(proto, 17).model.graph.node] == ["a", "b", "z", "y"]
+
+
+def test_a_valid_model_is_not_touched():
+    report = convert_version(healthy(), 13).report
+    assert (report.warnings, report.changes) == ([], [])
+
+
+def test_a_constant_may_share_the_name_of_a_node():
+    proto = model(
+        "agraph (float[2] x) => (float[2] y) { [same] c = Constant <value = float[1] {1.0}> () [same] y = Add(x, c) }", opset=13
+    )
+    result = convert_version(proto, 12)
+    assert result.report.warnings == []
+    assert [node.name for node in result.model.graph.node] == ["same", "same"]

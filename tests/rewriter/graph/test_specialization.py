@@ -1,0 +1,128 @@
+"""Functions whose attributes are parameters, and whose callers pass other types: definite where the conversion needs them to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, model, refusal
+
+from split_rewrite.rewriter import check_convertible, convert_version
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
+SOFT = """<opset_import: ["" : 13], domain: "f"> soft <axis> (v) => (w) { s = Softmax <axis: int = @axis> (v) w = Neg(s) }"""
+
+
+def calling(calls: str, *functions: str, result: str = "y") -> onnx.ModelProto:
+    return model(f"""<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3,4] x) => (float[2,3,4] {result}) {{ {calls} }} {" ".join(functions)}""")
+
+
+def names(proto: onnx.ModelProto) -> list[str]:
+    return [function.name for function in proto.functions]
+
+
+def operators(proto: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in proto.graph.node]
+
+
+# -- what stays
+
+
+def test_a_function_that_needs_no_change_keeps_its_parameters():
+    proto = calling(
+        "a = f.leak <slope = 0.1> (x) y = f.leak <slope = 0.2> (a)",
+        """<opset_import: ["" : 13], domain: "f"> leak <slope> (v) => (w) { w = LeakyRelu <alpha: float = @slope> (v) }""",
+    )
+    result = convert_version(proto, 12).model
+    assert [f.node[0].SerializeToString() for f in result.functions] == [f.node[0].SerializeToString() for f in proto.functions]
+
+
+def test_a_function_that_nobody_calls_is_still_in_the_way():
+    assert "attribute axis is a parameter of the function" in refusal(calling("y = Neg(x)", SOFT), 12)
+
+
+def test_what_no_choice_makes_possible_is_refused_as_before():
+    proto = model("""<ir_version: 8, opset_import: ["" : 20, "f" : 1]>
+        agraph (string[2] x) => (string[2] y) { y = f.join <n = 1> (x) }
+        <opset_import: ["" : 20], domain: "f"> join <n> (v) => (w) { w = StringConcat(v, v) }""")
+    assert "StringConcat is new in opset 20" in refusal(proto, 19)
+
+
+# -- attributes
+
+
+def test_one_choice_of_all_callers_is_a_constant():
+    proto = calling("a = f.soft <axis = 1> (x) y = f.soft <axis = 1> (a)", SOFT)
+    result = assert_same(proto, 12, {"x": X}, rtol=1e-6)
+    assert names(result) == ["soft"]
+    assert operators(result) == ["soft", "soft"]
+
+
+def test_the_default_of_a_parameter_is_a_choice():
+    soft = SOFT.replace("<axis>", "<axis: int = -1>")
+    result = assert_same(calling("a = f.soft (x) y = f.soft <axis = -1> (a)", soft), 12, {"x": X}, rtol=1e-6)
+    assert names(result) == ["soft"]
+
+
+def test_choices_of_several_calls_are_functions_of_their_own():
+    calls = " ".join(f"v{n + 1} = f.soft <axis = {n % 2}> (v{n})" for n in range(4)).replace("(v0)", "(x)")
+    result = assert_same(calling(calls, SOFT, result="v4"), 12, {"x": X}, rtol=1e-6)
+    assert sorted(names(result)) == ["soft_1", "soft_2"]
+    assert sorted(operators(result)) == ["soft_1", "soft_1", "soft_2", "soft_2"]
+
+
+def test_the_choice_of_a_single_call_takes_its_place():
+    proto = calling("a = f.soft <axis = 0> (x) y = f.soft <axis = 1> (a)", SOFT)
+    onnx.helper.set_model_props(proto.graph.node[0], {"layer": "first"})  # type: ignore[arg-type]
+    result = assert_same(proto, 12, {"x": X}, rtol=1e-6)
+    assert names(result) == []
+    assert {node.domain for node in result.graph.node} == {""}
+    metadata = [{entry.key: entry.value for entry in node.metadata_props} for node in result.graph.node]
+    half = metadata.index({})
+    assert half > 1 and metadata == [{"layer": "first"}] * half + [{}] * (len(metadata) - half)
+
+
+def test_parameters_go_through_functions_that_call_functions():
+    outer = """<opset_import: ["" : 13, "f" : 1], domain: "f"> outer <dim> (v) => (w) { a = f.soft <axis: int = @dim> (v) w = Abs(a) }"""
+    proto = calling("a = f.outer <dim = 1> (x) b = f.outer <dim = 2> (a) y = f.soft <axis = 0> (b)", outer, SOFT)
+    assert_same(proto, 12, {"x": X}, rtol=1e-6)
+
+
+def test_calls_in_subgraphs_count():
+    proto = model(
+        """<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3,4] x, bool c) => (float[2,3,4] y) {
+            y = If(c) <then_branch = t () => (float[2,3,4] p) { p = f.soft <axis = 0> (x) },
+                       else_branch = e () => (float[2,3,4] q) { q = f.soft <axis = 1> (x) }>
+        } """
+        + SOFT
+    )
+    for condition in (True, False):
+        assert_same(proto, 12, {"x": X, "c": np.array(condition)}, rtol=1e-6)
+
+
+def test_a_dry_run_says_the_same():
+    assert not check_convertible(calling("y = f.soft <axis = 1> (x)", SOFT), 12).blockers
+
+
+# -- types
+
+
+@pytest.mark.parametrize("target", [12, 10])
+def test_callers_that_pass_other_shapes(target):
+    last = """<opset_import: ["" : 13], domain: "f"> last (v) => (w) { w = Softmax <axis = 1> (v) }"""
+    proto = model(
+        """<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3,4] x, float[5,6] z) => (float[2,3,4] y, float[5,6] u) { y = f.last(x) u = f.last(z) } """
+        + last
+    )
+    assert_same(proto, target, {"x": X, "z": np.ones((5, 6), np.float32)}, rtol=1e-6)
+
+
+def test_callers_that_pass_other_lengths_share_a_function():
+    proto = model("""<ir_version: 10, opset_import: ["" : 21, "f" : 1]>
+        agraph (float[2,3,4] x, float[5,6,7] z) => (float[2,3,4] y, float[5,6,7] u) { y = f.g(x) u = f.g(z) }
+        <opset_import: ["" : 21], domain: "f"> g (v) => (w) { s = Softmax <axis = 1> (v) i = Cast <to = 7> (s) c = Cast <to = 1> (i) w = Add(s, c) }""")
+    result = assert_same(proto, 12, {"x": X, "z": np.ones((5, 6, 7), np.float32)}, rtol=1e-6)
+    assert names(result) == ["g"]
