@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper, parser
+from onnx import helper, numpy_helper, parser
 from onnxruntime import quantization
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
@@ -149,12 +149,35 @@ def four_bits(model: onnx.ModelProto, *, block_size: int, symmetric: bool) -> on
     return quantizer.model.model
 
 
+def eight_bit_floats(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Both operands of each MatMul quantized to float8e4m3fn and back, which onnxruntime's quantizer fails to do."""
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    kind = onnx.TensorProto.FLOAT8E4M3FN
+    model.graph.initializer.append(helper.make_tensor("float8", kind, [], [0.0]))
+    nodes = []
+    for node in model.graph.node:
+        for index, name in enumerate(node.input) if node.op_type == "MatMul" else ():
+            largest = np.abs(constants[name]).max() if name in constants else 20
+            scale, made = f"{node.output[0]}_scale{index}", f"{node.output[0]}_operand{index}"
+            model.graph.initializer.append(numpy_helper.from_array(np.float32(largest / 448), scale))
+            nodes.append(helper.make_node("QuantizeLinear", [name, scale, "float8"], [f"{made}_quantized"]))
+            nodes.append(helper.make_node("DequantizeLinear", [f"{made}_quantized", scale, "float8"], [made]))
+            node.input[index] = made
+        nodes.append(node)
+    quantized = onnx.ModelProto()
+    quantized.CopyFrom(model)
+    del quantized.graph.node[:]
+    quantized.graph.node.extend(nodes)
+    return quantized
+
+
 MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
     "convnet_uint8": lambda: static(convnet(), kind=quantization.QuantType.QUInt8),
     "convnet_int8_per_channel": lambda: static(convnet(), kind=quantization.QuantType.QInt8, per_channel=True),
     "convnet_int16": lambda: static(convnet(), kind=quantization.QuantType.QInt16),
     "block_uint8": lambda: static(block(), kind=quantization.QuantType.QUInt8),
     "block_dynamic": lambda: dynamic(block()),
+    "block_float8": lambda: eight_bit_floats(block()),
     "block_int4_by_32": lambda: four_bits(block(), block_size=32, symmetric=True),
     "block_uint4_by_32": lambda: four_bits(block(), block_size=32, symmetric=False),
     "block_int4_by_128": lambda: four_bits(block(), block_size=128, symmetric=True),

@@ -32,6 +32,7 @@ BY_HAND = {
     "convnet_int16": 79,  # Div, Round, Add, Clip, Cast for each of 8 QuantizeLinear; Cast, Sub, Mul back
     "block_uint8": 89,
     "block_dynamic": 40,
+    "block_float8": 48,
     "block_int4_by_32": 28 + 4 * 3,  # Reshape, Cast, Mul, Reshape for each of 4 DequantizeLinear
     "block_uint4_by_32": 28 + 4 * 4,  # and Sub
     "block_int4_by_128": 28 + 4 * 2,  # Cast, Gather, Mul: 192 is no multiple of 128
@@ -62,7 +63,7 @@ def test_equal(name: str, target: int) -> None:
     inputs = next(make_quantized.samples(original))
     result = convert_version(original, target).model
     expected, got = (session(model).run(None, inputs)[0] for model in (original, result))
-    is_exact = target == 20 or name.startswith("convnet") or name == "block_uint8"
+    is_exact = target == 20 or name.startswith("convnet") or name in ("block_uint8", "block_float8")
     np.testing.assert_allclose(got, expected, rtol=0, atol=0 if is_exact else LAST_BITS)
 
 
