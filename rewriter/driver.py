@@ -17,6 +17,7 @@ from . import arguments, child_call
 from .bridge.opening import AnyModel, Opened, open_model
 from .checks.repair import repair
 from .engine.conversion import Outcome, Remark
+from .engine.narrow_types import UNROUNDED
 from .engine.reach import find_reach
 from .engine.registry import registry
 from .errors import CompareError, InvalidModelError, UnconvertibleError
@@ -286,7 +287,8 @@ def _compare(
     assert conversion.original is not None
     inexact = conversion.report.inexact
     sums = any(rule.sums and rule.name in inexact for rule in registry)
-    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
+    like_bfloat16 = UNROUNDED in inexact
+    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums or like_bfloat16, like_bfloat16=like_bfloat16)
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
     with ExitStack() as stack:

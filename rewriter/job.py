@@ -133,12 +133,17 @@ class Job:
                 return found
         return outcome
 
+    @property
+    def _wishes(self) -> narrow_types.Wishes:
+        options = self._options
+        return narrow_types.Wishes(narrow_types.FLOAT32_FOR_BFLOAT16 in options.allow, options.unpack_at_run_time)
+
     def _run_once(self, model: Model, target: int | None) -> tuple[Outcome, Model]:
         """How the conversion of `model` went, and the model of the same skeleton that knows the result."""
         with validity.names_explained(model.survey.graphs):
             selection = Selection(current_names(self._options.only), current_names(self._options.skip))
             restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
-            widened = None if target is None else narrow_types.widen_types(model, target, registry, selection)
+            widened = None if target is None else narrow_types.widen_types(model, target, registry, selection, self._wishes)
             if widened is not None:
                 if widened.blockers:
                     return widened, model
