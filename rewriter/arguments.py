@@ -9,13 +9,16 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from .bridge.opening import is_of_library
+from .bridge.opening import is_of_library, is_pattern
 from .engine.registry import RuleFunction
 from .errors import ArgumentError, shortened
+
+if TYPE_CHECKING:
+    from onnxscript.rewriter import RewriteRule
 
 LONGEST_PATH = 4096
 """Characters of the longest path. No system takes a longer one, so that it is text that somebody took for a path."""
@@ -85,7 +88,7 @@ def integer(name: str, value: object) -> int | None:
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raises TypeError where `value` is not a str, ArgumentError where it is none of `choices`."""
-    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    expected = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
     if not isinstance(value, str):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
     if value not in choices:
@@ -126,15 +129,15 @@ def texts(name: str, value: object) -> dict[str, str]:
     return dict(value)
 
 
-def rules(name: str, value: object) -> tuple[str | RuleFunction, ...]:
-    """The functions, and the names of what packages offer, in `value`. Raises TypeError for a single one, or something else."""
-    expected = "a collection of functions and of names by which packages offer some"
+def rules(name: str, value: object) -> tuple[str | RuleFunction | RewriteRule, ...]:
+    """The onnxscript rules, functions and names of what packages offer, in `value`. Raises TypeError for one alone, or others."""
+    expected = "a collection of onnxscript's RewriteRules, of functions and of names by which packages offer some"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
     found = tuple(value)
     for one in found:
-        if not callable(one):
-            check_kind(f"each of {name}", one, str, "a function or the name by which a package offers some")
+        if not is_pattern(one) and not callable(one):
+            check_kind(f"each of {name}", one, str, "a RewriteRule, a function or the name by which a package offers some")
     return found
 
 

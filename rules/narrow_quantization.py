@@ -32,7 +32,7 @@ def quantize_to_wider_type(node: Node) -> None:
     """What is quantized to a type that the target does not have becomes the same numbers in a wider type."""
     kind = node.output_elem_type() or TensorProto.UINT8
     scale = node.need_elem_type(_SCALE)
-    if scale == TensorProto.BFLOAT16 and node.wider(scale) != scale:
+    if scale == TensorProto.BFLOAT16 and node.wider(scale) != scale and node.rounds_to(scale):
         raise Unconvertible("it divides in bfloat16, and in a wider type the result would not be the same to the last bit")
     if kind in _RANGES and node.wider(kind) != kind:
         _clip_to(node, kind)

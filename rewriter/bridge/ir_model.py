@@ -34,17 +34,20 @@ class HeldModel:
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model
-        self._bodies = list(_bodies(model))
+        self._bodies = list(bodies_of(model))
         self._tensors = ForeignTensors()
         try:
-            with _stand_ins([body for _, body in self._bodies], self._tensors):
+            with swapped_tensors([body for _, body in self._bodies], self._stand_in):
                 proto = ir.to_proto(model)
         except Exception as error:  # onnx_ir wraps whatever goes wrong in errors of its own
-            raise InvalidModelError(f"onnx_ir cannot serialize the model: {_first_line(error)}") from error
+            raise InvalidModelError(f"onnx_ir cannot serialize the model: {first_line(error)}") from error
         self._origins = [node for _, body in self._bodies for node in body if node.meta]
         _mark_origins(model, proto, {id(node): str(number) for number, node in enumerate(self._origins)})
         self._before = proto.SerializeToString(deterministic=True)
         self.skeleton = Skeleton(proto, self._tensors)
+
+    def _stand_in(self, tensor: Any) -> Any:
+        return tensor if _is_plain(tensor) else _reference(tensor, self._tensors.add(tensor))
 
     @property
     def is_changed(self) -> bool:
@@ -56,7 +59,7 @@ class HeldModel:
         model = ir.from_proto(self.skeleton.proto)
         old = dict(self._bodies)
         model.meta.update(self._model.meta)
-        for key, body in _bodies(model):
+        for key, body in bodies_of(model):
             self._take_tensors_back(body, old.get(key))
             for node in body:
                 self._take_meta_over(node)
@@ -113,7 +116,7 @@ class HeldModel:
         return ir.LazyTensor(read, dtype=tensor.dtype, shape=tensor.shape, name=tensor.name)
 
 
-def _bodies(model: ir.Model) -> Iterator[tuple[_Key, _Body]]:
+def bodies_of(model: ir.Model) -> Iterator[tuple[_Key, _Body]]:
     """The main graph, the functions and all their subgraphs, each with where it is."""
     pending: list[tuple[_Key, _Body]] = [((), model.graph), *(((name,), function) for name, function in model.functions.items())]
     while pending:
@@ -141,23 +144,19 @@ def _with_tensors(node: ir.Node) -> list[ir.Attr]:
 
 
 @contextmanager
-def _stand_ins(bodies: Iterable[_Body], tensors: ForeignTensors) -> Iterator[None]:
-    """For the time of a `with`, `bodies` have references to `tensors`, to which their own are added, in their places."""
+def swapped_tensors(bodies: Iterable[_Body], swapped: Callable[[Any], Any]) -> Iterator[None]:
+    """For the time of a `with`, `bodies` have what `swapped` makes of their tensors in the places of these."""
     undo: list[Callable[[], None]] = []
-
-    def stand_in(tensor: Any) -> Any:
-        return tensor if _is_plain(tensor) else _reference(tensor, tensors.add(tensor))
-
     try:
         for body in bodies:
             for value in body.initializers.values() if isinstance(body, ir.Graph) else ():
                 if value.const_value is not None:
                     undo.append(lambda value=value, tensor=value.const_value: setattr(value, "const_value", tensor))
-                    value.const_value = stand_in(value.const_value)
+                    value.const_value = swapped(value.const_value)
             for node in body:
                 for attribute in _with_tensors(node):
                     is_one = attribute.type == ir.AttributeType.TENSOR
-                    held = stand_in(attribute.value) if is_one else [stand_in(tensor) for tensor in attribute.value]
+                    held = swapped(attribute.value) if is_one else [swapped(tensor) for tensor in attribute.value]
                     undo.append(lambda node=node, attribute=attribute: node.attributes.__setitem__(attribute.name, attribute))
                     node.attributes[attribute.name] = ir.Attr(attribute.name, attribute.type, held, doc_string=attribute.doc_string)
         yield
@@ -230,7 +229,7 @@ def _take_values_over(body: _Body, old: _Body) -> None:
             value.const_value = known.const_value
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """What went wrong first: onnx_ir chains an error for each level of the model."""
     cause: BaseException = error
     while cause.__cause__ is not None:

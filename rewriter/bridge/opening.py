@@ -17,6 +17,8 @@ from ..storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
     import onnx_ir
+    from onnxscript.rewriter import RewriteRule
+    from typing_extensions import TypeIs
 
 AnyModel: TypeAlias = "onnx.ModelProto | str | os.PathLike[str] | onnx_ir.Model | Any"
 """A ModelProto, a path, an onnx_ir.Model, or a torch.onnx.ONNXProgram, which type checkers know only where torch is installed."""
@@ -51,6 +53,11 @@ def open_model(model: AnyModel) -> Opened:
 def is_of_library(model: object) -> bool:
     """Whether `model` is an onnx_ir.Model or a torch ONNXProgram."""
     return _is_instance(model, "onnx_ir", "Model") or _is_program(model)
+
+
+def is_pattern(rule: object) -> TypeIs[RewriteRule]:
+    """Whether `rule` is an onnxscript RewriteRule."""
+    return _is_instance(rule, "onnxscript.rewriter", "RewriteRule")
 
 
 def open_held(model: onnx_ir.Model) -> Opened:

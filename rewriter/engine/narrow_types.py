@@ -8,10 +8,13 @@ does not have is refused there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
+from typing import Any, NamedTuple
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+import numpy as np
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
 from ..errors import Blocker, Unconvertible
 from ..graph import hints
@@ -21,6 +24,7 @@ from ..graph.protos import GRAPH_HOLDERS, GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import inference, transitions
+from ..storage.widened import elements_of_bytes
 from .conversion import Change, Outcome, Remark, Selection, rebuild
 from .registry import Registry
 from .widening import CLASSES, Class, first_opset, reduces
@@ -42,10 +46,29 @@ _ALSO_MOVE = GRAPH_HOLDERS | {
 """Operators that copy elements, or make zeros and ones, and are not in `CLASSES`."""
 _EXACT = frozenset({"Abs", "Neg", "Mod"})
 """Operators that compute, with results that the narrow type always holds."""
+FLOAT32_FOR_BFLOAT16 = "float32-for-bfloat16"
+"""What the user can allow: to compute in float what the model computes in bfloat16, without its rounding."""
+ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
+UNROUNDED = f"{NAME}.unrounded_bfloat16"
+"""The name under which the outcome lists that this was done, among what is not exact."""
+_BFLOAT16 = "bfloat16"
+_PACKED_FROM = 1024
+"""Elements of the smallest tensor that stays packed where the graph is to unpack."""
 _HINT = "change the model's inputs and outputs to a type that the target has, and let the caller convert"
 
 
-def widen_types(model: Model, target: int, registry: Registry, selection: Selection) -> Outcome | None:
+class Wishes(NamedTuple):
+    """How types are to be widened.
+
+    `unrounded_bfloat16`: what was computed in bfloat16 is computed in float, without rounding each result to bfloat16.
+    `unpack_at_run_time`: stored tensors of less than 16 bits an element stay packed, and nodes of the graph unpack them.
+    """
+
+    unrounded_bfloat16: bool = False
+    unpack_at_run_time: bool = False
+
+
+def widen_types(model: Model, target: int, registry: Registry, selection: Selection, wishes: Wishes) -> Outcome | None:
     """Widen the types of `model` that `target` does not have, in place; None where it has none of them, and nothing changed.
 
     `model` knows nothing of what became of it: the caller makes another one of its skeleton. Where there are blockers, the skeleton
@@ -55,7 +78,9 @@ def widen_types(model: Model, target: int, registry: Registry, selection: Select
     if not wider or not selection.allows(NAME):
         return None
     model.wider = wider
-    return _Widening(model, target, registry, selection).run()
+    if wishes.unrounded_bfloat16:
+        model.unrounded = wider.keys() & {_number(_BFLOAT16)}
+    return _Widening(model, registry, wishes).run()
 
 
 def absent_types(model: Model, target: int) -> dict[int, int]:
@@ -78,11 +103,10 @@ def _is_absent(kind: str, target: int) -> bool:
 class _Widening:
     """The work on one model."""
 
-    def __init__(self, model: Model, target: int, registry: Registry, selection: Selection) -> None:
+    def __init__(self, model: Model, registry: Registry, wishes: Wishes) -> None:
         self._model = model
-        self._target = target
         self._registry = registry
-        self._selection = selection
+        self._wishes = wishes
         self._narrow = {f"tensor({inference.elem_type_name(number)})" for number in model.wider}
         self._functions = {(function.domain, function.name) for function in model.proto.functions}
         self._may_take: dict[tuple[str, int], bool] = {}
@@ -93,9 +117,16 @@ class _Widening:
         for scope in (self._model.main, *self._model.functions):
             self._widen_nodes(scope)
         if not self.outcome.blockers:
-            for graph in all_graphs(self._model.proto):
+            for graph in reversed(all_graphs(self._model.proto)):  # the inner ones first: a graph that gets nodes copies its own
                 self._retype(graph)
+            self._note_lost_rounding()
         return self.outcome
+
+    def _note_lost_rounding(self) -> None:
+        if self._model.unrounded:
+            self.outcome.inexact.add(UNROUNDED)
+            message = "what was bfloat16 is computed in float: numbers differ by the rounding of bfloat16"
+            self.outcome.remarks.append(Remark("warning", "model", self._model.proto.graph.name, "all graphs", message))
 
     # -- nodes
 
@@ -146,15 +177,20 @@ class _Widening:
                     self.outcome.inexact.add(rule.name)
         elif not _keeps_values(node):
             self._require_known(node)
-            for kind in sorted(kinds):
+            for kind in sorted(kinds - self._unrounded):
                 self._refuse_computing(node, kind)
 
     def _refuse_computing(self, node: Node, kind: str) -> None:
         raise Unconvertible(
             f"it computes in {kind}, which does not exist before opset {first_opset(kind)}, and in a wider type the result would "
             "not be the same to the last bit",
-            "convert the weights and activations to float or float16 first",
+            f"--allow {FLOAT32_FOR_BFLOAT16} computes in float" if kind == _BFLOAT16 else "",
         )
+
+    @property
+    def _unrounded(self) -> set[str]:
+        """The types to which results need not be rounded."""
+        return {_BFLOAT16} if self._model.unrounded else set()
 
     @staticmethod
     def _require_known(node: Node) -> None:
@@ -200,8 +236,11 @@ class _Widening:
         for value in _stated_values(graph):
             self._retype_type(value.type)
         if isinstance(graph, GraphProto):
-            for tensor in graph.initializer:
-                self._retype_tensor(tensor)
+            for tensor in list(graph.initializer):
+                if self._stays_packed(tensor):
+                    self._unpack(graph, tensor)
+                else:
+                    self._retype_tensor(tensor)
             for sparse in graph.sparse_initializer:
                 self._retype_tensor(sparse.values)
         for node in graph.node:
@@ -229,6 +268,30 @@ class _Widening:
         tensor.CopyFrom(self._model.skeleton.widened(tensor, wide))
         self.outcome.changes.append(Change(f"{NAME}.{kind}", "tensor", tensor.name, "stored"))
 
+    def _stays_packed(self, tensor: TensorProto) -> bool:
+        is_narrow = tensor.data_type in self._model.wider and tensor.data_type != TensorProto.BFLOAT16
+        return self._wishes.unpack_at_run_time and is_narrow and math.prod(tensor.dims) >= _PACKED_FROM
+
+    def _unpack(self, graph: GraphProto, tensor: TensorProto) -> None:
+        """Store the bytes of `tensor`, and let nodes in front of all others of `graph` look up what each byte stands for."""
+        narrow, dims, name = tensor.data_type, list(tensor.dims), tensor.name
+        tensor.CopyFrom(self._model.skeleton.packed(tensor))
+        tensor.name = self._model.fresh_name(f"{name}_packed")
+        table = elements_of_bytes(narrow, self._model.wider[narrow])
+        per_byte, count = table.shape[1], math.prod(dims)
+        made = _Maker(self._model, graph, name)
+        value = made.node(
+            "Gather", [made.constant("table", table), made.node("Cast", [tensor.name], "index", to=TensorProto.INT32)]
+        )
+        if count % per_byte:
+            flat = made.node("Reshape", [value, made.constant("flat", np.array([-1]))], "flat")
+            bounds = [made.constant(what, np.array([bound])) for what, bound in (("start", 0), ("end", count))]
+            value = made.node("Slice", [flat, *bounds], "whole")
+        made.node("Reshape", [value, made.constant("shape", np.array(dims, np.int64))], output=name)
+        made.put_first()
+        kind = inference.elem_type_name(narrow)
+        self.outcome.changes.append(Change(f"{NAME}.unpack_{kind}", "tensor", name, "stored"))
+
     def _retype_type(self, kind: TypeProto) -> None:
         which = kind.WhichOneof("value")
         if which in ("tensor_type", "sparse_tensor_type"):
@@ -236,6 +299,34 @@ class _Widening:
             tensor.elem_type = self._model.wider.get(tensor.elem_type, tensor.elem_type)
         elif which in ("sequence_type", "optional_type"):
             self._retype_type(getattr(kind, which).elem_type)
+
+
+class _Maker:
+    """Makes nodes and constants in the place of the tensor called `name` of `graph`."""
+
+    def __init__(self, model: Model, graph: GraphProto, name: str) -> None:
+        self._model = model
+        self._graph = graph
+        self._name = name
+        self._nodes: list[NodeProto] = []
+
+    def constant(self, what: str, value: np.ndarray) -> str:
+        """A new initializer."""
+        name = self._model.fresh_name(f"{self._name}_{what}")
+        self._graph.initializer.append(numpy_helper.from_array(value, name))
+        return name
+
+    def node(self, op_type: str, inputs: list[str], what: str = "", output: str = "", **attributes: Any) -> str:
+        """The output of a new node."""
+        output = output or self._model.fresh_name(f"{self._name}_{what or op_type.lower()}")
+        self._nodes.append(helper.make_node(op_type, inputs, [output], name=self._model.node_name(output), **attributes))
+        return output
+
+    def put_first(self) -> None:
+        """Put the new nodes before all others of the graph."""
+        others = list(self._graph.node)
+        del self._graph.node[:]
+        self._graph.node.extend([*self._nodes, *others])
 
 
 def _stated_values(graph: GraphLike) -> Iterator[ValueInfoProto]:

@@ -36,7 +36,7 @@ from .payload import (
     refer_to_cut,
     without_payload,
 )
-from .widened import WidenedPayload, as_stored, refer_widened, widen_raw
+from .widened import WidenedPayload, as_bytes, as_stored, refer_widened, widen_raw
 from .wire import LARGEST_PROTOBUF
 
 # onnx takes a location that begins with "#" for data in memory, and looks for no file.
@@ -127,6 +127,18 @@ class Skeleton:
         if isinstance(payload, Payload) and isinstance(payload.file, SourceFile) and has_raw_layout(tensor, payload.field):
             return refer_widened(tensor, wide)
         return widen_raw(self._raw(tensor, payload), tensor, wide)
+
+    def packed(self, tensor: TensorProto) -> TensorProto:
+        """The bytes in which `tensor` packs its elements, as a vector of uint8, which is where `tensor` is.
+
+        Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
+        """
+        payload = self.payload(tensor)
+        if payload is not None and has_raw_layout(tensor, payload.field):
+            return as_bytes(tensor)
+        raw = without_payload(tensor)
+        raw.raw_data = self._raw(tensor, payload)
+        return as_bytes(raw)
 
     def _raw(self, tensor: TensorProto, payload: Payload | WidenedPayload | None) -> bytes:
         """The payload of `tensor` as raw data."""

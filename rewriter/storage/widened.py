@@ -22,6 +22,7 @@ from .payload import (
     element_dtype,
     external_entries,
     is_external,
+    raw_length,
     without_payload,
 )
 
@@ -85,6 +86,20 @@ def refer_widened(tensor: TensorProto, wide: int) -> TensorProto:
     widened.data_type = wide
     widened.external_data.add(key=_NARROW_KEY, value=str(tensor.data_type))
     return widened
+
+
+def as_bytes(tensor: TensorProto) -> TensorProto:
+    """`tensor`, whose payload is raw data, as a vector of the bytes that it is."""
+    packed = TensorProto()
+    packed.CopyFrom(tensor)
+    packed.data_type, packed.dims[:] = TensorProto.UINT8, [raw_length(tensor)]
+    return packed
+
+
+def elements_of_bytes(narrow: int, wide: int) -> np.ndarray:
+    """The elements of type `wide` that each byte of packed elements of type `narrow` stands for, a row each."""
+    dtype = element_dtype(TensorProto(data_type=wide))
+    return _table(narrow, wide).view(dtype).reshape(256, -1)
 
 
 def as_stored(tensor: TensorProto) -> TensorProto:

@@ -16,7 +16,7 @@ from ..shared.rounding import become_value, rounded
 @widen(("Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "LeakyRelu", "PRelu"))
 def round_back(node: Node) -> None:
     """One operation in bfloat16 is done in float, and its result rounded to what bfloat16 holds."""
-    if node.need_elem_type() != TensorProto.BFLOAT16:
+    if node.need_elem_type() != TensorProto.BFLOAT16 or not node.rounds_to(TensorProto.BFLOAT16):
         return
     alpha = node.attr("alpha", 0.01) if node.op_type == "LeakyRelu" else None
     exact = node.before(node.op_type, node.inputs, what="unrounded", alpha=alpha)

@@ -54,6 +54,8 @@ def rounded(node: Node, x: str, kind: int, work: int = TensorProto.FLOAT, *, sat
     What is too large becomes the largest number with `saturate`, else NaN or infinity, as the type has it. NaN stays NaN where the
     type has it.
     """
+    if not node.rounds_to(kind):
+        return x
     form = FORMATS[kind]
     is_nan = node.before("IsNaN", [x], what="is_nan")
     step = _step(node, x, is_nan, form, work)

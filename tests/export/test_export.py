@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ torch: Any = importlib.import_module("torch")  # a gate without it has to fail, 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 OF_TORCH = [block for block in BLOCKS if "import torch" in block]
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow tells of the GPUs that it did not find
 
 
 def executed(block: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -66,6 +68,15 @@ def test_an_export_of_skl2onnx(tmp_path, monkeypatch):
     assert opset(converted) == 9
     labels = run(converted, {converted.graph.input[0].name: names["x"]})[0]
     np.testing.assert_array_equal(labels.astype(bool), names["estimator"].predict(names["x"]))
+
+
+def test_an_export_of_tf2onnx(tmp_path, monkeypatch):
+    names = executed(block_with("import tf2onnx"), tmp_path, monkeypatch)
+    x = np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)
+    converted = onnx.load(tmp_path / "model.onnx")
+    assert opset(converted) == 9
+    got = run(converted, {converted.graph.input[0].name: x})[0]
+    np.testing.assert_allclose(got, names["model"](x).numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_programs_keep_their_tensors_and_say_where_nodes_come_from():

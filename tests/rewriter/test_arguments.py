@@ -123,9 +123,21 @@ def test_how_to_compare(compare: object, kind: type[Exception], message: str, tm
 OPTIONS = {
     "a name for names": ({"skip": "split"}, TypeError, "skip has to be a collection of names of rules, not 'split'"),
     "no names": ({"only": [1]}, TypeError, "each of only has to be the name of a rule, not 1"),
-    "a rule for rules": ({"rules": "com.microsoft"}, TypeError, "rules has to be a collection of functions and of names"),
-    "a function for rules": ({"rules": large}, TypeError, "rules has to be a collection of functions and of names"),
-    "no rules": ({"rules": [1]}, TypeError, "each of rules has to be a function or the name by which a package offers some, not 1"),
+    "a rule for rules": (
+        {"rules": "com.microsoft"},
+        TypeError,
+        "rules has to be a collection of onnxscript's RewriteRules, of functions",
+    ),
+    "a function for rules": (
+        {"rules": large},
+        TypeError,
+        "rules has to be a collection of onnxscript's RewriteRules, of functions",
+    ),
+    "no rules": (
+        {"rules": [1]},
+        TypeError,
+        "each of rules has to be a RewriteRule, a function or the name by which a package offers some, not 1",
+    ),
     "strict": ({"strict": "yes"}, TypeError, "strict has to be True or False, not 'yes'"),
     "ir version": ({"ir_version": "8"}, TypeError, "ir_version has to be an integer or None, not '8'"),
     "runtime": ({"runtime": "ort"}, ArgumentError, "runtime has to be 'auto', 'onnxruntime', 'reference' or 'both', not 'ort'"),

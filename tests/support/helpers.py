@@ -28,6 +28,7 @@ from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, Unconve
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Outputs
+from split_rewrite.rewriter.terminal import one_line
 
 # The library's functions without their comparison: a test says itself which numbers it expects, and to run both models each
 # time would make the tests four times as long.
@@ -171,7 +172,7 @@ def _failure(proto: onnx.ModelProto, target: int, kind: type[SplitRewriteError])
         ended = command_line(f"{folder}/m.onnx", f"{folder}/o.onnx", "-t", str(target), "-v")
         assert os.listdir(folder) == ["m.onnx"]
     assert (ended.status, ended.out) == (kind.exit_status, "")
-    assert ended.err.splitlines() == [cli._one_line(line) for line in _lines_of(message, kind)]
+    assert ended.err.splitlines() == [one_line(line) for line in _lines_of(message, kind)]
     return message
 
 

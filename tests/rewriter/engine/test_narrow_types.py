@@ -6,9 +6,10 @@ import numpy as np
 import onnx
 import pytest
 from helpers import convert_version, known, model, refusal, run
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
-from split_rewrite.rewriter import Options, UnconvertibleError
+from split_rewrite import rewriter
+from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError
 from split_rewrite.rewriter.engine import narrow_types
 from split_rewrite.rewriter.graph.survey import all_graphs
 
@@ -63,7 +64,7 @@ def test_refused(text: str, message: str) -> None:
 
 def test_excluded() -> None:
     given = narrow("g (float s) => (float[2] y) <int4[2] w = {1, -2}> { y = DequantizeLinear (w, s) }")
-    with pytest.raises(UnconvertibleError, match="cannot compute int4 before opset 21"):
+    with pytest.raises(UnconvertibleError, match="int4"):
         convert_version(given, 20, options=Options(skip=frozenset({narrow_types.NAME})))
 
 
@@ -149,3 +150,78 @@ def test_what_is_declared_of_values_between_nodes() -> None:
 def test_model_without_such_types_is_left_alone() -> None:
     given = model("g (float[2] x) => (float[2] y) { y = Relu (x) }", 21)
     assert not any(name.startswith(narrow_types.NAME) for name in convert_version(given, 13).report.applied)
+
+
+UNPACK = Options(unpack_at_run_time=True)
+
+
+@pytest.mark.parametrize("target", [20, 13, 9])
+@pytest.mark.parametrize("shape", [[640, 320], [411, 311]], ids=["even", "odd"])
+@pytest.mark.parametrize("kind", NARROW)
+def test_unpacked_at_run_time(kind: int, shape: list[int], target: int) -> None:
+    low, high = (-8, 8) if kind == TensorProto.INT4 else (0, 16)
+    values = np.random.default_rng(0).integers(low, high, shape)
+    stored = [helper.make_tensor("w", kind, shape, values.ravel()), helper.make_tensor("small", kind, [2], [1, 7])]
+    nodes = [helper.make_node("DequantizeLinear", [name, "s"], [out]) for name, out in (("w", "y"), ("small", "z"))]
+    outputs = [helper.make_tensor_value_info("y", 1, shape), helper.make_tensor_value_info("z", 1, [2])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("s", 1, [])], outputs, stored)
+    given = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    result = convert_version(given, target, options=UNPACK).model
+    odd = ["Reshape", "Slice"] if values.size % 2 else []
+    assert [node.op_type for node in result.graph.node][: 3 + len(odd)] == ["Cast", "Gather", *odd, "Reshape"]
+    sizes = {tensor.name: list(tensor.dims) for tensor in result.graph.initializer if tensor.data_type == TensorProto.UINT8}
+    assert sizes["w_packed"] == [-(-values.size // 2)]
+    y, z = run(result, {"s": np.array(0.5, np.float32)})
+    np.testing.assert_array_equal(y, values.astype(np.float32) / 2)
+    np.testing.assert_array_equal(z, [0.5, 3.5])
+
+
+def test_packed_weight_of_a_branch() -> None:
+    given = narrow("""g (bool c, float s) => (float[N] y) {
+        q = If (c) <
+            then_branch = a () => (int4[2000] a1) { a1 = Identity (w) },
+            else_branch = b () => (int4[2000] b1) { b1 = Transpose (w) }>
+        y = DequantizeLinear (q, s) }""")
+    values = np.random.default_rng(0).integers(-8, 8, 2000)
+    given.graph.initializer.append(helper.make_tensor("w", TensorProto.INT4, [2000], values))
+    result = convert_version(given, 18, options=UNPACK).model
+    (y,) = run(result, {"s": np.array(2, np.float32), "c": np.array(True)})
+    np.testing.assert_array_equal(y, 2 * values.astype(np.float32))
+
+
+BFLOAT16 = """g (float[2,3] x) => (float[2,4] y) {
+    a = Cast <to = 16> (x)  b = MatMul (a, w)  c = Softmax (b)  y = Cast <to = 1> (c) }"""
+
+
+def bfloat16_model() -> onnx.ModelProto:
+    given = model(BFLOAT16, 13)
+    weight = np.random.default_rng(0).standard_normal(12)
+    given.graph.initializer.append(helper.make_tensor("w", TensorProto.BFLOAT16, [3, 4], weight))
+    return given
+
+
+def test_bfloat16_products_are_refused_unless_allowed() -> None:
+    message = refusal(bfloat16_model(), 12)
+    assert "MatMul 'b' (main graph): it computes in bfloat16, which does not exist before opset 13" in message
+    assert "hint: --allow float32-for-bfloat16 computes in float" in message
+
+
+@pytest.mark.parametrize("compare", ["model", "nodes"])
+def test_bfloat16_computed_in_float(compare) -> None:
+    options = Options(allow=frozenset({"float32-for-bfloat16"}))
+    given = bfloat16_model()
+    result, report = rewriter.convert_version(given, 12, compare=compare, options=options)
+    assert TensorProto.BFLOAT16 not in element_types(result)
+    assert report.comparison is not None and report.comparison.status == "equal"
+    assert [str(warning) for warning in report.warnings] == [
+        "model 'g' (all graphs): what was bfloat16 is computed in float: numbers differ by the rounding of bfloat16"
+    ]
+    x = np.float32([[1, 2, 3], [-1, 0.3, 2]])
+    weight = numpy_helper.to_array(given.graph.initializer[0]).astype(np.float32)
+    products = np.exp(x @ weight)
+    np.testing.assert_allclose(run(result, {"x": x})[0], products / products.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_unknown_allowance() -> None:
+    with pytest.raises(ArgumentError, match="allow has to be 'float32-for-bfloat16', not 'speed'"):
+        Options(allow=frozenset({"speed"}))

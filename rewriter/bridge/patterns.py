@@ -1,0 +1,114 @@
+"""onnxscript's rewrite rules, applied to a skeleton: tensors are read when a rule asks for their values, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx_ir.passes.common import RemoveUnusedNodesPass
+from onnxscript.rewriter import RULE_NAME_TAG, RewriteRule, RewriteRuleSet
+
+from ..errors import ArgumentError
+from ..graph.protos import GraphLike
+from ..graph.survey import all_graphs
+from ..storage.payload import is_external, refer
+from ..storage.skeleton import Skeleton
+from .ir_model import bodies_of, first_line, swapped_tensors
+
+_PLACE = "\0split-rewrite payload "
+"""Start of the location that stands for a payload of the skeleton; its number follows. No file can have this name."""
+
+
+def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tuple[str, onnx.NodeProto]]:
+    """Apply `rules` wherever they match; returns the nodes that they wrote, each with the name of its rule.
+
+    The skeleton is as it was where none matches. Raises: ArgumentError where a rule fails.
+    """
+    payloads = _Payloads(skeleton)
+    model = ir.from_proto(payloads.proto)
+    with swapped_tensors([body for _, body in bodies_of(model)], payloads.lazy):
+        try:
+            count = RewriteRuleSet(rules).apply_to_model(model)
+        except Exception as error:  # whatever a user's function raises
+            raise ArgumentError(f"rules: an onnxscript rule failed: {first_line(error)}") from error
+        if not count:
+            return []
+        RemoveUnusedNodesPass()(model)  # as onnxscript does: what the rules no longer need
+        with swapped_tensors([body for _, body in bodies_of(model)], payloads.reference):
+            proto = ir.to_proto(model)
+    payloads.put_back(proto)
+    proto.graph.sparse_initializer.extend(skeleton.proto.graph.sparse_initializer)  # onnx_ir does not know them
+    skeleton.proto.CopyFrom(proto)
+    return list(_written(skeleton.proto))
+
+
+class _Payloads:
+    """The payloads of a skeleton under numbers of their own, in `proto`, a copy of its model."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self._skeleton = skeleton
+        self.proto = onnx.ModelProto()
+        self.proto.CopyFrom(skeleton.proto)
+        self._tensors: list[onnx.TensorProto] = []
+        self._held: dict[int, tuple[ir.LazyTensor, int]] = {}
+        for tensor in _tensors(self.proto):
+            if is_external(tensor):
+                original = onnx.TensorProto()
+                original.CopyFrom(tensor)
+                del tensor.external_data[:]
+                refer(tensor, f"{_PLACE}{len(self._tensors)}", 0, 0)
+                self._tensors.append(original)
+
+    def lazy(self, tensor: Any) -> Any:
+        """`tensor`, or what reads its payload when it is asked for values."""
+        if not (isinstance(tensor, ir.ExternalTensor) and str(tensor.location).startswith(_PLACE)):
+            return tensor
+        number = int(str(tensor.location).removeprefix(_PLACE))
+        proto = self._tensors[number]
+
+        def read() -> ir.Tensor[Any]:
+            return ir.Tensor(np.asarray(self._skeleton.array(proto)), dtype=tensor.dtype, name=proto.name)
+
+        lazy = ir.LazyTensor(read, dtype=tensor.dtype, shape=tensor.shape, name=tensor.name)
+        self._held[id(lazy)] = lazy, number
+        return lazy
+
+    def reference(self, tensor: Any) -> Any:
+        """`tensor`, or the number of its payload, if it is one of `lazy`."""
+        if id(tensor) not in self._held:
+            return tensor
+        proto = onnx.TensorProto(name=tensor.name, data_type=tensor.dtype.value, dims=tensor.shape.numpy())
+        refer(proto, f"{_PLACE}{self._held[id(tensor)][1]}", 0, 0)
+        return ir.serde.TensorProtoTensor(proto)
+
+    def put_back(self, proto: onnx.ModelProto) -> None:
+        """Let the tensors of `proto` refer to what the numbers stand for."""
+        for tensor in _tensors(proto):
+            location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+            if location.startswith(_PLACE):
+                original = self._tensors[int(location.removeprefix(_PLACE))]
+                del tensor.external_data[:]
+                tensor.external_data.extend(original.external_data)
+
+
+def _tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """All tensors of all graphs and functions, but for those of sparse initializers."""
+    for graph in all_graphs(proto):
+        yield from graph.initializer if isinstance(graph, onnx.GraphProto) else ()
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.TENSOR:
+                    yield attribute.t
+                yield from attribute.tensors
+
+
+def _written(proto: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:
+    graphs: Sequence[GraphLike] = all_graphs(proto)
+    for graph in graphs:
+        for node in graph.node:
+            for entry in node.metadata_props:
+                if entry.key == RULE_NAME_TAG:
+                    yield entry.value, node
