@@ -83,7 +83,7 @@ def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare
 
 
 def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
-    """As `convert_version` at the model's own opset: dissolve sequences and fold constant Splits, nothing else."""
+    """As `convert_version` at the model's own opset: only what may be done at any, as dissolving sequences and folding Splits."""
     return convert_version(model, None, compare=compare, options=options)
 
 
