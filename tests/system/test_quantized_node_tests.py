@@ -26,6 +26,9 @@ WIDE = frozenset(TensorProto.DataType.Value(name) for name in _WIDE_TYPES)
 """The types that every opset has."""
 
 
+pytestmark = pytest.mark.skipif(not known(25), reason="old onnx's data are of sums that wrap, and hold float8 as bits")
+
+
 @dataclass(frozen=True)
 class Case:
     """A model with its inputs by name and the outputs that they give, all in types that every opset has."""
