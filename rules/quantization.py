@@ -33,8 +33,6 @@ _DIVIDED_IN = (TensorProto.FLOAT, *_HALF)
 """The types in which a quotient is rounded to an integer."""
 _EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
 _SIXTEEN_BITS = (TensorProto.UINT16, TensorProto.INT16)
-_WHOLE_BYTES = frozenset({*_EIGHT_BITS, *_SIXTEEN_BITS, *_FLOAT8, TensorProto.INT32})
-"""The quantized types that can be written as arithmetic before opset 21."""
 
 
 class _Operands(NamedTuple):
@@ -103,10 +101,7 @@ def _dequantize_in_float(node: Node, kind: int) -> None:
 def quantize_blocks(node: Node) -> None:
     """output_dtype becomes a zero point; blocks become rows, or with results of 16 bits are written out as arithmetic."""
     _give_zero_point(node)
-    kind = _quantized_type(node)
-    if kind not in _WHOLE_BYTES:
-        raise Unconvertible(f"quantizing to {type_name(kind)} needs a newer QuantizeLinear")
-    block, is_wide = node.pop_attr("block_size", 0), kind in _SIXTEEN_BITS
+    block, is_wide = node.pop_attr("block_size", 0), _quantized_type(node) in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
         _make_rows(node, block)
     elif block or is_wide:
@@ -116,10 +111,7 @@ def quantize_blocks(node: Node) -> None:
 @downgrade("DequantizeLinear", 21)
 def dequantize_blocks(node: Node) -> None:
     """Blocks become rows, or with integers of 16 bits are written out as arithmetic."""
-    kind = node.need_elem_type()
-    if kind not in _WHOLE_BYTES:
-        raise Unconvertible(f"dequantizing {type_name(kind)} needs a newer DequantizeLinear")
-    block, is_wide = node.pop_attr("block_size", 0), kind in _SIXTEEN_BITS
+    block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
         _make_rows(node, block)
     elif block or is_wide:
@@ -143,11 +135,23 @@ def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
 
 def _are_in_rows(node: Node, block: int) -> bool:
     """Whether every `block` elements of x that follow each other in memory are a block, and Reshape can say so."""
-    shape = node.shape()
-    if shape is None or not _can_reshape(node):
+    shape = _shape_to_reshape(node)
+    if shape is None:
         return False
     blocked, *behind = shape[_blocked_axis(node) :]
-    return isinstance(blocked, int) and blocked % block == 0 and all(dim == 1 for dim in behind)
+    return blocked != -1 and blocked % block == 0 and all(dim == 1 for dim in behind)
+
+
+def _shape_to_reshape(node: Node) -> list[int] | None:
+    """The shape of x as Reshape takes it, with -1 for one unknown dimension; None where Reshape would not do.
+
+    A dimension of 0 has another meaning for it, and runtimes do not reshape 8-bit floats.
+    """
+    shape = node.shape()
+    if shape is None or 0 in shape or not _FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
+        return None
+    form = [dim if isinstance(dim, int) else -1 for dim in shape]
+    return form if form.count(-1) <= 1 else None
 
 
 def _blocked_axis(node: Node) -> int:
@@ -155,11 +159,6 @@ def _blocked_axis(node: Node) -> int:
     axis, rank = node.attr("axis", 1), node.need_rank()
     require_axis(axis, rank)
     return axis % rank
-
-
-def _can_reshape(node: Node) -> bool:
-    """Whether runtimes reshape the input and the output of the node: 8-bit floats they do not."""
-    return _FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type()))
 
 
 def _make_rows(node: Node, block: int) -> None:
@@ -172,12 +171,8 @@ def _make_rows(node: Node, block: int) -> None:
 
 
 def _reshape_around(node: Node, form: list[int]) -> None:
-    """Let the node work on its first input in the shape `form`, and give an output in the shape that the input had."""
-    shape = node.shape() or (None, None)
-    if sum(not isinstance(dim, int) for dim in shape) > 1:
-        back = node.before("Shape", [node.input(0)], what="shape")
-    else:
-        back = int64(node, [dim if isinstance(dim, int) else -1 for dim in shape], "shape")
+    """Let the node work on its first input, for which `_shape_to_reshape` has a shape, in the shape `form`, and reshape back."""
+    back = int64(node, _shape_to_reshape(node) or [], "shape")
     node.set_input(0, node.before("Reshape", [node.input(0), int64(node, form, "form")], what="blocks"))
     output = node.output(0)
     node.after("Reshape", [node.detach_output(0, "blocks"), back], outputs=[output])
@@ -383,12 +378,10 @@ def _along_axis(node: Node, index: int) -> str:
 
 def _in_two_axes(node: Node, axis: int, block: int) -> list[int] | None:
     """The shape of x with `axis` as two axes, the second one `block` long; None where Reshape cannot say it."""
-    shape, blocked = node.shape() or (), node.dimension(axis)
-    unknown = [dim for dim in shape if not isinstance(dim, int)]
-    if not isinstance(blocked, int) or blocked % block or 0 in shape or len(unknown) > 1 or not _can_reshape(node):
+    form = _shape_to_reshape(node)
+    if form is None or form[axis] == -1 or form[axis] % block:
         return None
-    form = [dim if isinstance(dim, int) else -1 for dim in shape]
-    return [*form[:axis], blocked // block, block, *form[axis + 1 :]]
+    return [*form[:axis], form[axis] // block, block, *form[axis + 1 :]]
 
 
 def _of_each_block(node: Node, index: int, axis: int, ragged: int) -> str:

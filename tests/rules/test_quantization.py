@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_rewrites, assert_same, convert_version, known, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, invalidity, known, model, refusal, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -53,12 +53,6 @@ REFUSED = [
         20,
         "quantizing to float8e4m3fn by several zero points needs a newer QuantizeLinear",
         id="zero points that only the operator adds",
-    ),
-    pytest.param(
-        dequantize(21, x="int8[N,M]", scale="float[A,B]", zero=None, y="float[N,M]", attributes="axis=2, block_size=2"),
-        20,
-        "axis=2 is out of range for rank 2",
-        id="blocks along no axis",
     ),
 ]
 
@@ -156,7 +150,7 @@ def test_blocks(axis, block, shape, target, zero_type, x):
 
 
 @pytest.mark.parametrize("target", [20, 18, 12])
-@pytest.mark.parametrize("rows", [0, 4])
+@pytest.mark.parametrize("rows", [0, 1, 4])
 def test_blocks_of_half_precision(target, rows):
     """The product is rounded once; a tensor without elements has no blocks."""
     x = np.random.default_rng(6).integers(-128, 128, (rows, 6)).astype(np.int8)
@@ -166,6 +160,12 @@ def test_blocks_of_half_precision(target, rows):
     got = run(convert_version(dequantize(21, *text), target).model, {"x": x, "s": scale, "z": zero})[0]
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(got, dequantized(x, scale, zero, 1, 3))
+
+
+@pytest.mark.parametrize("x, scale", [((4, 0), (4, 0)), ((0, 4), (0, 2)), ((2, 4, 0), (2, 2, 0))])
+def test_blocks_of_nothing(x, scale):
+    text = f"g (uint8{[*x]} x, float{[*scale]} s) => (float{[*x]} y) {{ y = DequantizeLinear <block_size=2> (x, s) }}"
+    assert_same(model(text, 21, 10), 20, {"x": np.zeros(x, np.uint8), "s": np.zeros(scale, np.float32)})
 
 
 def test_zero_points_of_0_leave_no_node():
@@ -305,9 +305,9 @@ def test_dynamic_quantization(target, x):
     assert_same(model(text, 11), target, {"x": x.astype(np.float32)})
 
 
-def test_refuses_an_axis_that_there_is_not() -> None:
+def test_an_axis_that_there_is_not_is_invalid() -> None:
     text = "g (float[2,3] x, float[2] s, uint8[2] z) => (uint8[2,3] y) {y = QuantizeLinear<axis = -9223372036854775808>(x, s, z)}"
-    assert "is out of range for rank 2" in refusal(model(text, 16), 12)
+    assert "is out of range for rank 2" in invalidity(model(text, 16), 12)
 
 
 REWRITES = [

@@ -282,14 +282,6 @@ REFUSED: dict[str, Refusal] = {
         "g (float[4, 2] x, float[2, 2] s, float8e5m2[2, 2] z) => (float8e5m2[4, 2] y) {y = QuantizeLinear<axis = 0, block_size = 2>(x, s, z)}",
         21, 20, "quantizing to float8e5m2 by several zero points needs a newer QuantizeLinear",
     ),
-    "quantized-to-4-bits": Refusal(
-        "g (float[2, 4] x, float[2, 2] s) => (uint4[2, 4] y) {y = QuantizeLinear<axis = 1, block_size = 2, output_dtype = 21>(x, s)}",
-        21, 20, "quantizing to uint4 needs a newer QuantizeLinear",
-    ),
-    "dequantized-from-4-bits": Refusal(
-        "g (uint4[2, 4] x, float[2, 2] s) => (float[2, 4] y) {y = DequantizeLinear<axis = 1, block_size = 2>(x, s)}",
-        21, 20, "dequantizing uint4 needs a newer DequantizeLinear",
-    ),
     "deprecated": Refusal(
         "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, 2, 2}> {y = Upsample(x, s)}",
         9, 10, "Upsample is deprecated in opset 10", by_schemas_alone,
