@@ -23,7 +23,7 @@ from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS, GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
-from ..opsets import inference, transitions
+from ..opsets import folding, inference, transitions
 from ..storage.widened import elements_of_bytes
 from .conversion import Change, Outcome, Remark, Selection, rebuild
 from .registry import Registry
@@ -52,8 +52,6 @@ ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
 UNROUNDED = f"{NAME}.unrounded_bfloat16"
 """The name under which the outcome lists that this was done, among what is not exact."""
 _BFLOAT16 = "bfloat16"
-_PACKED_FROM = 1024
-"""Elements of the smallest tensor that stays packed where the graph is to unpack."""
 _HINT = "change the model's inputs and outputs to a type that the target has, and let the caller convert"
 
 
@@ -269,8 +267,9 @@ class _Widening:
         self.outcome.changes.append(Change(f"{NAME}.{kind}", "tensor", tensor.name, "stored"))
 
     def _stays_packed(self, tensor: TensorProto) -> bool:
+        """Whether the graph is to unpack `tensor`; what is so small that it would be folded is not worth it."""
         is_narrow = tensor.data_type in self._model.wider and tensor.data_type != TensorProto.BFLOAT16
-        return self._wishes.unpack_at_run_time and is_narrow and math.prod(tensor.dims) >= _PACKED_FROM
+        return self._wishes.unpack_at_run_time and is_narrow and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
     def _unpack(self, graph: GraphProto, tensor: TensorProto) -> None:
         """Store the bytes of `tensor`, and let nodes in front of all others of `graph` look up what each byte stands for."""

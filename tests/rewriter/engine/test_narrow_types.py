@@ -179,11 +179,11 @@ def test_unpacked_at_run_time(kind: int, shape: list[int], target: int) -> None:
 def test_packed_weight_of_a_branch() -> None:
     given = narrow("""g (bool c, float s) => (float[N] y) {
         q = If (c) <
-            then_branch = a () => (int4[2000] a1) { a1 = Identity (w) },
-            else_branch = b () => (int4[2000] b1) { b1 = Transpose (w) }>
+            then_branch = a () => (int4[70000] a1) { a1 = Identity (w) },
+            else_branch = b () => (int4[70000] b1) { b1 = Transpose (w) }>
         y = DequantizeLinear (q, s) }""")
-    values = np.random.default_rng(0).integers(-8, 8, 2000)
-    given.graph.initializer.append(helper.make_tensor("w", TensorProto.INT4, [2000], values))
+    values = np.random.default_rng(0).integers(-8, 8, 70000)
+    given.graph.initializer.append(helper.make_tensor("w", TensorProto.INT4, [70000], values))
     result = convert_version(given, 18, options=UNPACK).model
     (y,) = run(result, {"s": np.array(2, np.float32), "c": np.array(True)})
     np.testing.assert_array_equal(y, 2 * values.astype(np.float32))
