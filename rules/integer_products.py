@@ -87,7 +87,7 @@ def matmul_of_differences(node: Node) -> None:
 @decompose("ConvInteger", opset=9)
 def conv_of_differences(node: Node) -> None:
     """The zero points are subtracted, and the differences convolved in float, in halves of their bits where needed to be exact."""
-    node.become("Identity", [_convolution(node, (0, 2), (1, 3))])
+    node.become("Cast", [_convolution(node, (0, 2), (1, 3))], to=TensorProto.INT32)
 
 
 def _per_channel(node: Node, weights: int) -> list[int]:
@@ -96,17 +96,20 @@ def _per_channel(node: Node, weights: int) -> list[int]:
 
 
 def _convolution(node: Node, x: tuple[int, int], w: tuple[int, int]) -> str:
-    """Conv of two inputs minus their zero points, each given by the positions of both: in float, with sums in int32.
+    """Conv of two inputs minus their zero points, each given by the positions of both: in float.
 
-    Where sums of whole products would be rounded, it is done in halves.
+    Where sums of whole products would be rounded, it is done in halves, which are added in int32.
     """
     inner = prod(node.need_shape(w[0])[1:])
     _require_int32(inner)
+    if inner <= _EXACT_IN_FLOAT:
+        image = _shifted(node, *x, TensorProto.FLOAT)
+        return _float_convolution(node, image, _shifted(node, *w, TensorProto.FLOAT, _per_channel(node, w[0])))
     parts_of_x = _parts(node, *x, None, inner > _EXACT_BY_HALVES)
-    parts_of_w = _parts(node, *w, _per_channel(node, w[0]), inner > _EXACT_IN_FLOAT)
+    parts_of_w = _parts(node, *w, _per_channel(node, w[0]), True)
     total = ""
     for (left, left_factor), (right, right_factor) in product(parts_of_x, parts_of_w):
-        part = _float_convolution(node, left, right)
+        part = node.before("Cast", [_float_convolution(node, left, right)], what="product", to=TensorProto.INT32)
         if left_factor * right_factor > 1:
             factor = typed(node, left_factor * right_factor, TensorProto.INT32, "factor")
             part = node.before("Mul", [part, factor], what="part")
@@ -127,10 +130,9 @@ def _parts(node: Node, index: int, zero_index: int, form: list[int] | None, is_h
 
 
 def _float_convolution(node: Node, x: str, w: str) -> str:
-    """Conv of `x` and `w`, which are float, as int32."""
+    """Conv of `x` and `w`, which are float."""
     names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    result = node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
-    return node.before("Cast", [result], what="product", to=TensorProto.INT32)
+    return node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
 
 
 @decompose("QLinearConv", opset=11, exact=False)
@@ -139,6 +141,7 @@ def convolve_then_quantize(node: Node) -> None:
     sums = _convolution(node, (0, 2), (3, 5))
     in_image = [1, *_per_channel(node, 3)[:-1]]
     if node.has_input(8):
+        sums = node.before("Cast", [sums], what="sums", to=TensorProto.INT32)
         sums = node.before("Add", [sums, _reshaped(node, node.input(8), 8, in_image)], what="sums")
     _quantize(node, sums, (node.input(1), _reshaped(node, node.input(4), 4, in_image), node.input(6)), 7)
 

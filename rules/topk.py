@@ -10,10 +10,10 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import add_rank
 from .shared.indices import int64, length
-from .shared.parameters import MAKE_CONSTANT, one_number
+from .shared.parameters import one_number
 from .shared.typed import WIDE_INTEGERS, halves
 
 _WIDER = {

@@ -6,7 +6,7 @@ that it names; a row is removed when the oldest supported release of that runtim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -195,17 +195,19 @@ _LAX: dict[str, _Defect] = {
 
 def lax_operator(model: onnx.ModelProto) -> str:
     """What onnxruntime accepts at the first node of `_LAX`; "" when there is none."""
-    for node, opset in default_domain_nodes(model):
-        applies, text = _LAX.get(node.op_type, (_never, ""))
-        if applies(node, opset):
-            return f"onnxruntime {text} ({_title(node)})"
-    return ""
+    found = _first_of(model, _LAX)
+    return found and f"onnxruntime {found}"
 
 
 def disputed_node(model: onnx.ModelProto) -> str:
     """What onnxruntime does at the first node to which it gives another meaning than the specification; "" where there is none."""
+    return _first_of(model, _DISPUTED)
+
+
+def _first_of(model: onnx.ModelProto, defects: Mapping[str, _Defect]) -> str:
+    """The text on the first node to which one of `defects` applies, and its title; "" where there is none."""
     for node, opset in default_domain_nodes(model):
-        applies, text = _DISPUTED.get(node.op_type, (_never, ""))
+        applies, text = defects.get(node.op_type, (_never, ""))
         if applies(node, opset):
             return f"{text} ({_title(node)})"
     return ""

@@ -189,14 +189,14 @@ def _excluded(name: str) -> Unconvertible:
 
 
 class _Route:
-    """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
+    """What may happen to the nodes of one operator in the form of one opset; `step` is the first one that is not free."""
 
-    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "steps")
+    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "step")
 
     def __init__(
         self,
         simplifications: tuple[Rule, ...],
-        steps: tuple[_Step, ...],
+        step: _Step | None,
         avoidances: tuple[Rule, ...] = (),
         is_restricted: bool = False,
     ) -> None:
@@ -206,12 +206,7 @@ class _Route:
         """Whether a runtime may not take these nodes, as they are at the target."""
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
-        self.steps = steps
-
-    def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
-        """Whether nothing can happen to this very node."""
-        ends_here = self.steps or self.is_restricted or proto.op_type in GRAPH_HOLDERS
-        return not ends_here and not self.may_simplify(proto, scope)
+        self.step = step
 
     def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether a simplification has to be tried on this very node."""
@@ -223,9 +218,9 @@ class _Route:
         return False
 
 
-_STAYS = _Route((), ())
+_STAYS = _Route((), None)
 """The route of an operator to which nothing can happen."""
-_FOREIGN = _Route((), ())
+_FOREIGN = _Route((), None)
 """The route of an operator of another domain, which may have subgraphs."""
 
 
@@ -299,10 +294,12 @@ class Engine:
             if route is _FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if route is not _FOREIGN and route.turns_down(proto, scope):
+            is_alone = route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope)
+            if not (is_alone or route.step or route.is_restricted):
                 continue
             opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
-            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
+            place = (proto, scope, opset, index if original else None)
+            node, nodes = self._work_or_repeat(place, is_alone, target, repeats, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -322,14 +319,17 @@ class Engine:
     def _work_or_repeat(
         self,
         place: tuple[NodeProto, Scope, int, int | None],
-        route: _Route,
+        is_alone: bool,
         target: int,
         repeats: Repeats,
         tidying: Tidying,
     ) -> tuple[Node, list[NodeProto]]:
-        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
-        proto, scope, *_ = place
-        if route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became.
+
+        What happens to one that `is_alone` says nothing of others of its form.
+        """
+        proto, *_ = place
+        if is_alone:
             plain = Node(*place)
             return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
@@ -401,13 +401,13 @@ class Engine:
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
                 simplified = op_type
-                if not route.steps:
+                if route.step is None:
                     if self._avoid(node, route, avoided):
                         made = True
                         continue
                     self._require_taken(node, route)
                     return
-                step = route.steps[0]
+                step = route.step
                 self._take(node, step)
                 made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
                 step = None
@@ -600,19 +600,22 @@ class Engine:
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
         """Look up the route of an operator; `types` are those that its values can have, None where any is."""
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
-        path = transitions.path(op_type, opset, target)
-        steps = tuple(_Step(transition, self._registry, types) for transition in path)
-        while steps and steps[0].is_free:
-            steps = steps[1:]
-        if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
-            steps = steps[-1:]
+        step = self._first_step(op_type, opset, target, types)
         rules = self._registry.avoidances(op_type)
         forms = self._restrictions.forms
         avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
         is_restricted = bool(avoidances or op_type in self._restrictions.operators or self._restrictions.types)
-        if not steps and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
+        if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
             return None
-        return _Route(simplifications, steps, avoidances, is_restricted)
+        return _Route(simplifications, step, avoidances, is_restricted)
+
+    def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Step | None:
+        """The first step that is not free; None where every node arrives as it is."""
+        path = transitions.path(op_type, opset, target)
+        if path and path[-1].older is None and self._reads_any_version(op_type, opset):
+            path = path[-1:]
+        steps = (_Step(transition, self._registry, types) for transition in path)
+        return next((step for step in steps if not step.is_free), None)
 
     def _reads_any_version(self, op_type: str, opset: int) -> bool:
         """Whether a node that has to go altogether can go at once, in the form that it has."""

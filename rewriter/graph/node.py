@@ -232,7 +232,7 @@ class Node:
         if value is None:
             name = self.input(index)
             why = "may be overridden by the caller" if self._is_overridable(name) else "is computed at run time"
-            raise Unconvertible(f"{what} '{name}' {why}, and the older form needs a constant", _CONSTANT_HINT)
+            raise Unconvertible(f"{what} '{name}' {why}, and the older form needs a constant", MAKE_CONSTANT)
         return value
 
     def _is_overridable(self, name: str) -> bool:
@@ -511,7 +511,8 @@ class Node:
 
 
 _SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
-_CONSTANT_HINT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
+MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
+"""The hint for an operand that is computed at run time and should not be."""
 
 
 def _show(shape: Shape | None) -> str:

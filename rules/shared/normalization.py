@@ -16,7 +16,7 @@ def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
 
 def _mean(node: Node, name: str, axes: list[int], what: str) -> str:
     """The mean of `name` over `axes`, which stay with length 1."""
-    return node.before("ReduceMean", [name], what=what, axes=axes, keepdims=1)
+    return node.before("ReduceMean", [name], what=what, opset=13, axes=axes, keepdims=1)
 
 
 def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> tuple[str, str, str]:
@@ -32,5 +32,7 @@ def root_mean_square(node: Node, x: str, axes: list[int], epsilon: float, kind: 
     Runtimes that fuse normalizations look for the square as a Pow, and for no other.
     """
     square = node.before("Pow", [x, typed(node, 2, kind, "two")], what="square")
-    padded = node.before("Add", [_mean(node, square, axes, "variance"), typed(node, epsilon, kind, "epsilon")], what="padded")
-    return node.before("Sqrt", [padded], what="std")
+    variance = _mean(node, square, axes, "variance")
+    if epsilon:
+        variance = node.before("Add", [variance, typed(node, epsilon, kind, "epsilon")], what="padded")
+    return node.before("Sqrt", [variance], what="std")

@@ -150,6 +150,13 @@ REWRITES = [
         "g (float[2] x, int64[1] t) => (int64[2] y) { y = CastLike (x, t) }",
         "{ y = Cast <to = 7> (x) }",
     ),
+    (
+        "cast.drop_round_mode_of_cast_like",
+        24,
+        23,
+        'g (float[2] x, int64[1] t) => (int64[2] y) { y = CastLike <round_mode = "down"> (x, t) }',
+        "{ y = CastLike (x, t) }",
+    ),
 ]
 
 
