@@ -125,6 +125,13 @@ def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
     return _attribute(node, "p", 2) % 2 == 1
 
 
+def _casts_in_its_own_way(node: onnx.NodeProto, _opset: int) -> bool:
+    to = _attribute(node, "to", 0)
+    return to in _WITH_FEW_BITS or (to in _WITH_OVERFLOW and _attribute(node, "saturate", 1) == 0)
+
+
+_WITH_FEW_BITS = (21, 22, 25, 26)  # uint4, int4, uint2, int2, by number: old releases of onnx lack some of the names
+_WITH_OVERFLOW = (onnx.TensorProto.FLOAT8E4M3FN, onnx.TensorProto.FLOAT8E5M2)
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 """A predicate on a node and its opset, and what the runtime does wrong where it holds."""
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
@@ -163,16 +170,21 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 
 _DISPUTED: dict[str, _Defect] = {
     "Split": (_counts_named_outputs, "makes as many parts of a Split as are named, or fails, where num_outputs says more"),
+    "Cast": (_casts_in_its_own_way, "rounds, or treats what is too large, in its own way in a Cast to a narrow type"),
     "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
 }
 """What onnxruntime takes for another thing than the specification: `Model.semantics` says which of them to believe."""
 
 
 _STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
+_FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
+_IN_HALF = "divides half precision in half precision in QuantizeLinear below opset 23"
 _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
     ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
+    ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
+    ("onnx.reference", _BFLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
 )
 """Runtime, element type that has to be in the model, operator, predicate on the node, and what the runtime does wrong."""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")

@@ -97,6 +97,16 @@ class Outcome:
     sums: bool = False
     """Whether one of them adds up many terms, which may cancel out."""
 
+    def followed_by(self, later: Outcome) -> Outcome:
+        """What this and `later`, the rest of the same conversion, did together."""
+        return Outcome(
+            [*self.blockers, *later.blockers],
+            [*self.remarks, *later.remarks],
+            [*self.changes, *later.changes],
+            [*self.rewrites, *later.rewrites],
+            self.inexact | later.inexact,
+        )
+
     @property
     def warnings(self) -> list[Remark]:
         """The remarks that are warnings."""
@@ -167,6 +177,7 @@ NODES_A_STEP = 4096
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
+    "narrow_types": "a type that the target does not have gives way, in the whole model, to a wider one that holds its values",
 }
 """What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
 
@@ -298,7 +309,7 @@ class Engine:
                     _hand_metadata_on(proto, nodes)
                 rebuilt[index] = nodes
         if rebuilt:
-            _rebuild(scope, rebuilt)
+            rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
         """Convert the subgraphs of `node`."""
@@ -663,7 +674,7 @@ def _contradicted(found: declarations.Contradiction) -> Remark:
     return Remark("warning", "value", found.name, "declared shapes", message)
 
 
-def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
+def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     """Put the new node list in place. The views on the old one are stale from here on."""
     nodes: list[NodeProto] = []
     for index, proto in enumerate(scope.graph.node):

@@ -261,6 +261,14 @@ class Node:
         """The TensorProto.DataType of output `index`; None where it is unknown or the output is absent."""
         return self._scope.elem_type(self.output(index)) if self.has_output(index) else None
 
+    def wider(self, elem_type: int) -> int:
+        """The element type in which the result holds values of `elem_type`: itself, or a wider one where the target lacks it."""
+        return self._scope.model.wider.get(elem_type, elem_type)
+
+    def rounds_to(self, elem_type: int) -> bool:
+        """Whether results that were of `elem_type`, which the target lacks, have to be rounded as that type rounds them."""
+        return elem_type not in self._scope.model.unrounded
+
     def type_string(self, name: str) -> str | None:
         """As `Scope.type_string`, of a value that is an input or output of this node."""
         inputs = self.inputs

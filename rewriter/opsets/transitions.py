@@ -393,6 +393,23 @@ def possible_types(
     return frozenset(tensors | wrapped | whole | {f"optional({kind})" for kind in tensors | wrapped})
 
 
+def stated_types(graphs: Iterable[onnx.GraphProto | onnx.FunctionProto], operators: Iterable[str]) -> frozenset[str]:
+    """The element types that inputs, stored tensors and attributes of `graphs` state, as schemas write them: "int4".
+
+    `operators` are the labels of the nodes. What the caller of a function says of a type is not among them.
+    """
+    names: set[str] = set()
+    whole: set[str] = set()
+    states = not _NAMES_A_TYPE.isdisjoint(operators)
+    for graph in graphs:
+        if isinstance(graph, onnx.GraphProto):
+            _collect_stored_types(graph, names, whole)
+        for node in graph.node if states else ():
+            if node.op_type in _NAMES_A_TYPE:
+                names |= _named_types(node) or set()
+    return frozenset(names | {kind.rpartition("(")[2].rstrip(")") for kind in whole})
+
+
 def _collect_stored_types(graph: onnx.GraphProto, names: set[str], whole: set[str]) -> None:
     """Add the element types of initializers to `names`, and the types of inputs to `whole`."""
     from .inference import elem_type_name, type_string
@@ -409,12 +426,12 @@ _VALUES = {
     **dict.fromkeys(("value_string", "value_strings"), "string"),
 }
 """Attributes of Constant, and the element type of its output with each."""
-_TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
+TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
 """Attributes that name an element type."""
 _NAMES_A_TYPE = frozenset(
     {"Cast", "Constant", "ConstantOfShape", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
     | {"Multinomial", "EyeLike", "Bernoulli", "SequenceEmpty", "QuantizeLinear", "DequantizeLinear", "Optional"}
-    | {"HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "LayerNormalization"}
+    | {"HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "LayerNormalization", "BitCast"}
 )
 _DEFAULT_TYPES = {"QuantizeLinear": "uint8", "LayerNormalization": "float"}
 """Operators that name a type by an attribute, and the one that they bring in where it is absent."""
@@ -438,7 +455,7 @@ def _named_types(node: NodeProto) -> set[str] | None:
             found.add(attribute.s.decode(errors="replace").lower())
         elif attribute.name in _VALUES:
             found.add(_VALUES[attribute.name])
-        elif attribute.name in _TYPE_ATTRIBUTES and attribute.type == AttributeProto.INT:
+        elif attribute.name in TYPE_ATTRIBUTES and attribute.type == AttributeProto.INT:
             found.add(elem_type_name(attribute.i))
     return found
 

@@ -55,6 +55,7 @@ TESTED_BY = {
     "rewriter/checks/function_calls.py": "rewriter/test_errors.py",
     "rewriter/comparison/evidence.py": "rewriter/comparison/test_deciding.py",
     "rewriter/comparison/loadable.py": "rewriter/test_cli.py",
+    "rewriter/comparison/retyped.py": "rewriter/comparison/test_by_node.py",
     "rewriter/comparison/regions.py": "rewriter/comparison/test_by_node.py",
     "rewriter/comparison/verification.py": "rewriter/comparison/test_by_node.py",
     "rewriter/graph/constants.py": "rewriter/graph/test_scope.py",

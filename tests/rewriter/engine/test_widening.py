@@ -13,10 +13,10 @@ from split_rewrite.rewriter.engine.widening import CLASSES, Class, holds
     "text, opset, target, reason",
     [
         pytest.param(
-            "g (float[N] x) => (float[N] y) { a = Cast <to=16> (x)  b = Neg (a)  y = Cast <to=1> (b) }",
+            "g (bfloat16[N] x) => (bfloat16[N] y) { y = Neg (x) }",
             13,
             12,
-            "13→12: Cast cannot compute bfloat16 before opset 13",
+            "the model's input is bfloat16, which does not exist before opset 13",
             id="the type is too young for a Cast",
         ),
         pytest.param(
@@ -211,4 +211,4 @@ def test_types_within_the_subgraph_of_another_domain():
 @pytest.mark.skipif(not known(28), reason="onnx has no opset 28")
 def test_celu_of_a_type_that_its_first_version_did_not_take():
     text = "g (float[N] x) => (float[N] y) { a = Cast <to=16> (x)  b = Celu (a)  y = Cast <to=1> (b) }"
-    assert "bfloat16 does not exist before opset 13" in refusal(model(text, 28), 9)
+    assert "Celu 'b' (main graph): it computes in bfloat16, which does not exist before opset 13" in refusal(model(text, 28), 9)
