@@ -105,7 +105,7 @@ def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
 def _dequantized(node: Node, source: int, kind: int) -> str:
     """The product in float of integers of up to 16 bits and a scale of type `kind`, which is exact for bfloat16."""
     if kind != TensorProto.BFLOAT16 or BITS.get(node.wider(source), 32) > 8:
-        raise Unconvertible(f"dequantizing {type_name(source)} to {type_name(kind)} needs a newer DequantizeLinear")
+        raise Unconvertible(f"an output of {type_name(kind)} for x of {type_name(source)} is new in opset 19")
     attributes = {name: node.attr(name) for name in ("axis", "block_size")}
     return node.before("DequantizeLinear", node.inputs, what="product", **attributes)
 

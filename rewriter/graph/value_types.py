@@ -13,6 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 
 from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
+from ..storage.payload import element_type_of
 from .declarations import shapes_of
 from .propagation import Propagated
 from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
@@ -291,7 +292,8 @@ class ValueTypes:
 
     def _small_constant(self, name: str, kind: TypeProto) -> np.ndarray | None:
         shape = inference.shape_of(kind)
-        return None if shape is None or len(shape) > 1 else self._scope.constant(name)
+        array = None if shape is None or len(shape) > 1 else self._scope.constant(name)
+        return None if array is None or array.dtype.kind == "V" else array  # types of ml_dtypes never say a shape
 
     # -- what inference as a whole leaves open
 
@@ -403,7 +405,7 @@ def _tensor_type(tensor: TensorProto) -> TypeProto:
 
 
 def _type_of(array: np.ndarray) -> TypeProto:
-    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    return helper.make_tensor_type_proto(element_type_of(array.dtype), array.shape)
 
 
 def _merge(known: Shape | None, inferred: Shape | None) -> Shape | None:

@@ -516,6 +516,12 @@ def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
         raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)}: {error}") from error
 
 
+def element_type_of(dtype: np.dtype) -> int:
+    """The TensorProto.DataType of arrays of `dtype`; onnx 1.17 does not know it of the types of ml_dtypes."""
+    named = {name: number for number, (_, name) in _TYPES.items()}
+    return TensorProto.STRING if dtype.kind in "OSU" else named[dtype.name]
+
+
 def element_dtype(tensor: TensorProto) -> np.dtype:
     """The numpy dtype of the elements of `tensor`."""
     _, name = _TYPES[tensor.data_type]

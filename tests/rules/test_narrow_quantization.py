@@ -91,7 +91,8 @@ def test_floats_of_eight_bits(name: str, target: int) -> None:
 @pytest.mark.parametrize(("scale", "axis"), [(np.float32([0.5, 0.25, 3]), 1), (np.float32([0.5, 0.25]), 0), (np.float32([0.3]), 1)])
 def test_scale_for_each_index_of_an_axis(scale: np.ndarray, axis: int) -> None:
     weight = np.random.default_rng(1).standard_normal((2, 3)).astype(ml_dtypes.float8_e5m2)
-    stored = [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(scale, "scale")]
+    raw = TensorProto(name="w", data_type=TensorProto.FLOAT8E5M2, dims=weight.shape, raw_data=weight.tobytes())
+    stored = [raw, numpy_helper.from_array(scale, "scale")]
     node = helper.make_node("DequantizeLinear", ["w", "scale"], ["y"], axis=axis)
     graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])], stored)
     given = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
