@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from .. import progress
 from ..errors import InvalidModelError
@@ -25,7 +25,7 @@ from ..graph.declarations import DECLARED_SIZE
 from ..graph.model import Model, Semantics
 from ..graph.protos import only_moves, subgraphs
 from ..opsets.inference import Shape, shape_of, type_string
-from ..storage.payload import inline_copy, is_external, raw_length
+from ..storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ..storage.skeleton import Skeleton
 from .by_model import Comparison, Piece, Runtime, compare
 from .model_client import Worker
@@ -463,7 +463,7 @@ class _Models:
             raise _UnfitError(f"what replaces it reads '{name}', which only the result has")
         array = _small_constant(value)
         if array is not None:
-            return numpy_helper.from_array(array, name)
+            return tensor_of(array, name)
         weight = self._weight(value) if plan.with_values else None
         if weight is None:
             return None

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ..errors import Blocker, Unconvertible
 from ..graph import hints
@@ -24,6 +24,7 @@ from ..graph.protos import GRAPH_HOLDERS, GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import folding, inference, transitions
+from ..storage.payload import tensor_of
 from ..storage.widened import elements_of_bytes
 from .conversion import Change, Outcome, Remark, Selection, rebuild
 from .registry import Registry
@@ -314,7 +315,7 @@ class _Maker:
     def constant(self, what: str, value: np.ndarray) -> str:
         """A new initializer."""
         name = self._model.fresh_name(f"{self._name}_{what}")
-        self._graph.initializer.append(numpy_helper.from_array(value, name))
+        self._graph.initializer.append(tensor_of(value, name))
         return name
 
     def node(self, op_type: str, inputs: list[str], what: str = "", output: str = "", **attributes: Any) -> str:

@@ -18,11 +18,11 @@ from onnx import (
     TensorProto,
     TensorShapeProto,
     TypeProto,
-    numpy_helper,
 )
 
 from ..errors import Unconvertible
 from ..opsets.transitions import form_opset, path, schema_at
+from ..storage.payload import tensor_of
 from .node import Node
 from .protos import DEFAULT_DOMAINS, default_opset, reads, subgraphs
 from .scope import Scope
@@ -46,7 +46,7 @@ def fold(node: Node) -> bool:
     if value is None:
         return False
     # Constant-1 takes floats only: the node is one of opset 9, whose way down knows what to do.
-    node.become("Constant", [], opset=max(node.opset, 9), value=numpy_helper.from_array(value))
+    node.become("Constant", [], opset=max(node.opset, 9), value=tensor_of(value, ""))
     return True
 
 

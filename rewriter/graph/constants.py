@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from ..opsets import folding
-from ..storage.payload import raw_length
+from ..storage.payload import raw_length, tensor_of
 from .protos import DEFAULT_DOMAINS
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Constants:
         key = (array.dtype.name, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
         if key in self._added:
             return self._added[key]
-        tensor = numpy_helper.from_array(array, self._scope.model.fresh_name(name))
+        tensor = tensor_of(array, self._scope.model.fresh_name(name))
         if self.takes_initializers:  # a Constant node may come too late for another use
             self._added[key] = tensor.name
         self._values[tensor.name] = array

@@ -13,6 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 from .. import child_call
 from ..opsets import folding, inference, transitions
 from ..opsets.inference import Shape
+from ..storage.payload import tensor_of
 from .declarations import contradict
 
 MOST_KINDS = 500
@@ -172,7 +173,7 @@ def _constant_of(node: NodeProto) -> TensorProto | None:
     if stored is not None:
         return stored
     value = folding.constant_value(node, numpy_helper.to_array)
-    return None if value is None or value.dtype == object else numpy_helper.from_array(value)
+    return None if value is None or value.dtype == object else tensor_of(value, "")
 
 
 def _may_say_a_shape(tensor: TensorProto) -> bool:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
-from ..storage.payload import element_type_of
+from ..storage.payload import element_type_of, tensor_of
 from .declarations import shapes_of
 from .propagation import Propagated
 from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
@@ -282,7 +282,7 @@ class ValueTypes:
         """Types of the outputs of `node`, whose inputs have `types`, some of them known to be `constants`."""
         if not all(value in types for value in node.input if value):
             return inference.fixed_types(node, opset)
-        data = {value: numpy_helper.from_array(array, value) for value, array in constants.items()}
+        data = {value: tensor_of(array, value) for value, array in constants.items()}
         found = inference.infer_node(node, opset, types, data, self._scope.model.ir_version)
         return {**inference.fixed_types(node, opset), **found}
 

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from ..errors import InvalidModelError
 from . import wire
@@ -499,6 +499,19 @@ def array_of(tensor: TensorProto) -> np.ndarray:
     onnx 1.17 returns the bits of bfloat16 and narrower floats, as integers.
     """
     return decoded(raw_bytes(tensor), tensor)
+
+
+def tensor_of(array: np.ndarray, name: str) -> TensorProto:
+    """The tensor `name` that holds `array`: the way back from `array_of`. onnx 1.17 does not take the types of ml_dtypes."""
+    if array.dtype.kind in "biufcOSU":
+        return numpy_helper.from_array(array, name)
+    tensor = TensorProto(name=name, data_type=element_type_of(array.dtype), dims=array.shape)
+    tensor.raw_data = np.ascontiguousarray(array).tobytes()
+    bits = element_bits(tensor)
+    if bits % 8:
+        of_elements = np.unpackbits(np.frombuffer(tensor.raw_data, np.uint8)[:, None], axis=1, count=bits, bitorder="little")
+        tensor.raw_data = np.packbits(of_elements, bitorder="little").tobytes()
+    return tensor
 
 
 def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:

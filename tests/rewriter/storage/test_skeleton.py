@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -14,7 +15,7 @@ from storage_models import everywhere, field, noise, runnable, tensors_of, to_ex
 
 from split_rewrite.rewriter import InvalidModelError
 from split_rewrite.rewriter.storage import read, reading
-from split_rewrite.rewriter.storage.payload import is_cut, is_external
+from split_rewrite.rewriter.storage.payload import array_of, is_cut, is_external, tensor_of
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 
@@ -364,3 +365,13 @@ def test_materialize_refuses_more_than_one_protobuf_can_hold(tmp_path):
     skeleton, _ = saved(tmp_path, external([3 << 28]))
     with pytest.raises(InvalidModelError, match="write it to a file"):
         skeleton.materialize()
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4", "uint4"])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_arrays_of_narrow_types_become_tensors_and_come_back(name: str, count: int) -> None:
+    array = np.arange(count).astype(getattr(ml_dtypes, name))
+    tensor = tensor_of(array, "a")
+    back = array_of(tensor)
+    assert (tensor.name, list(tensor.dims), back.dtype) == ("a", [count], array.dtype)
+    np.testing.assert_array_equal(back, array)
