@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from ..opsets.inference import Shape
 from .constants import Constants
+from .partial_values import PartialValues
 from .protos import GraphLike, labels_of, shown_name, subgraphs
 from .value_types import ValueTypes
 
@@ -45,6 +46,7 @@ class Scope:
         self.made: dict[str, tuple[NodeProto, int]] = {}
         """The node, as it was made, and the opset of its form, of each value that rules made."""
         self.constants = Constants(self)
+        self.partial = PartialValues(self)
         self.types = ValueTypes(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
 
@@ -172,6 +174,7 @@ class Scope:
     def reconsider(self) -> None:
         """A value became constant: what follows from it may be known now as well."""
         self.constants.reconsider()
+        self.partial.reconsider()
         self.types.reconsider()
 
     # -- the model as it was read
