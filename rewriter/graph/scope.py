@@ -33,6 +33,7 @@ class Scope:
         where: str,
         opset: int,
         origin: tuple[int, int] | None = None,
+        holder: NodeProto | None = None,
     ) -> None:
         self.model = model
         self.graph = graph
@@ -43,6 +44,8 @@ class Scope:
         """The opset in whose form the nodes that are done are; the engine sets it."""
         self.origin = origin
         """Index of the node that holds this graph in the parent's original node list, and which of its graphs it is."""
+        self.holder = holder
+        """The node that holds this graph, which a rule may edit."""
         self.made: dict[str, tuple[NodeProto, int]] = {}
         """The node, as it was made, and the opset of its form, of each value that rules made."""
         self.constants = Constants(self)
@@ -56,7 +59,7 @@ class Scope:
         label = shown_name(node)
         for which, (attribute, graph) in enumerate(subgraphs(node)):
             where = f"{outer}{node.op_type} '{label}' {attribute}"
-            child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which))
+            child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which), node)
             if index is None:
                 for inner in graph.node:  # inference has not seen what a rule made
                     child.register(inner, opset)

@@ -13,9 +13,10 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 
 from ..opsets import inference, partial
 from ..opsets.inference import Dimension, Shape
+from . import body_types
 from .declarations import shapes_of
 from .propagation import Propagated
-from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
+from .protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, captured, reads, subgraphs
 from .tied_types import TiedTypes
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ class ValueTypes:
                 if name not in home._complete:
                     home._complete[name] = home.stated(name)  # what a cycle is left with
                 read = home._deciding(name)
-                if read:
+                if read or name in home._scope.inputs:
                     pending.append((home, name, True))
                     pending.extend((home._home(value), value, False) for value in map(home._scope.resolve, read))
 
@@ -323,13 +324,21 @@ class ValueTypes:
         kind = self._complete[name]
         if self._is_open(kind):
             node, _ = self.maker(name)
-            return [] if node is None else [value for value in node.input if value]
+            if node is None or node.op_type not in GRAPH_HOLDERS:
+                return [] if node is None else [value for value in node.input if value]
+            return [value for value in dict.fromkeys(reads(node)) if self._scope.find(value) is not None]
         is_small = kind is not None and len(inference.shape_of(kind) or ()) < 2
         return list(self._scope.constants.decided_by(name)) if is_small else []
 
     def _infer_again(self, name: str) -> None:
+        if not self._is_open(self._complete[name]):
+            return
         node, opset = self.maker(name)
-        if node is None or not self._is_open(self._complete[name]):
+        if node is None:
+            self._gain(self._carried_types if name in self._scope.inputs else {})
+            return
+        if node.op_type in GRAPH_HOLDERS:
+            self._gain(self._types_by_bodies(name))
             return
         types = {value: kind for value in node.input if value and (kind := self.type(value)) is not None}
         constants = self._small_constants(types)
@@ -338,6 +347,35 @@ class ValueTypes:
             self._gain(self._infer(node, opset, types, constants))  # else inference as a whole knew as much
         if self._is_open(self._complete[name]):
             self._gain(self._shaped(node, types))
+
+    def _types_by_bodies(self, name: str) -> Types:
+        """The types of the outputs of the node that makes `name` and has subgraphs, taken from these."""
+        node = self._scope.producers.get(name)
+        if node is None or node.domain not in DEFAULT_DOMAINS:
+            return {}
+        made = self._scope.made.get(name)
+        position, opset = (self._first_positions.get(name), self._scope.opset) if made is None else (None, made[1])
+        return body_types.output_types(self._scope, node, position, opset)
+
+    @cached_property
+    def _first_positions(self) -> dict[str, int]:
+        """The position, among the nodes as they were read, of the one that makes each value."""
+        graph = self.inferred_graph
+        return {} if graph is None else {name: index for index, node in enumerate(graph.node) for name in node.output}
+
+    @cached_property
+    def _carried_types(self) -> Types:
+        """The types of the inputs of this graph, if it is the body of a Loop of the model as it was read."""
+        outer, node = self._scope.parent, self._scope.holder
+        if outer is None or node is None or self._scope.origin is None or node.domain not in DEFAULT_DOMAINS:
+            return {}
+        return body_types.carried_types(outer, node, self._scope.origin[0], self._scope.opset)
+
+    def suppose(self, name: str, kind: TypeProto | None) -> None:
+        """Let `name`, an input of this graph, have this type."""
+        self._worked_out.add(name)
+        self._complete[name] = kind
+        self._gained.add(name)
 
     def _gain(self, found_types: Types) -> None:
         """Add to what is known of each value."""
@@ -356,8 +394,9 @@ class ValueTypes:
         data = types.get(node.input[0])
         said = [self._scope.partial.entries(value) if value else None for value in node.input]
         shape = partial.output_shape(node, None if data is None else inference.shape_of(data), said)
-        known = shape is not None and elem_type is not None
-        return {node.output[0]: helper.make_tensor_type_proto(elem_type, shape)} if known else {}
+        if shape is None or elem_type is None:
+            return {}
+        return {node.output[0]: helper.make_tensor_type_proto(elem_type, shape)}
 
     def reconsider(self) -> None:
         """A value became constant: what was open may be known now."""

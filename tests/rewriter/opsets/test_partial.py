@@ -28,7 +28,7 @@ def test_arithmetic(operator: str) -> None:
             found = partial.entries(node, [one, other], [1, 1])
             (expected,) = ReferenceEvaluator(node).run(None, {"a": value(one), "b": value(other)})
             assert found is not None and len(found) == len(expected)
-            for entry, number in zip(found, expected.tolist(), strict=True):
+            for entry, number in zip(found, np.asarray(expected).tolist(), strict=True):
                 assert entry is None or (SIZES[entry] if isinstance(entry, str) else entry) == number
 
 
