@@ -251,6 +251,17 @@ def _squeezed(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -
     return None if data is None or axes is None or len(axes) > len(data) else (None,) * (len(data) - len(axes))
 
 
+def _sliced(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    """Axes that are not named stay as they are; what bounds make of the others is for inference to find where they are constant."""
+    if data is None or len(said) < 3:
+        return None
+    axes = said[3] if len(said) > 3 else None if said[1] is None else tuple(range(len(said[1])))
+    cut = [axis + len(data) * (axis < 0) for axis in axes or () if isinstance(axis, int)]
+    if axes is None or len(cut) < len(axes):
+        return None
+    return tuple(None if axis in cut else dim for axis, dim in enumerate(data))
+
+
 _SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | None]] = {
     "Reshape": _reshaped,
     "Expand": _expanded,
@@ -258,6 +269,7 @@ _SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | No
     "Range": _counted,
     "Unsqueeze": _unsqueezed,
     "Squeeze": _squeezed,
+    "Slice": _sliced,
 }
 """Operators of which an input says what shape the output has."""
 SAYS_SHAPE = frozenset(_SHAPES)
