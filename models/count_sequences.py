@@ -12,6 +12,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -41,13 +42,13 @@ def feeds(path: Path) -> Iterator[dict[str, np.ndarray]]:
             yield found
 
 
-def outputs(model: onnx.ModelProto, path: Path) -> list[list[np.ndarray]]:
+def outputs(model: onnx.ModelProto, path: Path) -> list[list[Any]]:
     """What onnxruntime computes for each of the saved inputs."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return [session.run(None, given) for given in feeds(path)]
+    return [list(session.run(None, given)) for given in feeds(path)]
 
 
 def verdict(path: Path, target: int | None) -> tuple[str, str]:

@@ -40,9 +40,7 @@ def _is_true(scope: Scope, name: str) -> bool:
 
 def _goes_on(body: Scope, graph: GraphProto) -> bool:
     """Whether no turn ends the Loop: what it says of the next one is true, or what it was told itself."""
-    name = graph.output[0].name
-    while (made_by := body.producers.get(name)) is not None and made_by.op_type == "Identity" and not made_by.domain:
-        name = made_by.input[0]
+    name = body.original(graph.output[0].name)
     return name == graph.input[1].name or _is_true(body, name)
 
 
