@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
-from ..opsets import folding
+from ..opsets import by_reference, folding
 from ..storage.payload import raw_length, tensor_of
 from .protos import DEFAULT_DOMAINS
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from .scope import Scope
 
 _SHAPE_READERS = frozenset({"Shape", "Size"})
+
+
+def _may_fold(op_type: str) -> bool:
+    """Whether the operator of the default domain can be computed where its inputs are constant and small."""
+    return op_type in folding.FOLDABLE or by_reference.evaluates(op_type)
 
 
 class Constants:
@@ -63,9 +68,9 @@ class Constants:
         return values[name]
 
     def operands(self, name: str) -> Sequence[str]:
-        """What decides the value of `name`, if `folding` can compute it: the inputs of the node that makes it."""
+        """What decides the value of `name`, if it can be computed: the inputs of the node that makes it."""
         node = None if name in self._scope.initializers else self._scope.producers.get(name)
-        if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type not in folding.FOLDABLE:
+        if node is None or node.domain not in DEFAULT_DOMAINS or not _may_fold(node.op_type):
             return ()
         if any(map(self._is_large, node.input)):
             return ()
@@ -110,13 +115,23 @@ class Constants:
             return folding.constant_value(node, scope.model.skeleton.array)
         if node.op_type in _SHAPE_READERS:
             return self._shape_value(node)
-        if node.op_type not in folding.FOLDABLE or any(map(self._is_large, node.input)):
+        if not _may_fold(node.op_type) or any(map(self._is_large, node.input)):
             return None
         inputs = [self.value(value) if value else None for value in node.input]
         if any(value is None and name for value, name in zip(inputs, node.input, strict=True)):
             return None
-        results = folding.evaluate(node, inputs)
+        results = folding.evaluate(node, inputs) if node.op_type in folding.FOLDABLE else self._by_reference(name, node.op_type)
         return None if results is None else results[list(node.output).index(name)]
+
+    def _by_reference(self, name: str, op_type: str) -> list[np.ndarray] | None:
+        """The outputs of the node that makes `name`, as ONNX's reference implementation computes them."""
+        node, opset = self._scope.types.maker(name)
+        if node is None or node.op_type != op_type:
+            return None
+        inputs = [self.value(value) if value else None for value in node.input]
+        if any(value is not None and value.size > folding.MAX_ELEMENTS for value in inputs):
+            return None
+        return by_reference.evaluate(node, opset, inputs, folding.MAX_ELEMENTS)
 
     def _shape_value(self, node: NodeProto) -> np.ndarray | None:
         """What `node`, a Shape or Size, gives, if the dimensions that it reads are numbers."""

@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from ..opsets.inference import Shape
 from .constants import Constants
+from .partial_values import PartialValues
 from .protos import DEFAULT_DOMAINS, GraphLike, labels_of, resolved, shown_name, subgraphs
 from .value_types import ValueTypes
 
@@ -32,6 +33,7 @@ class Scope:
         where: str,
         opset: int,
         origin: tuple[int, int] | None = None,
+        holder: NodeProto | None = None,
     ) -> None:
         self.model = model
         self.graph = graph
@@ -42,9 +44,12 @@ class Scope:
         """The opset in whose form the nodes that are done are; the engine sets it."""
         self.origin = origin
         """Index of the node that holds this graph in the parent's original node list, and which of its graphs it is."""
+        self.holder = holder
+        """The node that holds this graph, which a rule may edit."""
         self.made: dict[str, tuple[NodeProto, int]] = {}
         """The node, as it was made, and the opset of its form, of each value that rules made."""
         self.constants = Constants(self)
+        self.partial = PartialValues(self)
         self.types = ValueTypes(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
 
@@ -54,7 +59,7 @@ class Scope:
         label = shown_name(node)
         for which, (attribute, graph) in enumerate(subgraphs(node)):
             where = f"{outer}{node.op_type} '{label}' {attribute}"
-            child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which))
+            child = Scope(self.model, graph, self, where, opset, None if index is None else (index, which), node)
             if index is None:
                 for inner in graph.node:  # inference has not seen what a rule made
                     child.register(inner, opset)
@@ -176,6 +181,7 @@ class Scope:
     def reconsider(self) -> None:
         """A value became constant: what follows from it may be known now as well."""
         self.constants.reconsider()
+        self.partial.reconsider()
         self.types.reconsider()
         self.model.causes.clear()
 

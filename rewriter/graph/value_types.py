@@ -11,12 +11,13 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper
 
-from ..opsets import inference
+from ..opsets import inference, partial
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_type_of, tensor_of
+from . import body_types
 from .declarations import shapes_of
 from .propagation import Propagated
-from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
+from .protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, captured, reads, subgraphs
 from .tied_types import TiedTypes
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class ValueTypes:
         """Types of values that rules made, as the rules know them or as inferred from the node."""
         self._complete: dict[str, TypeProto | None] = {}
         """Types with all that can be worked out, of the values that were asked about."""
+        self._worked_out: set[str] = set()
+        """Those of them whose operands were worked out before."""
         self._gained: set[str] = set()
         """Those of them of which more is known than inference as a whole found."""
         self._shapes: dict[str, tuple[Shape | None, frozenset[int]]] = {}
@@ -91,6 +94,11 @@ class ValueTypes:
             shape = None if kind is None else inference.shape_of(kind)
             known = self._shapes[name] = shape, self._home(name)._unproven.get(name, frozenset())
         return known
+
+    def proven_shape(self, name: str) -> Shape | None:
+        """As `shape`, but None for a size that nothing but a declaration says."""
+        shape, unproven = self._shape(name)
+        return None if shape is None else tuple(None if axis in unproven else dim for axis, dim in enumerate(shape))
 
     def elem_type(self, name: str) -> int | None:
         """The TensorProto.DataType of a tensor; None where it is unknown or `name` is no tensor."""
@@ -238,6 +246,8 @@ class ValueTypes:
         """A rule made `names` anew: what was known of them is to be found again."""
         for name in names if self._complete else ():
             self._complete.pop(name, None)
+            self._worked_out.discard(name)
+            self._scope.partial.renew(name)
             self._shapes.pop(name, None)
 
     def _made_type(self, name: str) -> TypeProto | None:
@@ -318,14 +328,17 @@ class ValueTypes:
             home, name, is_ready = pending.pop()
             if is_ready:
                 home._infer_again(name)
-            elif name not in home._complete:
-                home._complete[name] = home.stated(name)  # what a cycle is left with
+            elif name not in home._worked_out:
+                home._worked_out.add(name)
+                if name not in home._complete:
+                    home._complete[name] = home.stated(name)  # what a cycle is left with
                 read = home._deciding(name)
-                if read:
+                if read or name in home._scope.inputs:
                     pending.append((home, name, True))
                     pending.extend((home._home(value), value, False) for value in map(home._scope.resolve, read))
 
-    def _maker(self, name: str) -> tuple[NodeProto | None, int]:
+    def maker(self, name: str) -> tuple[NodeProto | None, int]:
+        """The node that makes `name`, in the form that it was made in or read in, and the opset of that form."""
         return self._scope.made.get(name) or (self._first_makers.get(name), self._scope.opset)
 
     def _is_open(self, kind: TypeProto | None) -> bool:
@@ -341,30 +354,85 @@ class ValueTypes:
         """The values to know before `name` can be worked out: operands, and what the sizes among them are read from."""
         kind = self._complete[name]
         if self._is_open(kind):
-            node, _ = self._maker(name)
-            return [] if node is None else [value for value in node.input if value]
+            node, _ = self.maker(name)
+            if node is None or node.op_type not in GRAPH_HOLDERS:
+                return [] if node is None else [value for value in node.input if value]
+            return [value for value in dict.fromkeys(reads(node)) if self._scope.find(value) is not None]
         is_small = kind is not None and len(inference.shape_of(kind) or ()) < 2
         return list(self._scope.constants.decided_by(name)) if is_small else []
 
     def _infer_again(self, name: str) -> None:
-        node, opset = self._maker(name)
-        if node is None or not self._is_open(self._complete[name]):
+        if not self._is_open(self._complete[name]):
+            return
+        node, opset = self.maker(name)
+        if node is None:
+            self._gain(self._carried_types if name in self._scope.inputs else {})
+            return
+        if node.op_type in GRAPH_HOLDERS:
+            self._gain(self._types_by_bodies(name))
             return
         types = {value: kind for value in node.input if value and (kind := self.type(value)) is not None}
         constants = self._small_constants(types)
         types.update((value, _type_of(array)) for value, array in constants.items())
-        if not constants and not any(value in self._home(value)._gained for value in map(self._scope.resolve, types)):
-            return  # inference as a whole knew as much
-        for value, found in self._infer(node, opset, types, constants).items():
+        if constants or any(value in self._home(value)._gained for value in map(self._scope.resolve, types)):
+            self._gain(self._infer(node, opset, types, constants))  # else inference as a whole knew as much
+        if self._is_open(self._complete[name]):
+            self._gain(self._shaped(node, types))
+
+    def _types_by_bodies(self, name: str) -> Types:
+        """The types of the outputs of the node that makes `name` and has subgraphs, taken from these."""
+        node = self._scope.producers.get(name)
+        if node is None or node.domain not in DEFAULT_DOMAINS:
+            return {}
+        made = self._scope.made.get(name)
+        position, opset = (self._first_positions.get(name), self._scope.opset) if made is None else (None, made[1])
+        return body_types.output_types(self._scope, node, position, opset)
+
+    @cached_property
+    def _first_positions(self) -> dict[str, int]:
+        """The position, among the nodes as they were read, of the one that makes each value."""
+        graph = self.inferred_graph
+        return {} if graph is None else {name: index for index, node in enumerate(graph.node) for name in node.output}
+
+    @cached_property
+    def _carried_types(self) -> Types:
+        """The types of the inputs of this graph, if it is the body of a Loop of the model as it was read."""
+        outer, node = self._scope.parent, self._scope.holder
+        if outer is None or node is None or self._scope.origin is None or node.domain not in DEFAULT_DOMAINS:
+            return {}
+        return body_types.carried_types(outer, node, self._scope.origin[0], self._scope.opset)
+
+    def suppose(self, name: str, kind: TypeProto | None) -> None:
+        """Let `name`, an input of this graph, have this type."""
+        self._worked_out.add(name)
+        self._complete[name] = kind
+        self._gained.add(name)
+
+    def _gain(self, found_types: Types) -> None:
+        """Add to what is known of each value."""
+        for value, found in found_types.items():
             known = self._complete[value] if value in self._complete else self.stated(value)
             merged = _merge_types(known, found) if self._is_open(known) else known
             if merged != known:
                 self._gained.add(value)
             self._complete[value] = merged
 
+    def _shaped(self, node: NodeProto, types: Types) -> Types:
+        """The type of the output of a Reshape, Expand, …: its shape, by what is known of the entries of the input that says it."""
+        if node.op_type not in partial.SAYS_SHAPE or node.domain not in DEFAULT_DOMAINS:
+            return {}
+        elem_type = self.elem_type(node.output[0])
+        data = types.get(node.input[0])
+        said = [self._scope.partial.entries(value) if value else None for value in node.input]
+        shape = partial.output_shape(node, None if data is None else inference.shape_of(data), said)
+        if shape is None or elem_type is None:
+            return {}
+        return {node.output[0]: helper.make_tensor_type_proto(elem_type, shape)}
+
     def reconsider(self) -> None:
         """A value became constant: what was open may be known now."""
         self._complete = {name: kind for name, kind in self._complete.items() if not self._is_open(kind)}
+        self._worked_out &= self._complete.keys()
         self._shapes = {name: known for name, known in self._shapes.items() if inference.is_known(known[0])}
 
 

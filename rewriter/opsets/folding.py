@@ -1,7 +1,8 @@
 """Evaluate the small integer arithmetic by which exporters compute sizes, shapes and axes.
 
 Pure numpy, one line an operator. A node may be in the form of any opset (axes as attribute or as input), because the graph
-around it may be half converted. What is not listed, or would be large, is unknown: `evaluate` answers None.
+around it may be half converted. What is not listed, or would be large, is unknown: `evaluate` answers None. Integers that other
+operators make are computed by `by_reference`.
 """
 
 from __future__ import annotations
@@ -81,8 +82,10 @@ def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
         if to == onnx.TensorProto.FLOAT16 and not np.array_equal(source.astype(np.float32).astype(np.float16), result):
             raise ValueError("rounded once or twice, by way of float, as the runtime is")
         return [result]
-    if to not in _CAST_TARGETS or source.dtype.kind not in "iub":
-        raise ValueError("casts from floating point to integers differ between runtimes")
+    if to not in _CAST_TARGETS or source.dtype.kind not in "iubf":
+        raise ValueError("not a number")
+    if source.dtype.kind == "f" and not (np.abs(source) < 2**31).all():
+        raise ValueError("runtimes differ in what they make of floats that are no int32, infinite ones and NaN among them")
     return [source.astype(_CAST_TARGETS[to])]
 
 
@@ -242,6 +245,9 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "Div": _elementwise(_divide),
     "Mod": _elementwise(_modulo),
     "Sqrt": _elementwise(np.sqrt),
+    "Floor": _elementwise(np.floor),
+    "Ceil": _elementwise(np.ceil),
+    "Round": _elementwise(np.rint),
     "Neg": _elementwise(np.negative),
     "Abs": _elementwise(np.abs),
     "Equal": _elementwise(np.equal),

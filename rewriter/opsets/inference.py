@@ -138,12 +138,17 @@ def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]
         if known is not None and known.WhichOneof("value") == "tensor_type":
             kind = TypeProto(tensor_type=TypeProto.Tensor(elem_type=known.tensor_type.elem_type))
             found.update((name, kind) for name in values if name in node.output)
+    if node.op_type in _REGRESSORS and node.output:
+        targets = next((attribute.i for attribute in node.attribute if attribute.name in ("n_targets", "targets")), None)
+        found[node.output[0]] = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [None, targets])
     for attribute in node.attribute if node.op_type.endswith("Classifier") else ():
         if attribute.name in _CLASS_LABELS and (attribute.ints or attribute.strings):
             found[node.output[0]] = TypeProto(tensor_type=TypeProto.Tensor(elem_type=_CLASS_LABELS[attribute.name]))
     return found
 
 
+_REGRESSORS = frozenset({"LinearRegressor", "SVMRegressor", "TreeEnsembleRegressor"})
+"""Operators that give floats, a row for each sample with a column for each target."""
 _CLASS_LABELS = {
     "classlabels_ints": onnx.TensorProto.INT64,
     "classlabels_int64s": onnx.TensorProto.INT64,

@@ -17,6 +17,11 @@ from ...rewriter.graph.protos import DEFAULT_DOMAINS
 from ...rewriter.graph.scope import Scope
 from .split_sizes import part_count
 
+MAX_PARTS = 4096
+"""Parts that a node may become where the model does not list their sizes: enough for a sequence that is unbound step by step, and a
+bound on graphs that grow with their data.
+"""
+
 
 class Parts(NamedTuple):
     """`data`, cut along `axis` into all the elements of a sequence. With `squeezed`, the elements do not have that axis any more.
@@ -34,7 +39,12 @@ class Parts(NamedTuple):
 
 def maker(node: Node, index: int = 0) -> Node | None:
     """The node that makes the sequence in input `index`, looked for through Identity nodes; None where it is a graph input."""
-    made_by = _maker_of(node.scope, node.input(index))
+    return maker_in(node.scope, node.input(index))
+
+
+def maker_in(scope: Scope, name: str) -> Node | None:
+    """As `maker`, of the sequence `name`, seen from `scope`."""
+    made_by = _maker_of(scope, name)
     while made_by is not None and made_by.op_type == "Identity":
         made_by = _maker_of(made_by.scope, made_by.input(0))
     return made_by
@@ -105,6 +115,66 @@ def removes_axis(node: Node) -> bool:
     if meaning == "onnxruntime" and rank is None:
         raise NotSimplified(f"the rank of split '{node.input(1)}' is unknown, and onnxruntime removes the axis only if it is 0")
     return meaning == "onnxruntime"
+
+
+def part_sizes(node: Node) -> list[int] | None:
+    """The sizes of the parts of a SplitToSequence; None where split is only known at run time.
+
+    Raises NotSimplified where the number of parts is unknown.
+    """
+    axis = node.attr("axis", 0)
+    if removes_axis(node):
+        return _chunks(node, axis, 1)
+    split = node.constant(1)
+    if split is None and node.has_input(1):
+        return None
+    if split is not None and split.ndim == 1 and split.size:
+        return [int(size) for size in split]
+    if split is not None and split.ndim:
+        raise NotSimplified(f"split must be a scalar or a vector of sizes and has shape {split.shape}")
+    return _chunks(node, axis, 1 if split is None else int(split))
+
+
+def run_time_count(node: Node) -> int:
+    """The number of parts that a split makes whose sizes are only known at run time. Raises NotSimplified where it is unknown."""
+    shape = node.shape(1)
+    if shape is None or len(shape) != 1 or not isinstance(count := shape[0], int) or count == 0:
+        raise NotSimplified(f"split '{node.input(1)}' {why_unknown(node, 1)}, and so is the number of its parts")
+    if node.elem_type(1) is None:
+        raise NotSimplified(f"the type of split '{node.input(1)}' is unknown, and Split takes only int64")
+    return count
+
+
+def _chunks(node: Node, axis: int, size: int) -> list[int]:
+    """The sizes of parts of `size`, with a last one of what is left. Raises NotSimplified where they are too many."""
+    dimension = node.need_dimension(axis)
+    if size <= 0:
+        raise NotSimplified(f"split must be positive and is {size}")
+    if dimension > size * MAX_PARTS:
+        raise NotSimplified(f"it makes {-(-dimension // size)} parts, and more than {MAX_PARTS} are not written out")
+    whole, rest = divmod(dimension, size)
+    return [size] * whole + [rest] * (rest > 0)
+
+
+def list_length(scope: Scope, name: str) -> int | None:
+    """How many elements the list `name` has, seen from `scope`; None where that is not known.
+
+    Raises NotSimplified, with the reason, where a SplitToSequence makes it that does not say.
+    """
+    added, made_by = 0, maker_in(scope, name)
+    while made_by is not None and made_by.op_type in _STEPS:
+        added += _STEPS[made_by.op_type]
+        made_by = maker_in(made_by.scope, made_by.input(0))
+    if made_by is None or made_by.op_type not in ("SequenceConstruct", "SequenceEmpty", "SplitToSequence"):
+        return None
+    if made_by.op_type != "SplitToSequence":
+        return added + len(made_by.inputs)
+    sizes = part_sizes(made_by)
+    return added + (run_time_count(made_by) if sizes is None else len(sizes))
+
+
+_STEPS = {"SequenceInsert": 1, "SequenceErase": -1}
+"""Elements that an operator adds to a list."""
 
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:

@@ -1,4 +1,4 @@
-"""A list that both branches of an If put together: the If gives its elements, one an output.
+"""A list of as many elements in both branches of an If: the If gives the elements, one an output.
 
 https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html
 """
@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from onnx import GraphProto, NodeProto, TypeProto, helper
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Shape
-from ...rewriter.graph.protos import DEFAULT_DOMAINS
 from ...rewriter.graph.scope import Scope
+from ..shared.sequence_origin import list_length, maker_in
 
 
 class _Element(NamedTuple):
-    """A tensor that both branches give, and what is known of its dimensions."""
+    """A tensor that a branch can give, what is known of it, and the nodes that take it out of the list, if it has none itself."""
 
-    elem_type: int
+    name: str
+    elem_type: int | None
     shape: Shape | None
+    made_by: tuple[NodeProto, ...] = ()
 
 
 def _gives_a_list(node: NodeProto, scope: Scope) -> bool:
@@ -33,7 +35,7 @@ def _is_sequence(kind: TypeProto | None) -> bool:
 
 @simplify("If", opset=13, when=_gives_a_list)
 def elements_for_a_list(node: Node) -> None:
-    """A list that both branches construct of equally many elements is constructed behind the If."""
+    """A list that has equally many elements in both branches is constructed behind the If."""
     branches = list(node.scope.children(node.proto, node.source_index, node.body_opset))
     for index in reversed(range(len(node.outputs))):
         if node.has_output(index) and _is_sequence(node.scope.type(node.output(index))):
@@ -44,49 +46,62 @@ def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
     sequence = node.output(index)
     if sequence in node.scope.outputs:
         raise NotSimplified(f"'{sequence}' is an output of the {node.scope.where}")
-    columns = [_elements(branch, index) for branch in branches]
+    columns = [_elements(node, branch, index) for branch in branches]
     if len({len(names) for names in columns}) != 1:
         raise NotSimplified(f"its branches give lists of {' and '.join(str(len(names)) for names in columns)} elements")
-    elements = [_common(branches, pair) for pair in zip(*columns, strict=True)]
-    for branch, names in zip(branches, columns, strict=True):
-        _put_out(node, branch.graph, index, names, elements)  # type: ignore[arg-type] - a branch is a graph
-    outputs = [node.fresh_name(f"element{number}") for number in range(len(elements))]
+    types = [_common(one, other) for one, other in zip(*columns, strict=True)]
+    for branch, elements in zip(branches, columns, strict=True):
+        _put_out(node, branch.graph, index, elements, types)  # type: ignore[arg-type] - a branch is a graph
+    outputs = [node.fresh_name(f"element{number}") for number in range(len(types))]
     node.proto.output[:] = [*node.outputs[:index], *outputs, *node.outputs[index + 1 :]]
-    for name, element in zip(outputs, elements, strict=True):
-        node.scope.types.note(name, helper.make_tensor_type_proto(element.elem_type, element.shape))
+    for name, kind in zip(outputs, types, strict=True):
+        node.scope.types.note(name, kind)
     node.after("SequenceConstruct", outputs, outputs=[sequence])
     node.scope.model.lost_uses.add(sequence)
     node.changed = True
 
 
-def _elements(branch: Scope, index: int) -> list[str]:
-    """The elements of the list that a branch gives. Raises NotSimplified where it does not construct it itself."""
+def _elements(node: Node, branch: Scope, index: int) -> list[_Element]:
+    """The elements of the list that a branch gives. Raises NotSimplified where their number is not known."""
     name = branch.graph.output[index].name  # type: ignore[union-attr] - a branch is a graph
-    made_by = branch.producers.get(name)
-    if made_by is None or made_by.op_type != "SequenceConstruct" or made_by.domain not in DEFAULT_DOMAINS:
+    made_by = maker_in(branch, name)
+    if made_by is not None and made_by.op_type == "SequenceConstruct" and made_by.scope is branch:
+        return [_Element(element, branch.elem_type(element), branch.shape(element)) for element in made_by.inputs]
+    length = list_length(branch, name)
+    if length is None:
         raise NotSimplified(f"the elements of '{name}', which a branch gives, are not known")
-    return list(made_by.input)
+    kind = branch.type(name)
+    tensor = TypeProto() if kind is None else kind.sequence_type.elem_type
+    return [_taken(node, name, position, tensor) for position in range(length)]
 
 
-def _common(branches: list[Scope], names: tuple[str, ...]) -> _Element:
-    """What the elements in one place of the lists have in common. Raises NotSimplified where a type is unknown."""
-    places = list(zip(branches, names, strict=True))
-    types = {branch.elem_type(name) for branch, name in places}
-    elem_type = types.pop() if len(types) == 1 else None
-    if elem_type is None:
-        raise NotSimplified(f"the types of {' and '.join(map(repr, names))} are not known to be the same")
-    one, other = (branch.shape(name) for branch, name in places)
-    if one is None or other is None or len(one) != len(other):
-        return _Element(elem_type, None)
-    return _Element(elem_type, tuple(dim if dim == second else None for dim, second in zip(one, other, strict=True)))
+def _taken(node: Node, sequence: str, position: int, kind: TypeProto) -> _Element:
+    """The element at `position`, a constant, which rules find when they come to the branch."""
+    at, element = node.fresh_name("position"), node.fresh_name("taken")
+    value = helper.make_tensor(at, TensorProto.INT64, [], [position])
+    constant = helper.make_node("Constant", [], [at], name=at, value=value)
+    taking = helper.make_node("SequenceAt", [sequence, at], [element], name=element)
+    tensor = kind.tensor_type
+    shape = tuple(dim.dim_value or None for dim in tensor.shape.dim) if tensor.HasField("shape") else None
+    return _Element(element, tensor.elem_type or None, shape, (constant, taking))
 
 
-def _put_out(node: Node, graph: GraphProto, index: int, names: list[str], elements: list[_Element]) -> None:
-    """Let a branch give the elements `names` in the place of the list. An element may come from outside: an Identity gives it."""
-    values = [helper.make_tensor_value_info(node.fresh_name("element"), element.elem_type, element.shape) for element in elements]
+def _common(one: _Element, other: _Element) -> TypeProto:
+    """What two elements in the same place have in common. Raises NotSimplified where a type is unknown."""
+    if one.elem_type is None or one.elem_type != other.elem_type:
+        raise NotSimplified(f"the types of '{one.name}' and '{other.name}' are not known to be the same")
+    if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
+        return helper.make_tensor_type_proto(one.elem_type, None)
+    dims = [dim if dim == second else None for dim, second in zip(one.shape, other.shape, strict=True)]
+    return helper.make_tensor_type_proto(one.elem_type, dims)
+
+
+def _put_out(node: Node, graph: GraphProto, index: int, elements: list[_Element], types: list[TypeProto]) -> None:
+    """Let a branch give `elements` in the place of the list. An element may come from outside: an Identity gives it."""
+    values = [ValueInfoProto(name=node.fresh_name("element"), type=kind) for kind in types]
     node.scope.model.lost_uses.add(graph.output[index].name)
-    for name, value in zip(names, values, strict=True):
-        graph.node.append(helper.make_node("Identity", [name], [value.name], name=value.name))
+    for element, value in zip(elements, values, strict=True):
+        graph.node.extend([*element.made_by, helper.make_node("Identity", [element.name], [value.name], name=value.name)])
     outputs = [*graph.output[:index], *values, *graph.output[index + 1 :]]
     del graph.output[:]
     graph.output.extend(outputs)

@@ -17,43 +17,53 @@ from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Shape
 from ...rewriter.graph.protos import DEFAULT_DOMAINS, reads
 from ...rewriter.graph.scope import Scope
+from ..shared.loop_turns import FIRST, few_turns, write_out
 from ..shared.sequence_origin import maker
-
-_FIRST = 2
-"""A Loop, and its body, take a count or number and a condition before what is carried."""
 
 
 def _carries_a_list(node: NodeProto, scope: Scope) -> bool:
-    kinds = (scope.type(name) for name in node.input[_FIRST:] if name)
+    kinds = (scope.type(name) for name in node.input[FIRST:] if name)
     return any(kind is not None and kind.WhichOneof("value") == "sequence_type" for kind in kinds)
 
 
 @simplify("Loop", opset=13, when=_carries_a_list)
 def lists_without_carrying(node: Node) -> None:
-    """A Loop carries no list that it only reads, nor one that starts empty and gets an element of one shape in each turn."""
+    """A Loop carries no list that it only reads, nor one that starts empty and gets an element in each turn.
+
+    Elements of one shape become a scan output. Else few turns are written out, and elements that are only put one behind the other
+    are put so in each turn.
+    """
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     graph = body.graph
     if not isinstance(graph, GraphProto) or len(graph.input) != len(node.inputs):
         return
-    for carried in reversed(range(len(node.inputs) - _FIRST)):
-        kind = node.scope.type(node.input(_FIRST + carried))
+    for carried in reversed(range(len(node.inputs) - FIRST)):
+        kind = node.scope.type(node.input(FIRST + carried))
         if kind is None or kind.WhichOneof("value") != "sequence_type":
             continue
         if _is_handed_on(body, graph, carried):
             _leave_outside(node, graph, carried)
-        else:
+            continue
+        try:
             _stack(node, body, graph, carried)
+        except NotSimplified:
+            turns = few_turns(node, body)
+            if turns is not None:
+                write_out(node, body, turns)
+                return
+            if not _join(node, body, graph, carried):
+                raise
 
 
 def _is_handed_on(body: Scope, graph: GraphProto, carried: int) -> bool:
     """Whether each turn gives the list on as it got it."""
-    return body.original(graph.output[1 + carried].name) == graph.input[_FIRST + carried].name
+    return body.original(graph.output[1 + carried].name) == graph.input[FIRST + carried].name
 
 
 def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:
     """The body reads the list of the graph around it."""
-    model, inner = node.scope.model, graph.input[_FIRST + carried].name
-    outer = node.scope.resolve(node.input(_FIRST + carried))
+    model, inner = node.scope.model, graph.input[FIRST + carried].name
+    outer = node.scope.resolve(node.input(FIRST + carried))
     if not model.is_unique(inner) or not model.is_unique(outer):
         raise NotSimplified(f"the name '{inner}' or '{outer}' of the list that it reads is used twice")
     node.forward(carried, outer)
@@ -69,7 +79,7 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
     if sequence in ("", *node.scope.outputs):
         raise NotSimplified("the list that it makes is not read, or is an output of the graph")
     row = _row(node, body, appending.input[1])
-    kind, inner = row.type.tensor_type, graph.input[_FIRST + carried].name
+    kind, inner = row.type.tensor_type, graph.input[FIRST + carried].name
     rows = node.fresh_name("rows")
     _drop(node, graph, carried)
     _copy_row(appending, row.name)
@@ -83,8 +93,8 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
 
 def _drop(node: Node, graph: GraphProto, carried: int) -> None:
     """Carry this value no longer."""
-    node.scope.model.lost_uses.add(node.input(_FIRST + carried))
-    del node.proto.input[_FIRST + carried], graph.input[_FIRST + carried], graph.output[1 + carried]
+    node.scope.model.lost_uses.add(node.input(FIRST + carried))
+    del node.proto.input[FIRST + carried], graph.input[FIRST + carried], graph.output[1 + carried]
     if carried < len(node.proto.output):
         del node.proto.output[carried]
     node.changed = True
@@ -101,10 +111,10 @@ def _copy_row(appending: NodeProto, row: str) -> None:
 
 def _appending(node: Node, body: Scope, graph: GraphProto, carried: int) -> NodeProto:
     """The SequenceInsert that appends to the list in each turn. Raises NotSimplified where more or less is done to the list."""
-    made_by = maker(node, _FIRST + carried)
+    made_by = maker(node, FIRST + carried)
     if made_by is None or made_by.op_type != "SequenceEmpty":
-        raise NotSimplified(f"the list '{node.input(_FIRST + carried)}' that it carries is not known to start empty")
-    before, after = graph.input[_FIRST + carried].name, graph.output[1 + carried].name
+        raise NotSimplified(f"the list '{node.input(FIRST + carried)}' that it carries is not known to start empty")
+    before, after = graph.input[FIRST + carried].name, graph.output[1 + carried].name
     uses = Counter(name for inner in graph.node for name in reads(inner))
     uses.update(value.name for value in graph.output)
     appending = body.producers.get(after)
@@ -124,6 +134,47 @@ def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
     if shape is None or not all(isinstance(dim, int) or dim in _symbols(node) for dim in shape):
         raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all turns")
     return helper.make_tensor_value_info(node.fresh_name("row"), elem_type, shape)
+
+
+def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
+    """Carry the elements put together so far, if nothing else is made of the list; returns whether that is so.
+
+    The tensor starts with no rows. Its other dimensions are known numbers.
+    """
+    appending, sequence = _appending(node, body, graph, carried), node.output(carried)
+    element = appending.input[1]
+    elem_type, shape, axis = body.elem_type(element), body.shape(element), _joined_axis(node, sequence)
+    if elem_type in (None, TensorProto.STRING) or shape is None or axis is None or not -len(shape) <= axis < len(shape):
+        return False
+    axis %= len(shape)
+    dims: list[int | None] = [dim if isinstance(dim, int) and index != axis else None for index, dim in enumerate(shape)]
+    if any(dim is None for index, dim in enumerate(dims) if index != axis):
+        return False
+    kind = helper.make_tensor_type_proto(elem_type, dims)
+    before, after, joined = (node.fresh_name(what) for what in ("so_far", "longer", "joined"))
+    start = helper.make_tensor(node.fresh_name("none"), elem_type, [0 if dim is None else dim for dim in dims], [])
+    appending.CopyFrom(helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis))
+    node.scope.model.retired.update((graph.input[FIRST + carried].name, graph.output[1 + carried].name))
+    graph.input[FIRST + carried].CopyFrom(ValueInfoProto(name=before, type=kind))
+    graph.output[1 + carried].CopyFrom(ValueInfoProto(name=after, type=kind))
+    node.set_input(FIRST + carried, node.add_tensor(start))
+    node.proto.output[carried] = joined
+    node.scope.types.note(joined, kind)
+    node.after("SequenceConstruct", [joined], outputs=[sequence])
+    return True
+
+
+def _joined_axis(node: Node, sequence: str) -> int | None:
+    """The axis along which all that read `sequence` put its elements together; None where one does something else."""
+    readers = [reader for reader in node.scope.graph.node if sequence in reads(reader)]
+    axes = {attribute.i for reader in readers for attribute in reader.attribute if attribute.name == "axis"}
+    only_join = all(
+        reader.op_type == "ConcatFromSequence"
+        and reader.domain in DEFAULT_DOMAINS
+        and not any(attribute.name == "new_axis" and attribute.i for attribute in reader.attribute)
+        for reader in readers
+    )
+    return axes.pop() if only_join and len(axes) == 1 and sequence not in node.scope.outputs else None
 
 
 def _symbols(node: Node) -> set[str]:

@@ -157,7 +157,8 @@ def _merge_rows(node: Node, parts: Parts, shape: Shape) -> None:
     """Rows put one behind the other along an axis of theirs: the axis that they were cut on goes before that one, and into it."""
     own = [dim for index, dim in enumerate(shape) if index != parts.axis % len(shape)]
     at = node.attr("axis") % len(own) if own else 0
-    if not own or not all(isinstance(dim, int) and dim > 0 for dim in own):
+    others = [dim for index, dim in enumerate(own) if index != at]
+    if not own or not all(isinstance(dim, int) and dim > 0 for dim in others):
         raise NotSimplified(f"the elements are rows of '{parts.data}', and not known to have a shape without 0")
     perm = _moved(len(shape), parts.axis, at)
     data = parts.data if perm == sorted(perm) else node.before("Transpose", [parts.data], what="aligned", perm=perm)

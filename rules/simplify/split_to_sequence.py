@@ -13,12 +13,7 @@ from onnx import TensorProto
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node
-from ..shared.sequence_origin import removes_axis, why_unknown
-
-MAX_PARTS = 4096
-"""Parts that a node may become where the model does not list their sizes: enough for a sequence that is unbound step by step, and a
-bound on graphs that grow with their data.
-"""
+from ..shared.sequence_origin import part_sizes, removes_axis, run_time_count
 
 
 @simplify("SplitToSequence", opset=13)
@@ -27,8 +22,8 @@ def split_then_construct(node: Node) -> None:
     _require_type(node)
     axis = node.attr("axis", 0)
     is_squeezed = removes_axis(node)
-    sizes = _chunks(node, axis, 1) if is_squeezed else _sizes(node, axis)
-    count = _run_time_count(node) if sizes is None else len(sizes)
+    sizes = part_sizes(node)
+    count = run_time_count(node) if sizes is None else len(sizes)
     if count == 0:
         node.become("SequenceEmpty", [], dtype=node.need_elem_type())
         return
@@ -51,42 +46,7 @@ def _require_type(node: Node) -> None:
         raise NotSimplified(f"the type of '{node.input(0)}' is unknown, and SequenceConstruct does not take bfloat16")
 
 
-def _sizes(node: Node, axis: int) -> list[int] | None:
-    """The sizes of the parts; None where split is only known at run time. Raises NotSimplified where the number of parts is
-    unknown.
-    """
-    split = node.constant(1)
-    if split is None and node.has_input(1):
-        return None
-    if split is not None and split.ndim == 1 and split.size:
-        return [int(size) for size in split]
-    if split is not None and split.ndim:
-        raise NotSimplified(f"split must be a scalar or a vector of sizes and has shape {split.shape}")
-    return _chunks(node, axis, 1 if split is None else int(split))
-
-
-def _run_time_count(node: Node) -> int:
-    """The number of parts that a split makes whose sizes are only known at run time. Raises NotSimplified where it is unknown."""
-    shape = node.shape(1)
-    if shape is None or len(shape) != 1 or not isinstance(count := shape[0], int) or count == 0:
-        raise NotSimplified(f"split '{node.input(1)}' {why_unknown(node, 1)}, and so is the number of its parts")
-    if node.elem_type(1) is None:
-        raise NotSimplified(f"the type of split '{node.input(1)}' is unknown, and Split takes only int64")
-    return count
-
-
 def _int64_split(node: Node) -> str:
     """Input split as int64."""
     name = node.input(1)
     return name if node.elem_type(1) == TensorProto.INT64 else node.before("Cast", [name], what="split", to=TensorProto.INT64)
-
-
-def _chunks(node: Node, axis: int, size: int) -> list[int]:
-    """The sizes of parts of `size`, with a last one of what is left. Raises NotSimplified where they are too many."""
-    dimension = node.need_dimension(axis)
-    if size <= 0:
-        raise NotSimplified(f"split must be positive and is {size}")
-    if dimension > size * MAX_PARTS:
-        raise NotSimplified(f"it makes {-(-dimension // size)} parts, and more than {MAX_PARTS} are not written out")
-    whole, rest = divmod(dimension, size)
-    return [size] * whole + [rest] * (rest > 0)

@@ -11,12 +11,12 @@ from split_rewrite.rewriter import Options, SplitRewriteError, UnconvertibleErro
 
 
 def test_all_blockers_are_named_at_once() -> None:
-    text = """g (float[N, 4] x, int64[2] s, bool c) => (float[N, P] a, float[N, Q] y) {
-        [first] a, b = Split<axis = 1>(x, s)
-        [cond] y = If (c) <then_branch = t () => (float[N, R] p) {[inner] p, q = Split<axis = 1>(x, s)},
-                           else_branch = e () => (float[N, T] r) {r = Identity(x)}> }"""
+    text = """g (float[5, 5] x, bool c) => (float a, float y) {
+        [first] a = Det(x)
+        [cond] y = If (c) <then_branch = t () => (float p) {[inner] p = Det(x)},
+                           else_branch = e () => (float r) {r = ReduceSum<keepdims = 0>(x)}> }"""
     with pytest.raises(UnconvertibleError) as refusal:
-        convert_version(helpers.model(text, 13), 5)
+        convert_version(helpers.model(text, 13), 10)
     named = {(blocker.node, blocker.where) for blocker in refusal.value.blockers}
     assert {("first", "main graph"), ("inner", "If 'cond' then_branch")} <= named
 

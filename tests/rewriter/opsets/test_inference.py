@@ -145,6 +145,16 @@ def test_outputs_have_types(node, x, expected):
     assert inferred_types(f"a = ai.onnx.ml.{node} (x) b = Mul(a, a) y = Cast <to = 1> (b)", x=x)["b"] == expected
 
 
+def test_regressors_give_a_row_for_each_sample():
+    trees = 'nodes_treeids = [0], nodes_nodeids = [0], nodes_modes = ["LEAF"], target_ids = [0], target_nodeids = [0], target_treeids = [0], target_weights = [1.0]'
+    nodes = f"a = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 2, {trees}> (x) b = ai.onnx.ml.{SVM} (x) c = Neg(a) d = Neg(b) y = Add(c, d)"
+    proto = inference.infer_model(model(f"{ML_HEADER} agraph (float[n,m] x) => (float[n,k] y) {{ {nodes} }}"))
+    assert proto is not None
+    shapes = {value.name: inference.shape_of(value.type) for value in proto.graph.value_info}
+    assert [len(shapes[name] or ()) for name in "cd"] == [2, 2]
+    assert (shapes["c"] or ())[1] == 2
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"), [("classlabels_ints = [1, 2]", "tensor(int64)"), ('classlabels_strings = ["a", "b"]', "tensor(string)")]
 )

@@ -23,7 +23,7 @@ def choice(other: str, outputs: str = "float[A, B] y, float[C, D] z, int64 n", r
 
 LEFT = {
     "other-length": (choice("s2 = SequenceConstruct(p)"), "its branches give lists of 2 and 1 elements"),
-    "not-known": (choice("s2 = SplitToSequence(p)"), "the elements of 's2', which a branch gives, are not known"),
+    "not-known": (choice("s2 = SplitToSequence(p)"), "the axis dimension 'N' of 'p' is unknown"),
     "an-output": (choice("s2 = SequenceConstruct(p, q)", "seq(float[N, 4]) s", read=False), "'s' is an output of the main graph"),
 }
 
@@ -34,7 +34,19 @@ def test_left_with_its_reason(text: str, reason: str) -> None:
     assert any(remark.op_type == "If" and reason in remark.message for remark in result.report.remarks)
 
 
-@pytest.mark.parametrize("other", ["s2 = SequenceConstruct(p, q)", "s2 = SequenceConstruct(p, p)", "s2 = SequenceConstruct(q, x)"])
+OTHERS = {
+    "two": "s2 = SequenceConstruct(p, q)",
+    "one-twice": "s2 = SequenceConstruct(p, p)",
+    "from-outside": "s2 = SequenceConstruct(q, x)",
+    "inserted": "s3 = SequenceConstruct(q) s2 = SequenceInsert(s3, p, zero)",
+    "appended-to-nothing": "s3 = SequenceEmpty() s4 = SequenceInsert(s3, q) s2 = SequenceInsert(s4, p)",
+    "erased": "s3 = SequenceConstruct(q, x, p) s2 = SequenceErase(s3, zero)",
+    "renamed": "s3 = SequenceConstruct(q, p) s2 = Identity(s3)",
+    "split": "d = Concat<axis = 0>(p, q) m = Shape(p) n0 = Gather(m, zero) r = Constant<value_ints = [1]>() n1 = Reshape(n0, r) k = Concat<axis = 0>(n1, n1) s2 = SplitToSequence(d, k)",
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("target", helpers.known(14, 18, 11, 9))
 def test_an_if_gives_the_elements(other: str, target: int) -> None:
     source = helpers.model(choice(other), 14)

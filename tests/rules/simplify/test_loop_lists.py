@@ -32,6 +32,10 @@ def filled(
 
 
 CAT = "y = ConcatFromSequence<axis = 0>(s)"
+LONGER = (
+    "o = Constant<value_ints = [1]>() j = Add(i, o) h = Constant<value_ints = [0]>() q = Slice(r, h, j) d = SequenceInsert(c, q)"
+)
+"""Turn i appends i + 1 numbers."""
 LEFT = {
     "starts-with-an-element": (
         filled("float[A, B] y", "y = ConcatFromSequence<axis = 0, new_axis = 1>(s)", start="SequenceConstruct(f)").replace("bool t", "float[4] f = {1, 2, 3, 4}, bool t"),
@@ -43,8 +47,16 @@ LEFT = {
         filled("float[A] y", CAT, body="m = SequenceLength(c) w = Cast<to = 1>(m) q = Mul(r, w) d = SequenceInsert(c, q)"), "also reads the list",
     ),
     "appends-other-lengths": (
-        filled("float[A] y", CAT, body="o = Constant<value_ints = [1]>() j = Add(i, o) h = Constant<value_ints = [0]>() q = Slice(r, h, j) d = SequenceInsert(c, q)"),
+        filled("float[A] y", "y = SequenceAt(s, zero)", body=LONGER),
         "'q', which it appends to a list, is not known to have one shape in all turns",
+    ),
+    "appends-other-lengths-put-together-twice": (
+        filled("float[A] y, float[B] z", f"{CAT} z = SequenceAt(s, last)", body=LONGER),
+        "'q', which it appends to a list, is not known to have one shape in all turns",
+    ),
+    "appends-other-lengths-of-text": (
+        filled("string[A] y", CAT, body=LONGER.replace("d =", "w = Cast<to = 8>(q) d =").replace("c, q", "c, w"), start="SequenceEmpty<dtype = 8>()").replace("seq(float)", "seq(string)"),
+        "is text or of unknown type",
     ),
     "an-output": (
         filled("seq(float) s", ""), "the list that it makes is not read, or is an output of the graph",
@@ -131,6 +143,80 @@ def test_a_list_that_is_only_read_stays_outside(handed_on: str) -> None:
         given = {"x": np.arange(24, dtype=np.float32).reshape(6, 4), "n": np.array(count)}
         for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
             np.testing.assert_array_equal(got, expected, strict=True)
+
+
+def joined(axis: int, element: str) -> str:
+    return f"""g (float[K, 4] x, int64 n) => (float[A, B] y) <bool t = {{1}}, int64[1] o = {{1}}, int64[1] z = {{0}}> {{
+        e = SequenceEmpty()
+        s = Loop(n, t, e)<body = b (int64 i, bool k, seq(float) c) => (bool k2, seq(float) d)
+            {{k2 = Identity(k) j = Add(i, o) {element} d = SequenceInsert(c, q)}}>
+        y = ConcatFromSequence<axis = {axis}>(s)
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "element"),
+    [
+        (0, "q = Slice(x, z, j)"),
+        (-2, "q = Slice(x, z, j)"),
+        (1, "w = Transpose(x) q = Slice(w, z, j, o)"),
+        (0, "r = Slice(x, z, j) q = Neg(r)"),
+    ],
+)
+@pytest.mark.parametrize("target", helpers.known(13, 18, 11, 9))
+def test_elements_of_other_lengths_are_put_together_in_each_turn(axis: int, element: str, target: int) -> None:
+    source = helpers.model(joined(axis, element), 13)
+    result = convert_version(source, target).model
+    assert sequence_operators(result) == set()
+    assert operators(result)[-1] == "Loop"
+    for rows, count in ((1, 1), (3, 2), (6, 5)):
+        given = {"x": np.arange(4 * rows, dtype=np.float32).reshape(rows, 4), "n": np.array(count)}
+        np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
+
+
+def test_lengths_that_change_along_another_axis_stay() -> None:
+    result = simplify(helpers.model(joined(1, "q = Slice(x, z, j)"), 13))
+    assert "SequenceInsert" in sequence_operators(result.model)
+
+
+def turns(count: str, *, go_on: str = "k2 = Identity(k)", number: str = "int64 i") -> str:
+    """A list of rows of other lengths; c carries a sum along, and r is stacked."""
+    return f"""g (float[6, 4] x, int64 n) => (float[A, B] y, float[C, D] z, float[4] w, float[E, 4] v)
+        <bool t = {{1}}, int64[1] o = {{1}}, int64[1] b0 = {{0}}, int64 last = {{-1}}, int64 three = {{3}}, float[4] start = {{0, 0, 0, 0}}, int64[1] vector = {{3}}> {{
+        e = SequenceEmpty()
+        s, w, v = Loop({count}, t, e, start)<body = b ({number}, bool k, seq(float) c, float[4] u) => (bool k2, seq(float) d, float[4] u2, float[4] r)
+            <int64[1] shape = {{-1}}>
+            {{{go_on} i1 = Reshape(i, shape) j = Add(i1, o) q = Slice(x, i1, n1) d = SequenceInsert(c, q) r0 = Gather(x, i) f = Constant<value_ints = [4]>() r = Reshape(r0, f) u2 = Add(u, r)}}>
+        y = SequenceAt(s, last)
+        z = ConcatFromSequence<axis = 0>(s)
+    }}""".replace("n1)", "six)").replace("int64[1] o", "int64[1] six = {6}, int64[1] o")
+
+
+@pytest.mark.parametrize(("count", "number"), [("three", "int64 i"), ("vector", "int64[1] i")])
+@pytest.mark.parametrize("target", helpers.known(13, 18, 11, 9))
+def test_few_turns_are_written_out(count: str, number: str, target: int) -> None:
+    source = helpers.model(turns(count, number=number), 13)
+    result = convert_version(source, target).model
+    assert sequence_operators(result) == set()
+    assert "Loop" not in operators(result)
+    given = {"x": np.arange(24, dtype=np.float32).reshape(6, 4), "n": np.array(3)}
+    for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
+        np.testing.assert_array_equal(got, expected, strict=True)
+
+
+MANY = {
+    "unknown": turns("n"),
+    "ends-itself": turns("three", go_on="h = Constant<value_int = 1>() k2 = Less(i, h)"),
+    "too-many": turns("three").replace("int64 three = {3}", "int64 three = {60}"),
+    "none-and-a-stack": turns("three").replace("int64 three = {3}", "int64 three = {0}"),
+}
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=MANY)
+def test_other_turns_stay_a_loop(text: str) -> None:
+    result = simplify(helpers.model(text, 13))
+    assert "Loop" in operators(result.model)
+    assert "SequenceInsert" in sequence_operators(result.model)
 
 
 REWRITES = [

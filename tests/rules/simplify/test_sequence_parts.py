@@ -33,8 +33,8 @@ LEFT = {
         "int64 c", "s = SplitToSequence(x, c) y = ConcatFromSequence<axis = 1>(s)", "how many parts SplitToSequence 's' makes",
     ),
     "stacked": ("int64 c", "s = SplitToSequence(x, c) t = ConcatFromSequence<axis = 0, new_axis = 1>(s) y = Reshape(t, flat)", "how many parts"),
-    "unbound-and-concatenated-of-unknown-length": (
-        "int64[2] c", "r = Reshape(x, c) s = SplitToSequence<keepdims = 0>(r) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)",
+    "unbound-and-concatenated-of-unknown-rank": (
+        "int64[V] c", "r = Reshape(x, c) s = SplitToSequence<keepdims = 0>(r) t = ConcatFromSequence<axis = 0>(s) y = Reshape(t, flat)",
         "how many parts",
     ),
 }  # fmt: skip
@@ -243,10 +243,20 @@ def test_the_caller_decides_between_two_meanings() -> None:
 
 
 def test_rows_that_may_be_empty_stay() -> None:
-    text = "g (float[N, M] x) => (float[a] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    text = "g (float[N, L, M] x) => (float[a, b] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
     result = simplify(helpers.model(text, 13))
     reasons = [remark.message for remark in result.report.remarks]
     assert "the elements are rows of 'x', and not known to have a shape without 0" in reasons
+
+
+def test_rows_put_one_behind_the_other_of_unknown_length_there() -> None:
+    text = "g (float[N, M, 2] x) => (float[a, 2] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert sequence_operators(result) == set()
+    for shape in ((3, 4, 2), (1, 1, 2), (3, 0, 2)):
+        given = {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)}
+        np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
 
 
 def test_rows_put_one_behind_the_other() -> None:

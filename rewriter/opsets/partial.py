@@ -1,0 +1,276 @@
+"""Integer vectors of which only some entries are known, and the shapes that they say.
+
+Exporters compute shapes as vectors: Concat(Gather(Shape(x), 0), [12, -1]). An entry is a number, a symbol of the model's author,
+which is a size and so never negative, or None. What is known only of entries, such as the rank behind a Reshape by a vector of
+known length, onnx's inference does not find in older opsets, nor where arithmetic comes between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from onnx import AttributeProto, NodeProto, helper
+
+from .inference import Dimension, Shape
+
+Entries = tuple[Dimension, ...]
+"""What is known of a scalar, or of a vector of known length. Booleans are 0 and 1."""
+Operands = Sequence[Entries | None]
+MOST_ENTRIES = 64
+"""Longer vectors say no shape."""
+
+
+def entries(node: NodeProto, operands: Operands, ranks: Sequence[int | None]) -> Entries | None:
+    """The entries of the output of `node`, from those of its inputs, of which each has one of `ranks`; None where unknown.
+
+    A result has at most MOST_ENTRIES entries.
+    """
+    function = _ENTRIES.get(node.op_type)
+    if function is None or not node.input:
+        return None
+    attributes = _attributes(node)
+    found = None if attributes is None else function(operands, ranks, attributes)
+    return None if found is None or len(found) > MOST_ENTRIES else found
+
+
+def dimensions(shape: Shape, node: NodeProto) -> Entries | None:
+    """The entries of what `node`, a Shape, gives for a tensor of this shape."""
+    attributes = _attributes(node)
+    return None if attributes is None else shape[attributes.get("start", 0) : attributes.get("end", len(shape))]
+
+
+def _attributes(node: NodeProto) -> dict[str, Any] | None:
+    """The attributes of `node`; None where the caller of a function decides one."""
+    if any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
+        return None
+    return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
+def _same(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
+    return operands[0]
+
+
+def _cast(operands: Operands, _ranks: Sequence[int | None], attributes: dict[str, Any]) -> Entries | None:
+    """A size that does not fit int32 is no size that runs."""
+    return operands[0] if attributes.get("to") in _INTEGERS else None
+
+
+_INTEGERS = (6, 7)
+"""The TensorProto.DataType of int32 and int64."""
+
+
+def _reshape(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
+    """Into a scalar or a vector: whatever else has another rank than 0 or 1, and no entries."""
+    return operands[0]
+
+
+def _concat(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
+    known = [operand for operand in operands if operand is not None]
+    return tuple(entry for operand in known for entry in operand) if len(known) == len(operands) else None
+
+
+def _gather(operands: Operands, ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
+    data, indices = operands[:2]
+    if data is None or indices is None or ranks[0] != 1:
+        return None
+    return tuple(_entry(data, index) for index in indices)
+
+
+def _entry(data: Entries, index: Dimension) -> Dimension:
+    return data[index] if isinstance(index, int) and -len(data) <= index < len(data) else None
+
+
+def _slice(operands: Operands, _ranks: Sequence[int | None], attributes: dict[str, Any]) -> Entries | None:
+    given = [attributes.get(name) for name in ("starts", "ends")]
+    starts, ends = (
+        tuple(value) if value is not None else operands[index] if index < len(operands) else None
+        for index, value in enumerate(given, 1)
+    )
+    steps = operands[4] if len(operands) > 4 and operands[4] is not None else (1,)
+    bounds = [bound[0] if bound is not None and len(bound) == 1 else None for bound in (starts, ends, steps)]
+    start, end, step = bounds
+    if operands[0] is None or not isinstance(start, int) or not isinstance(end, int) or step != 1:
+        return None
+    return operands[0][start:end]
+
+
+def _where(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
+    return _by_entry(lambda condition, yes, no: no if condition == 0 else yes if condition == 1 or yes == no else None, operands)
+
+
+def _equal(one: Dimension, other: Dimension) -> Dimension:
+    if one is None or other is None:
+        return None
+    if one == other:
+        return 1
+    both_numbers = isinstance(one, int) and isinstance(other, int)
+    is_negative = any(isinstance(entry, int) and entry < 0 for entry in (one, other))
+    return 0 if both_numbers or is_negative else None
+
+
+def _add(one: Dimension, other: Dimension) -> Dimension:
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    return other if one == 0 else one if other == 0 else None
+
+
+def _subtract(one: Dimension, other: Dimension) -> Dimension:
+    if isinstance(one, int) and isinstance(other, int):
+        return one - other
+    return one if other == 0 else 0 if one is not None and one == other else None
+
+
+def _multiply(one: Dimension, other: Dimension) -> Dimension:
+    if isinstance(one, int) and isinstance(other, int):
+        return one * other
+    return other if one == 1 else one if other == 1 else None
+
+
+def _divide(one: Dimension, other: Dimension) -> Dimension:
+    if isinstance(one, int) and isinstance(other, int):
+        return one // other if one >= 0 and other > 0 else None
+    return one if other == 1 else None
+
+
+def _elementwise(function: Callable[..., Dimension]) -> Callable[..., Entries | None]:
+    def apply(operands: Operands, _ranks: Sequence[int | None], attributes: dict[str, Any]) -> Entries | None:
+        return None if attributes else _by_entry(function, operands)
+
+    return apply
+
+
+def _by_entry(function: Callable[..., Dimension], operands: Operands) -> Entries | None:
+    """`function` of the entries in each place; an operand with a single entry has it in all places."""
+    known = [operand for operand in operands if operand is not None]
+    length = max(map(len, known), default=0)
+    if len(known) != len(operands) or any(len(operand) not in (1, length) for operand in known):
+        return None
+    return tuple(function(*(operand[at if len(operand) > 1 else 0] for operand in known)) for at in range(length))
+
+
+_ENTRIES: dict[str, Callable[[Operands, Sequence[int | None], dict[str, Any]], Entries | None]] = {
+    "Identity": _same,
+    "Cast": _cast,
+    "Squeeze": _same,
+    "Unsqueeze": _same,
+    "Reshape": _reshape,
+    "Concat": _concat,
+    "Gather": _gather,
+    "Slice": _slice,
+    "Where": _where,
+    "Equal": _elementwise(_equal),
+    "Add": _elementwise(_add),
+    "Sub": _elementwise(_subtract),
+    "Mul": _elementwise(_multiply),
+    "Div": _elementwise(_divide),
+}
+
+
+def output_shape(node: NodeProto, data: Shape | None, said: Operands) -> Shape | None:
+    """The shape of the output of `node`, whose first input has the shape `data`; `said`: the entries of all inputs.
+
+    None where nothing is known of it that the inputs themselves do not say.
+    """
+    function = _SHAPES.get(node.op_type)
+    attributes = _attributes(node)
+    shape = None if function is None or attributes is None else function(data, said, attributes)
+    return None if shape is None else tuple(None if isinstance(dim, int) and dim < 0 else dim for dim in shape)
+
+
+def _reshaped(data: Shape | None, said: Operands, attributes: dict[str, Any]) -> Shape | None:
+    """A symbol may be 0, which copies a dimension: it is certain only where that is the one to be copied."""
+    wanted = said[1] if len(said) > 1 else None
+    if wanted is None:
+        return None
+    keeps_zero = bool(attributes.get("allowzero", 0))
+    copied = [_copied(data, at) for at in range(len(wanted))]
+    sizes = [
+        old if entry == 0 and not keeps_zero else entry if keeps_zero or isinstance(entry, int) or entry == old else None
+        for entry, old in zip(wanted, copied, strict=True)
+    ]
+    return tuple(_left(data, sizes) if size == -1 else size for size in sizes)
+
+
+def _copied(data: Shape | None, axis: int) -> Dimension:
+    return data[axis] if data is not None and axis < len(data) else None
+
+
+def _left(data: Shape | None, sizes: list[Dimension]) -> Dimension:
+    """The size that -1 stands for, among `sizes`: what is left of `data` when all others have their part."""
+    if data is None:
+        return None
+    others = [size for size in sizes if size != -1]
+    symbols, taken = Counter(dim for dim in data if not isinstance(dim, int)), Counter(s for s in others if not isinstance(s, int))
+    if None in symbols or None in taken or taken - symbols:
+        return None
+    left = list((symbols - taken).elements())
+    total, part = (math.prod(dim for dim in dims if isinstance(dim, int)) for dims in (data, others))
+    if part <= 0 or total % part:
+        return None
+    number = total // part
+    return number if not left else left[0] if len(left) == 1 and number == 1 else None
+
+
+def _expanded(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    wanted = said[1]
+    if wanted is None or data is None:
+        return None
+    rank = max(len(data), len(wanted))
+    padded = [(1,) * (rank - len(dims)) + dims for dims in (data, wanted)]
+    return tuple(_broadcast(one, other) for one, other in zip(*padded, strict=True))
+
+
+def _broadcast(one: Dimension, other: Dimension) -> Dimension:
+    if one == 1 or one == other:
+        return other
+    if other == 1 or (isinstance(one, int) and one > 1):
+        return one
+    return other if isinstance(other, int) and other > 1 else None
+
+
+def _filled(_data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    return said[0]
+
+
+def _counted(_data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    """The numbers from 0 to a size."""
+    start, limit, delta = said
+    return limit if start == (0,) and delta == (1,) and limit is not None and isinstance(limit[0], str) else None
+
+
+def _unsqueezed(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    axes = said[1] if len(said) > 1 else None
+    return None if data is None or axes is None else (None,) * (len(data) + len(axes))
+
+
+def _squeezed(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    axes = said[1] if len(said) > 1 else None
+    return None if data is None or axes is None or len(axes) > len(data) else (None,) * (len(data) - len(axes))
+
+
+def _sliced(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
+    """Axes that are not named stay as they are; what bounds make of the others is for inference to find where they are constant."""
+    if data is None or len(said) < 3:
+        return None
+    axes = said[3] if len(said) > 3 else None if said[1] is None else tuple(range(len(said[1])))
+    cut = [axis + len(data) * (axis < 0) for axis in axes or () if isinstance(axis, int)]
+    if axes is None or len(cut) < len(axes):
+        return None
+    return tuple(None if axis in cut else dim for axis, dim in enumerate(data))
+
+
+_SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | None]] = {
+    "Reshape": _reshaped,
+    "Expand": _expanded,
+    "ConstantOfShape": _filled,
+    "Range": _counted,
+    "Unsqueeze": _unsqueezed,
+    "Squeeze": _squeezed,
+    "Slice": _sliced,
+}
+"""Operators of which an input says what shape the output has."""
+SAYS_SHAPE = frozenset(_SHAPES)
+"""Operators that `output_shape` knows."""
