@@ -235,6 +235,16 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     help="What runs them; auto: onnxruntime where it is installed and able, else onnx.reference; both have to agree.",
 )
 @click.option(
+    "--verify-with",
+    default="",
+    metavar="RUNTIME|MODULE:CLASS",
+    help="Also run OUTPUT in onnxruntime, openvino, opencv, mnn or by a class of your own (docs/runtimes.md), beside INPUT in "
+    "onnxruntime; what differs there, or does not run, is an error.",
+)
+@click.option(
+    "--python", default="", metavar="FILE", help="The Python of the environment that has that runtime; default: this one."
+)
+@click.option(
     "--test-input-shape",
     type=Shape(),
     multiple=True,
@@ -418,7 +428,7 @@ def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int 
         from .comparison.loadable import latest_opset
         from .driver import Options
 
-    compares = given["compare"] != "off" and not given["dry_run"]
+    compares = (given["compare"] != "off" or given["verify_with"]) and not given["dry_run"]
     options = Options(
         assume_opset=given["assume_opset"],
         ir_version=given["ir_version"],
@@ -433,6 +443,8 @@ def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int 
         tolerance=_tolerance(given),
         external_data=given["external_data"],
         for_runtimes=given["for_runtimes"],
+        verify_with=given["verify_with"],
+        python=given["python"],
     )
     target = given["target_opset"]
     return options, latest_opset() if target == "latest" else target

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
     from .comparison.by_model import Comparison, Runtime
     from .comparison.samples import Samples
+    from .comparison.verification import Verified
     from .runtimes.demands import Demands
+    from .runtimes.running import Target
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
@@ -87,6 +89,10 @@ class Options:
     for_runtimes: Sequence[str] = ()
     """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
     semantics: Semantics | None = None
+    verify_with: str = ""
+    """A runtime that is to give of the result what onnxruntime gives of the original: "openvino", or an adapter, "module:class"."""
+    python: str = ""
+    """The interpreter of the environment that has that runtime; default: this one."""
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -103,6 +109,10 @@ class Options:
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
         _demands(self)  # a wrong name is told before the model is read
+        for name in ("verify_with", "python"):
+            arguments.check_kind(name, getattr(self, name), str, "a str")
+        if self.python and not self.verify_with:
+            raise ArgumentError("python: it is the environment of what verify_with names; name a runtime")
         if self.semantics is not None:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
 
@@ -152,8 +162,7 @@ def convert_version(
 def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
     """As `convert_version`, with arguments that `checked` found to be possible; `opening` gives the model anew at each call."""
     opened, conversion = _convert(opening, target, options, compare)
-    if compare != "off":
-        conversion.report.comparison = _compare(conversion, compare, options)
+    _judge(conversion, compare, options)
     result = opened.close()
     _log_report(conversion.report, "converted")
     return ConversionResult(result, conversion.report)
@@ -188,8 +197,7 @@ def convert_file(
         opened, conversion = _convert(opening, target, options, compare)
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
             conversion.report.notes += staged.notes
-            if compare != "off":
-                conversion.report.comparison = _compare(conversion, compare, options, staged.path)
+            _judge(conversion, compare, options, staged.path)
             if announce is not None:
                 announce(conversion.report, staged.path)
             staged.commit()
@@ -216,7 +224,10 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
     target = arguments.integer("target_opset", target_opset)
     if target is not None:
         validity.check_target(target)
-    return target, cast("Options | None", options) or Options()
+    chosen = cast("Options | None", options) or Options()
+    if chosen.verify_with:
+        _target(chosen).require()
+    return target, chosen
 
 
 def _duplicate(skeleton: Skeleton) -> Skeleton:
@@ -335,7 +346,8 @@ def _convert(opening: Callable[[], Opened], target: int | None, options: Options
     """The model that `opening` gives, converted in place. Raises where a node cannot be converted, or a check fails."""
 
     def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
-        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=compare != "off")
+        keeps = compare != "off" or bool(options.verify_with)
+        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=keeps)
         if repairs and conversion.original is not None and opened.skeleton.path is None:
             conversion = conversion._replace(as_given=opening().skeleton)
         return opened, conversion
@@ -589,6 +601,51 @@ def _stamp(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, tar
                 inference.state_cast_types(graph)
 
 
+def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
+    """Compare and verify the result as it is asked for, into the report. `written` is the file that the result is in, if any is.
+
+    Raises: CompareError.
+    """
+    if how != "off":
+        conversion.report.comparison = _compare(conversion, how, options, written)
+    if options.verify_with:
+        conversion.report.verified = _verify(conversion, options)
+
+
+def _verify(conversion: _Conversion, options: Options) -> Verified:
+    """Raises CompareError where the result does not run in the runtime, or gives something else there."""
+    from .comparison.verification import usual_runs
+    from .runtimes.verifying import bounds_of, verify_in
+
+    assert conversion.original is not None
+    bounds = bounds_of(options.verify_with, options.tolerance.rtol, options.tolerance.atol)
+    with (
+        _original_file(conversion, options) as as_read,
+        usual_runs(conversion.original, conversion.result, options.samples, as_read) as (result, runs),
+    ):
+        if isinstance(runs, str):
+            raise CompareError(f"the result cannot be verified with {options.verify_with}: {runs}")
+        return verify_in(_target(options), result, runs, bounds)
+
+
+def _target(options: Options) -> Target:
+    from .runtimes.verifying import target_of  # imports the comparison and the profiles
+
+    return target_of(options.verify_with, options.python)
+
+
+@contextmanager
+def _original_file(conversion: _Conversion, options: Options) -> Iterator[Path | None]:
+    """The file that the original is in, exactly as it was given; None where there is none."""
+    if options.assume_opset is not None:  # the file says another opset
+        yield None
+    elif conversion.as_given is None:
+        yield conversion.result.path
+    else:
+        with tempfile.TemporaryDirectory() as folder, stage(conversion.as_given, Path(folder, "given.onnx")) as given:
+            yield given.path
+
+
 def _compare(
     conversion: _Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None = None
 ) -> Comparison:
@@ -603,11 +660,7 @@ def _compare(
     sums = any(rule.sums and rule.name in inexact for rule in registry)
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
-    as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
-    with ExitStack() as stack:
-        if conversion.as_given is not None and options.assume_opset is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            as_read = stack.enter_context(stage(conversion.as_given, Path(folder, "given.onnx"))).path
+    with _original_file(conversion, options) as as_read:
         files = verification.Files(as_read, written)
         comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":

@@ -17,8 +17,8 @@ from helpers import convert_version
 
 from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError
 from split_rewrite.rewriter.runtimes.adapters import ADAPTERS
+from split_rewrite.rewriter.runtimes.agreement import disagreement
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
-from split_rewrite.rewriter.runtimes.probing import first_difference
 from split_rewrite.rewriter.runtimes.profiles import Profile, find_profile
 from split_rewrite.rewriter.runtimes.running import Target, run_model
 
@@ -65,7 +65,7 @@ def test_a_quirk_is_there_before_and_gone_after(target: Target, profile: Profile
     inputs = probe.inputs()
     expected = run_model(Target("onnxruntime", sys.executable), probe.model, inputs).outputs
     before = run_model(target, probe.model, inputs)
-    is_right = before.status == "ran" and not first_difference(expected, before.outputs)
+    is_right = before.status == "ran" and not disagreement(expected, before.outputs)
     assert not is_right or (target.adapter, probe.form) in NOTED_OTHERWISE, "the profile says it is wrong"
     try:
         result = convert_version(probe.model, options=Options(for_runtimes=[profile.name])).model
@@ -74,4 +74,4 @@ def test_a_quirk_is_there_before_and_gone_after(target: Target, profile: Profile
         return
     after = run_model(target, result, inputs)
     assert (after.status, after.reason) == ("ran", "")
-    assert first_difference(expected, after.outputs) == ""
+    assert disagreement(expected, after.outputs) == ""
