@@ -65,6 +65,10 @@ _GRU = (
     "(float[2,1,1] x) => (float[2,1,1,1] y) <float[1,3,1] w = {0.5, -1, 2}, float[1,3,1] r = {1, 0.5, -1}, "
     "float[1,6] b = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}> { y = GRU<hidden_size = 1>(x, w, r, b) }"
 )
+_LSTM = (
+    "(float[2,1,1] x) => (float[2,1,1,1] y) <float[1,4,1] w = {0.5, -1, 2, 1}, float[1,4,1] r = {1, 0.5, -1, 2}, "
+    "float[1,8] b = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}> { y = LSTM<hidden_size = 1>(x, w, r, b) }"
+)
 _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
     *(
         ("Softmax before opset 13, axis not last", op, 11, f"(float[2,3,4] x) => (float[2,3,4] y) {{ y = {op}<axis = 1>(x) }}")
@@ -147,6 +151,13 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "(float[3,2] a) => (float[2,2] y) <float[3,2] b = {1, 2, 3, 4, 5, 6}> { y = Gemm<transA = 1>(a, b) }",
     ),
     ("Celu with alpha", "Celu", 12, "(float[2,3] x) => (float[2,3] y) { y = Celu<alpha = 2.0>(x) }"),
+    (
+        "HardSigmoid that can be part of a HardSwish",
+        "HardSigmoid",
+        13,
+        "(float[1,2,2,2] x, float[1,2,1,1] g) => (float[1,2,2,2] y) "
+        "{ h = HardSigmoid<alpha = 0.16666667, beta = 0.5>(g) y = Mul(x, h) }",
+    ),
     ("Shrink", "Shrink", 9, "(float[2,3] x) => (float[2,3] y) { y = Shrink<bias = 0.5>(x) }"),
     ("Round", "Round", 13, "(float[2,3] x) => (float[2,3] y) { y = Round(x) }"),
     ("Mod with fmod", "Mod", 13, "(float[2,3] x) => (float[2,3] y) <float d = {2}> { y = Mod<fmod = 1>(x, d) }"),
@@ -201,6 +212,7 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "{ y = ConvTranspose<strides = [1,1], output_shape = [3,3]>(x, w) }",
     ),
     ("GRU with linear_before_reset 0", "GRU", 14, _GRU),
+    ("LSTM without all outputs", "LSTM", 14, _LSTM),
     (
         "ScatterElements with reduction",
         "ScatterElements",

@@ -42,6 +42,7 @@ TESTED_BY = {
     "rules/avoid/constants.py": "rules/avoid/test_forms.py",
     "rules/avoid/elementwise.py": "rules/avoid/test_forms.py",
     "rules/avoid/indices.py": "rules/avoid/test_forms.py",
+    "rules/avoid/recurrences.py": "rules/avoid/test_forms.py",
     "rules/avoid/reductions.py": "rules/avoid/test_forms.py",
     "rules/avoid/refusals.py": "rules/avoid/test_forms.py",
     "rules/avoid/softmaxes.py": "rules/avoid/test_forms.py",

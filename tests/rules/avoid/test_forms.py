@@ -89,6 +89,12 @@ FREE = {
     "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
     "Three operands or more": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
+    "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),
+    "LSTM without all outputs": (
+        14,
+        "(float[1,1,1] x, float[1,4,1] w) => (float[1,1,1,1] y, float[1,1,1] h, float[1,1,1] c) "
+        "{ y, h, c = LSTM<hidden_size=1>(x, w, w) }",
+    ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
     "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
@@ -164,3 +170,14 @@ def test_skip_leaves_the_form(tmp_path: Path) -> None:
     (tmp_path / "npu.toml").write_text(PROFILE.format("Three operands or more"), encoding="utf-8")
     options = Options(for_runtimes=[str(tmp_path / "npu.toml")], skip=["elementwise.two_by_two"])
     assert convert_version(proto, options=options).model.graph.node == proto.graph.node
+
+
+def test_each_form_of_an_operator_is_looked_at(tmp_path: Path) -> None:
+    """Resize has several, which are refused by one function; the profile names two."""
+    text = (
+        PROFILE.format("Resize with antialias") + '[[quirk]]\nform = "Resize cubic by half_pixel"\nevidence = "by documentation"\n'
+    )
+    (tmp_path / "npu.toml").write_text(text, encoding="utf-8")
+    cubic = '(float[1,1,4,4] x) => (float[1,1,8,8] y) <float[4] s = {1,1,2,2}> { y = Resize<mode="cubic">(x, , s) }'
+    with pytest.raises(UnconvertibleError, match="it is cubic by half_pixel"):
+        convert_version(model(f"agraph {cubic}", 13), 13, options=Options(for_runtimes=[str(tmp_path / "npu.toml")]))
