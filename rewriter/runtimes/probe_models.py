@@ -48,7 +48,9 @@ def probes() -> Iterator[Probe]:
         yield Probe("ir_version", ir_version, model)
     for form, about, opset, text in _FORMS:
         if opset <= newest_opset():
-            yield Probe(form, about, _model(text, opset))
+            model = _model(text, opset)
+            model.producer_name = "pytorch" if form.endswith("exported by pytorch") else ""
+            yield Probe(form, about, model)
 
 
 def _model(text: str, opset: int) -> onnx.ModelProto:
@@ -174,6 +176,12 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         13,
         "(float[1,1,4,4] x) => (float[1,1,5,5] y) "
         "{ y = AveragePool<kernel_shape = [2,2], pads = [1,1,1,1], count_include_pad = 1>(x) }",
+    ),
+    (
+        "AveragePool that leaves padding out, exported by pytorch",
+        "AveragePool",
+        13,
+        "(float[1,1,4,4] x) => (float[1,1,3,3] y) { y = AveragePool<kernel_shape = [2,2], pads = [1,1,1,1], strides = [2,2]>(x) }",
     ),
     (
         "AveragePool with dilations",
