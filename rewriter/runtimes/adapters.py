@@ -114,7 +114,44 @@ class Mnn:
         return [np.array(expr.convert(output, expr.NCHW).read()) for output in outputs]
 
 
-ADAPTERS = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "opencv": OpenCv, "mnn": Mnn}
+class Tract:
+    package = "tract"
+
+    def load(self, path: str) -> None:
+        import tract  # type: ignore[import-not-found]
+
+        self._model = tract.onnx().load(path).into_model().into_runnable()
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        return [output.to_numpy() for output in self._model.run(list(inputs))]
+
+
+class Tinygrad:
+    package = "tinygrad"
+
+    def load(self, path: str) -> None:
+        os.environ.setdefault("DEV", "PYTHON")  # needs neither a compiler nor a GPU
+        from tinygrad import Tensor  # type: ignore[import-not-found]
+        from tinygrad.nn.onnx import OnnxRunner  # type: ignore[import-not-found]
+
+        self._tensor = Tensor
+        self._model = OnnxRunner(path)
+        self._names = _interface(path)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        names, outputs = self._names
+        found = self._model({name: self._tensor(value) for name, value in zip(names, inputs, strict=True)})
+        return [found[name].numpy() for name in outputs]
+
+
+ADAPTERS = {
+    "onnxruntime": OnnxRuntime,
+    "openvino": OpenVino,
+    "opencv": OpenCv,
+    "mnn": Mnn,
+    "tract": Tract,
+    "tinygrad": Tinygrad,
+}
 
 
 def _interface(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -35,7 +35,10 @@ def test_what_becomes_of_a_run() -> None:
     ("arguments", "message"),
     [
         (("probe",), "name a RUNTIME, or --adapter MODULE:CLASS."),
-        (("probe", "opnvino"), "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, or name your own"),
+        (
+            ("probe", "opnvino"),
+            "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, tract, tinygrad, or name your own",
+        ),
         (
             ("probe", "--adapter", "nowhere:Npu"),
             "the adapter 'nowhere:Npu' cannot be used: ModuleNotFoundError: No module named 'nowhere'",

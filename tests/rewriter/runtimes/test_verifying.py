@@ -82,7 +82,10 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--verify-with", "nothing"), "there is no adapter for 'nothing'; there are onnxruntime, openvino, opencv, mnn, or "),
+        (
+            ("--verify-with", "nothing"),
+            "there is no adapter for 'nothing'; there are onnxruntime, openvino, opencv, mnn, tract, tinygrad, or ",
+        ),
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
         (("--python", "/usr/bin/python3"), "python: it is the environment of what verify_with names; name a runtime"),
     ],
