@@ -19,6 +19,7 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 from ..errors import Unconvertible
 from ..graph.node import Node
 from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
+from ..storage.payload import array_of
 
 
 class Class(Enum):
@@ -148,7 +149,7 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     """The wider type to work in. Raises Unconvertible where there is none."""
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
-    work = None if _reduces(node) else CLASSES.get(node.op_type)
+    work = None if reduces(node) else CLASSES.get(node.op_type)
     # The least of nothing is the largest number: uint8 gives true back, and the greatest false
     preferred = ("uint8", *_PREFERRED) if kinds == ["bool"] and work is Class.ORDERS else _PREFERRED
     for wide in preferred:
@@ -160,7 +161,7 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     )
 
 
-def _reduces(node: Node) -> bool:
+def reduces(node: Node) -> bool:
     """Whether a Scatter operator adds, multiplies or compares, which is more than moving data."""
     return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
 
@@ -190,7 +191,7 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
     for kind in kinds:
         if kind == "string":
             continue
-        born = _first_opset(kind)
+        born = first_opset(kind)
         if born is not None and born > node.written_for:
             raise Unconvertible(
                 f"{node.op_type} cannot compute {kind} before opset {born}",
@@ -198,7 +199,7 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
             )
 
 
-def _first_opset(kind: str) -> int | None:
+def first_opset(kind: str) -> int | None:
     """The first opset whose Cast takes `kind`, or 6, the first one with types, if older ones do too; None if there is none."""
     for opset in range(6, newest_opset() + 1):
         schema = schema_at("Cast", opset)
@@ -266,6 +267,6 @@ def _cast_filling(node: Node, delta: Delta) -> None:
     allowed = {kind[7:-1] for kind in delta.target.outputs[0].types}
     wide = next(wide for wide in _PREFERRED if wide in allowed and holds(wide, kind))
     number = TensorProto.DataType.Value(wide.upper())
-    array = numpy_helper.to_array(value).astype(helper.tensor_dtype_to_np_dtype(number))
+    array = array_of(value).astype(helper.tensor_dtype_to_np_dtype(number))
     node.set_attr("value", numpy_helper.from_array(array))
     _cast_around(node, [_Slot(node.output(0), 0, False, kind)], wide)

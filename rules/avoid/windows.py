@@ -49,7 +49,7 @@ def weigh_padded(node: Node) -> None:
 def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> np.ndarray:
     """Which share of each window is no padding."""
     half = len(pads) // 2
-    ones = np.pad(np.ones(sizes), list(zip(pads[:half], pads[half:], strict=True)))
+    ones = np.pad(np.ones(sizes), np.reshape(pads, (2, half)).T)
     windows = np.lib.stride_tricks.sliding_window_view(ones, tuple(kernel))
     return windows[tuple(slice(None, None, step) for step in strides)].mean(axis=tuple(range(-len(kernel), 0)))
 
@@ -59,7 +59,8 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
     half = len(pads) // 2
     widths = int64(node, [0, 0, *pads[:half], 0, 0, *pads[half:]], "pads")
     node.set_input(0, node.before("Pad", [node.input(0), widths], what="padded"))
-    node.set_attr("pads", [0] * len(pads))
+    node.pop_attr("count_include_pad")
+    node.pop_attr("pads")
 
 
 @avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)

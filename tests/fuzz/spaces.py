@@ -101,6 +101,17 @@ def _has_a_size_for_each_axis(_version: int, choice: Mapping[str, Any]) -> bool:
     return len(choice["input shape"]) == (len(choice["sizes"][0]) if axes is None else len(axes))
 
 
+def _has_an_end_for_each_start(version: int, choice: Mapping[str, Any]) -> bool:
+    kind = "input" if version >= 10 else "attribute"
+    given = [choice.get(f"{kind} {name}") for name in ("starts", "ends", "axes", "steps")]
+    return len({len(values) for values in given if values is not None}) == 1
+
+
+def _has_a_window_of_one_frame(_version: int, choice: Mapping[str, Any]) -> bool:
+    window, length = choice["sizes"][2], choice["input frame_length"]
+    return window is None or length is None or int(length) == window[0]
+
+
 def _is_near(_version: int, choice: Mapping[str, Any]) -> bool:
     """Positions that are no numbers or far away are undefined, or differ in all their digits."""
     return choice["values"] not in ("special", "mixed")
@@ -118,8 +129,17 @@ def _is_convertible(_version: int, choice: Mapping[str, Any]) -> bool:
     to = choice.get("attribute to")
     source = choice.get("type T1", "")
     target = choice.get("type T2", "")[7:-1] if to is None else to if isinstance(to, str) else TensorProto.DataType.Name(to)
+    if source == "tensor(string)" and target.upper() != "STRING":
+        return False  # no word of the candidates is a number
     is_rounded = ("float" in source or "double" in source) and "int" in target.lower()
     return not is_rounded or (choice["values"] == "ties" and not target.lower().startswith("uint"))
+
+
+def _has_finite_powers(version: int, choice: Mapping[str, Any]) -> bool:
+    """0 to a negative power is infinite, and no specification says which integer that becomes. Among ties there is no 0."""
+    base, exponent = choice["type T"], choice.get("type T1", choice["type T"])
+    is_finite = "(int" not in base or "(uint" in exponent or choice["values"] == "ties"
+    return is_finite and _fits_legacy_broadcast(version, choice)
 
 
 def _batches_match(_version: int, choice: Mapping[str, Any]) -> bool:
@@ -195,7 +215,14 @@ _REDUCE = replace(space(RANKED, axes=AXES_LISTS, keepdims=_FLAGS, noop_with_empt
 _ARG = replace(space(RANKED, axis=AXES, keepdims=_FLAGS, select_last_index=_FLAGS), fits=_has_axis)
 _BINARY = replace(
     space(
-        TWO, axis=(None, 0, 1, -1, 2), broadcast=_FLAGS, fmod=_FLAGS, direction=("LEFT", "RIGHT"), consumed_inputs=(None, [0, 0])
+        TWO,
+        axis=(None, 0, 1, -1, 2),
+        broadcast=_FLAGS,
+        saturate=_FLAGS,
+        round_mode=(None, "up", "down", "nearest"),
+        fmod=_FLAGS,
+        direction=("LEFT", "RIGHT"),
+        consumed_inputs=(None, [0, 0]),
     ),
     fits=_fits_legacy_broadcast,
 )
@@ -295,9 +322,10 @@ _TENSORS = tuple(_scalar_tensor(dtype, [1]) for dtype in _NUMBERS)
 
 SPACES: dict[str, Space] = {
     **dict.fromkeys(
-        ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"),
+        ("Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"),
         _BINARY,
     ),
+    "Pow": replace(_BINARY, fits=_has_finite_powers),
     **dict.fromkeys(("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Mod", "StringConcat", "CastLike", "SwiGLU"), _BINARY),
     **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _VARIADIC),
     **dict.fromkeys(
@@ -665,6 +693,8 @@ _LIMITS: dict[str, Fits] = {
     **dict.fromkeys(("GridSample", "DeformConv", "RoiAlign", "MaxRoiPool", "NonMaxSuppression", "Resize"), _is_near),
     **dict.fromkeys(("BitShift", "QLinearConv", "QLinearMatMul"), _is_near),
     **dict.fromkeys(("Cast", "CastLike"), _is_convertible),
+    "Slice": _has_an_end_for_each_start,
+    "STFT": _has_a_window_of_one_frame,
     **dict.fromkeys(("Split", "SplitToSequence"), _states_sizes_once),
     "Squeeze": _has_axes,
     "Transpose": _fits_perm,

@@ -1,0 +1,135 @@
+"""What a caller may ask for beside the target opset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from . import arguments
+from .checks import validity
+from .comparison.tolerance import EXACT, Tolerance
+from .engine.narrow_types import ALLOWANCES
+from .engine.registry import RuleFunction
+from .errors import ArgumentError
+from .graph.model import Semantics
+
+if TYPE_CHECKING:
+    from onnxscript.rewriter import RewriteRule
+
+    from .comparison.by_model import Runtime
+    from .comparison.samples import Samples
+    from .runtimes.demands import Demands
+    from .runtimes.running import Target
+
+
+Comparing = Literal["auto", "model", "nodes", "required", "off"]
+"""What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
+"required" as "auto", but an error where that is impossible; "off" nothing.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
+
+    `semantics` decides what nodes mean on which the specification and onnxruntime disagree (docs/semantics.md); None: such a
+    node stays as it is, or the model is refused.
+
+    Raises: TypeError and ArgumentError for values that are not possible.
+    """
+
+    assume_opset: int | None = None
+    ir_version: int | None = None
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    rules: Sequence[str | RuleFunction | RewriteRule] = ()
+    """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first, wherever they match; and for
+    operators of other domains, functions that `replace` decorates, or names by which packages offer some.
+    """
+    strict: bool = False
+    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    declare: Mapping[str, str] = field(default_factory=dict)
+    """Types of values that inference cannot know, as behind nodes of other domains: {"a": "float[N,64]"}."""
+    runtime: Runtime = "auto"
+    samples: Samples | None = None
+    tolerance: Tolerance = EXACT
+    external_data: str = "auto"
+    for_runtimes: Sequence[str] = ()
+    """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
+    verify_with: str = ""
+    """A runtime that is to give of the result what onnxruntime gives of the original: "openvino", or an adapter, "module:class"."""
+    python: str = ""
+    """The interpreter of the environment that has that runtime; default: this one."""
+    semantics: Semantics | None = None
+    allow: frozenset[str] = frozenset()
+    """What may be done although numbers differ: "float32-for-bfloat16" (docs/narrow_types.md)."""
+    unpack_at_run_time: bool = False
+    """Whether weights of element types that the target lacks stay packed, and the graph unpacks them (docs/narrow_types.md)."""
+
+    def __post_init__(self) -> None:
+        for name in ("assume_opset", "ir_version"):
+            object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
+        for name in ("only", "skip"):
+            object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
+        object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
+        fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
+        object.__setattr__(self, "overwrite_input_shapes", fixed)
+        object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
+        arguments.check_kind("strict", self.strict, bool, "True or False")
+        self._check_how_to_run()
+        arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
+        arguments.check_kind("external_data", self.external_data, str, "a str")
+        object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
+        demands_of_options(self)  # a wrong name is told before the model is read
+        for name in ("verify_with", "python"):
+            arguments.check_kind(name, getattr(self, name), str, "a str")
+        if self.python and not self.verify_with:
+            raise ArgumentError("python: it is the environment of what verify_with names; name a runtime")
+        object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
+        for name in self.allow:
+            arguments.check_choice("allow", name, ALLOWANCES)
+        arguments.check_kind("unpack_at_run_time", self.unpack_at_run_time, bool, "True or False")
+        if self.semantics is not None:
+            arguments.check_choice("semantics", self.semantics, get_args(Semantics))
+
+    def _check_how_to_run(self) -> None:
+        """The comparison is imported where something is said about it: it is a third of our own imports."""
+        if self.runtime != "auto":
+            from .comparison.by_model import Runtime
+
+            arguments.check_choice("runtime", self.runtime, get_args(Runtime))
+        if self.samples is not None:
+            from .comparison.samples import Samples
+
+            arguments.check_kind("samples", self.samples, Samples, "Samples or None")
+
+
+def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
+    """The target and the options, once they and `compare` are known to be possible. Raises: TypeError, ArgumentError."""
+    arguments.check_choice("compare", compare, get_args(Comparing))
+    if options is not None:
+        arguments.check_kind("options", options, Options, "Options or None")
+    target = arguments.integer("target_opset", target_opset)
+    if target is not None:
+        validity.check_target(target)
+    chosen = cast("Options | None", options) or Options()
+    if chosen.verify_with:
+        target_of_options(chosen).require()
+    return target, chosen
+
+
+def target_of_options(options: Options) -> Target:
+    """The runtime that verifies the result."""
+    from .runtimes.verifying import target_of  # imports the comparison and the profiles
+
+    return target_of(options.verify_with, options.python)
+
+
+def demands_of_options(options: Options) -> Demands | None:
+    """What the runtimes that the result is for want of it, None where none is named. Raises: ArgumentError for unknown names."""
+    if not options.for_runtimes:
+        return None
+    from .runtimes.demands import demands_of  # reads the profiles of all runtimes
+
+    return demands_of(options.for_runtimes)
