@@ -70,8 +70,8 @@ PROBE = "probe"
 """The first argument that asks for `probe`; a model of this name is ./probe."""
 _PROBE_HELP = """Find out what RUNTIME, installed here or in the environment of --python, takes and computes wrongly.
 
-About a hundred models of a few nodes are run, each in a child process. RUNTIME is onnxruntime, openvino, opencv or mnn.
-The profile that is printed can be given to --for.
+About a hundred models of a few nodes are run, each in a child process. RUNTIME is onnxruntime, openvino, opencv, mnn, tract
+or tinygrad. The profile that is printed can be given to --for.
 """
 
 
@@ -230,6 +230,16 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     default="auto",
     show_default=True,
     help="What runs them; auto: onnxruntime where it is installed and able, else onnx.reference; both have to agree.",
+)
+@click.option(
+    "--verify-with",
+    default="",
+    metavar="RUNTIME|MODULE:CLASS",
+    help="Also run OUTPUT in onnxruntime, openvino, opencv, mnn, tract, tinygrad or by a class of your own (docs/runtimes.md), "
+    "beside INPUT in onnxruntime; what differs there, or does not run, is an error.",
+)
+@click.option(
+    "--python", default="", metavar="FILE", help="The Python of the environment that has that runtime; default: this one."
 )
 @click.option(
     "--test-input-shape",

@@ -31,7 +31,7 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         from .comparison.loadable import latest_opset
         from .options import Options
 
-    compares = given["compare"] != "off" and not given["dry_run"]
+    compares = (given["compare"] != "off" or given["verify_with"]) and not given["dry_run"]
     options = Options(
         assume_opset=given["assume_opset"],
         ir_version=given["ir_version"],
@@ -48,6 +48,8 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         tolerance=_tolerance(given),
         external_data=given["external_data"],
         for_runtimes=given["for_runtimes"],
+        verify_with=given["verify_with"],
+        python=given["python"],
     )
     target = given["target_opset"]
     return options, latest_opset() if target == "latest" else target

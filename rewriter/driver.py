@@ -6,7 +6,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -24,13 +24,14 @@ from .graph.model import Model
 from .graph.survey import all_graphs
 from .job import Job, blockers_of, duplicate, state_opset
 from .opsets.transitions import newest_opset
-from .options import Comparing, Options, checked
+from .options import Comparing, Options, checked, target_of_options
 from .report.summary import Report
 from .storage import NamedFile, check_apart, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from .comparison.by_model import Comparison
+    from .comparison.verification import Verified
 
 logging.getLogger("split_rewrite").addHandler(logging.NullHandler())  # who wants to read it says so
 _log = logging.getLogger(__name__)
@@ -74,8 +75,7 @@ def convert_version(
 def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
     """As `convert_version`, with arguments that `checked` found to be possible; `opening` gives the model anew at each call."""
     opened, conversion = _convert(opening, target, options, compare)
-    if compare != "off":
-        conversion.report.comparison = _compare(conversion, compare, options)
+    _judge(conversion, compare, options)
     result = opened.close()
     _log_report(conversion.report, "converted")
     return ConversionResult(result, conversion.report)
@@ -110,8 +110,7 @@ def convert_file(
         opened, conversion = _convert(opening, target, options, compare)
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
             conversion.report.notes += staged.notes
-            if compare != "off":
-                conversion.report.comparison = _compare(conversion, compare, options, staged.path)
+            _judge(conversion, compare, options, staged.path)
             if announce is not None:
                 announce(conversion.report, staged.path)
             staged.commit()
@@ -240,7 +239,8 @@ def _convert(opening: Callable[[], Opened], target: int | None, options: Options
     """The model that `opening` gives, converted in place. Raises where a node cannot be converted, or a check fails."""
 
     def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
-        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=compare != "off")
+        keeps = compare != "off" or bool(options.verify_with)
+        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=keeps)
         if repairs and conversion.original is not None and opened.skeleton.path is None:
             conversion = conversion._replace(as_given=opening().skeleton)
         return opened, conversion
@@ -274,6 +274,45 @@ def _convert_skeleton(
     return _Conversion(report, skeleton, original, job.model.replaced, None)
 
 
+def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
+    """Compare and verify the result as it is asked for, into the report. `written` is the file that the result is in, if any is.
+
+    Raises: CompareError.
+    """
+    if how != "off":
+        conversion.report.comparison = _compare(conversion, how, options, written)
+    if options.verify_with:
+        conversion.report.verified = _verify(conversion, options)
+
+
+def _verify(conversion: _Conversion, options: Options) -> Verified:
+    """Raises CompareError where the result does not run in the runtime, or gives something else there."""
+    from .comparison.verification import usual_runs
+    from .runtimes.verifying import bounds_of, verify_in
+
+    assert conversion.original is not None
+    bounds = bounds_of(options.verify_with, options.tolerance.rtol, options.tolerance.atol)
+    with (
+        _original_file(conversion, options) as as_read,
+        usual_runs(conversion.original, conversion.result, options.samples, as_read) as (result, runs),
+    ):
+        if isinstance(runs, str):
+            raise CompareError(f"the result cannot be verified with {options.verify_with}: {runs}")
+        return verify_in(target_of_options(options), result, runs, bounds)
+
+
+@contextmanager
+def _original_file(conversion: _Conversion, options: Options) -> Iterator[Path | None]:
+    """The file that the original is in, exactly as it was given; None where there is none."""
+    if options.assume_opset is not None:  # the file says another opset
+        yield None
+    elif conversion.as_given is None:
+        yield conversion.result.path
+    else:
+        with tempfile.TemporaryDirectory() as folder, stage(conversion.as_given, Path(folder, "given.onnx")) as given:
+            yield given.path
+
+
 def _compare(
     conversion: _Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None = None
 ) -> Comparison:
@@ -288,11 +327,7 @@ def _compare(
     like_bfloat16 = UNROUNDED in inexact
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums or like_bfloat16, like_bfloat16=like_bfloat16)
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
-    as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
-    with ExitStack() as stack:
-        if conversion.as_given is not None and options.assume_opset is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            as_read = stack.enter_context(stage(conversion.as_given, Path(folder, "given.onnx"))).path
+    with _original_file(conversion, options) as as_read:
         files = verification.Files(as_read, written)
         comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":

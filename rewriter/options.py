@@ -11,6 +11,7 @@ from .checks import validity
 from .comparison.tolerance import EXACT, Tolerance
 from .engine.narrow_types import ALLOWANCES
 from .engine.registry import RuleFunction
+from .errors import ArgumentError
 from .graph.model import Semantics
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .comparison.by_model import Runtime
     from .comparison.samples import Samples
     from .runtimes.demands import Demands
+    from .runtimes.running import Target
 
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
@@ -55,6 +57,10 @@ class Options:
     external_data: str = "auto"
     for_runtimes: Sequence[str] = ()
     """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
+    verify_with: str = ""
+    """A runtime that is to give of the result what onnxruntime gives of the original: "openvino", or an adapter, "module:class"."""
+    python: str = ""
+    """The interpreter of the environment that has that runtime; default: this one."""
     semantics: Semantics | None = None
     allow: frozenset[str] = frozenset()
     """What may be done although numbers differ: "float32-for-bfloat16" (docs/narrow_types.md)."""
@@ -76,6 +82,10 @@ class Options:
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
         demands_of_options(self)  # a wrong name is told before the model is read
+        for name in ("verify_with", "python"):
+            arguments.check_kind(name, getattr(self, name), str, "a str")
+        if self.python and not self.verify_with:
+            raise ArgumentError("python: it is the environment of what verify_with names; name a runtime")
         object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
         for name in self.allow:
             arguments.check_choice("allow", name, ALLOWANCES)
@@ -103,7 +113,17 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
     target = arguments.integer("target_opset", target_opset)
     if target is not None:
         validity.check_target(target)
-    return target, cast("Options | None", options) or Options()
+    chosen = cast("Options | None", options) or Options()
+    if chosen.verify_with:
+        target_of_options(chosen).require()
+    return target, chosen
+
+
+def target_of_options(options: Options) -> Target:
+    """The runtime that verifies the result."""
+    from .runtimes.verifying import target_of  # imports the comparison and the profiles
+
+    return target_of(options.verify_with, options.python)
 
 
 def demands_of_options(options: Options) -> Demands | None:

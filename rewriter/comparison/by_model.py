@@ -13,10 +13,10 @@ from collections.abc import Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
-from .differences import OutputComparison, byte_size, is_nan_throughout
+from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
 from .evidence import Evidence, Run, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
@@ -136,6 +136,29 @@ def compare(
         judge = _Judge(original, result, samples, tolerance, chosen, thorough, semantics)
         found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
+
+
+def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *, thorough: bool) -> list[Run] | str:
+    """The original in onnxruntime on the samples of a comparison, but not on those that look for rare values; or why it cannot be.
+
+    Raises: as `compare`.
+    """
+    before, after = worker.describe(original), worker.describe(result)
+    if isinstance(before, Failure) or isinstance(after, Failure):
+        return f"a model cannot be read: {before.message if isinstance(before, Failure) else after.message}"  # type: ignore[union-attr]
+    if defect := before.defects.get("onnxruntime"):
+        return f"onnxruntime {defect}"
+    if before.random:
+        return f"{before.random} draws random numbers"
+    spaces = [InputSpace(before, after, samples, data) for data in samples.data or [{}]]
+    with worker.open(original, "onnxruntime") as session:
+        runs = _run_samples(session, "onnxruntime", spaces, thorough)
+    if isinstance(runs, _Inconclusive):
+        return runs.reason + (f" … hint: {runs.hint}" if runs.hint else "")
+    runs = [run for run in runs if not run.decides]
+    if what := unjudged(runs, before.readings.computed, original):
+        return f"{what} on all inputs tried … hint: {_hint(spaces[0])}"
+    return runs
 
 
 def _installed(runtime: Runtime) -> list[str]:
@@ -299,13 +322,16 @@ class _Judge:
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
 
     def _first_difference(self, engine: str, runs: list[Run], results: list[Outputs]) -> Difference:
-        from .first_difference import Difference, Models, first_difference  # reads the models, which equal ones need not
+        from .first_difference import Difference, Models, first_difference, run_by_worker  # equal models need not be read
+
+        def differs(name: str, expected: Any, got: Any) -> bool:
+            return not compare_values(name, expected, got, *self._tolerance.of(name, dtype_name(expected))).equal
 
         for run, result in zip(runs, results, strict=True):
             different = [output.name for output in compare_outputs([run], [result], self._tolerance) if not output.equal]
             if different:
-                models = Models(self._original, self._result, engine, self._worker, self._tolerance)
-                return first_difference(models, run.inputs, different)
+                before, after = (run_by_worker(p, engine, self._worker, run.inputs) for p in (self._original, self._result))
+                return first_difference(Models(before, after, differs), different)
         return Difference()
 
     def _repeats(self, engine: str, runs: list[Run]) -> bool:

@@ -5,7 +5,7 @@ Values keep their names when a node is rewritten, so a name that both main graph
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +13,8 @@ from onnx import NodeProto
 
 from ..graph.protos import only_moves, reads
 from ..storage.reading import read
-from .differences import compare_values, dtype_name
 from .model_client import Worker
 from .model_server import Failure
-from .tolerance import Tolerance
 
 _PROBES = 32
 """Values that one run exposes; their memory is held until the run ends."""
@@ -24,25 +22,42 @@ _STEPS = 64
 """Steps back from a tensor to one that feeds it and differs, too; each costs a run of both models."""
 
 
-class Models(NamedTuple):
-    """Two model files, and how they are run and judged."""
+class Side(NamedTuple):
+    """One of the two runs: a model file, and what gives values of its main graph by their names, those that can be had."""
 
-    original: Path
-    result: Path
-    engine: str
-    worker: Worker
-    tolerance: Tolerance
+    model: Path
+    values_of: Callable[[tuple[str, ...]], Mapping[str, Any]]
+
+
+class Models(NamedTuple):
+    """Both runs, on the same inputs, and what says whether a value differs: (its name, before, after)."""
+
+    before: Side
+    after: Side
+    differs: Callable[[str, Any, Any], bool]
 
 
 class Difference(NamedTuple):
     """Which tensor differs first and what makes it, as a `text` that begins with "; ", or "" where that cannot be told.
 
-    `stayed`: it is made by nodes that are the same in both models, from equal inputs, so that the runtime itself runs them in two
-    ways.
+    `node` is the one that makes it, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models, from equal
+    inputs, so that the runtime itself runs them in two ways.
     """
 
     text: str = ""
+    node: str = ""
     stayed: bool = False
+
+
+def run_by_worker(model: Path, engine: str, worker: Worker, inputs: dict[str, Any]) -> Side:
+    """The run of `model` in one of the worker's runtimes, which give all values or none."""
+
+    def values_of(names: tuple[str, ...]) -> Mapping[str, Any]:
+        with worker.open(model, engine, names) as session:
+            answer = session.run(inputs)
+        return {} if isinstance(answer, Failure) else dict(zip(answer.names, answer.values, strict=True))
+
+    return Side(model, values_of)
 
 
 class _Graph:
@@ -68,36 +83,36 @@ class _Graph:
         return found, list(nodes.values())
 
 
-def first_difference(models: Models, inputs: dict[str, Any], outputs: Iterable[str]) -> Difference:
-    """One of the earliest tensors that differ when both models run on `inputs`, and the nodes that make it.
+def first_difference(models: Models, outputs: Iterable[str]) -> Difference:
+    """One of the earliest tensors that differ between the runs, and the nodes that make it.
 
     `outputs` are graph outputs that differ.
     """
-    original, result = _Graph(models.original), _Graph(models.result)
+    original, result = _Graph(models.before.model), _Graph(models.after.model)
     names = [name for name in original.order if name in result.producers]
     shared = {name: position for position, name in enumerate(names)}
     differing = [shared[name] for name in outputs if name in shared]
     if not differing:
         return Difference()
-    first = _narrow(models, inputs, names, min(differing))
+    first = _narrow(models, names, min(differing))
     for _ in range(_STEPS):
         name = names[first]
         feeding = original.feeding(name, shared)[0] | result.feeding(name, shared)[0]
         earlier = sorted(shared[value] for value in feeding if shared[value] < first)
-        wrong = _differing(models, inputs, [names[position] for position in earlier])
+        wrong = _differing(models, [names[position] for position in earlier])
         if not wrong:
             break
         first = min(shared[value] for value in wrong)
     return _made(names[first], original, result, shared)
 
 
-def _narrow(models: Models, inputs: dict[str, Any], names: list[str], last: int) -> int:
+def _narrow(models: Models, names: list[str], last: int) -> int:
     """The position of a tensor that differs while the one before it is equal; the one at `last` differs."""
     equal = -1
     while last - equal > 1:
         span = last - equal
         probes = sorted({equal + span * step // (_PROBES + 1) for step in range(1, _PROBES + 1)} - {equal})
-        wrong = set(_differing(models, inputs, [names[position] for position in probes]))
+        wrong = set(_differing(models, [names[position] for position in probes]))
         first = next((index for index, position in enumerate(probes) if names[position] in wrong), None)
         if first is None:
             equal = probes[-1]
@@ -107,23 +122,15 @@ def _narrow(models: Models, inputs: dict[str, Any], names: list[str], last: int)
     return last
 
 
-def _differing(models: Models, inputs: dict[str, Any], names: list[str]) -> list[str]:
-    """Those of `names` that differ; none where the runtime cannot expose them."""
-    return [name for start in range(0, len(names), _PROBES) for name in _probe(models, inputs, names[start : start + _PROBES])]
+def _differing(models: Models, names: list[str]) -> list[str]:
+    """Those of `names` that differ; none of those that a runtime cannot expose."""
+    return [name for start in range(0, len(names), _PROBES) for name in _probe(models, tuple(names[start : start + _PROBES]))]
 
 
-def _probe(models: Models, inputs: dict[str, Any], names: list[str]) -> Iterator[str]:
-    found: list[dict[str, Any]] = []
-    for path in (models.original, models.result):
-        with models.worker.open(path, models.engine, tuple(names)) as session:
-            answer = session.run(inputs)
-        if isinstance(answer, Failure):
-            return
-        found.append(dict(zip(answer.names, answer.values, strict=True)))
-    expected, got = found
+def _probe(models: Models, names: tuple[str, ...]) -> Iterator[str]:
+    expected, got = models.before.values_of(names), models.after.values_of(names)
     for name in names:
-        bounds = models.tolerance.of(name, dtype_name(expected[name]))
-        if not compare_values(name, expected[name], got[name], *bounds).equal:
+        if name in expected and name in got and models.differs(name, expected[name], got[name]):
             yield name
 
 
@@ -133,7 +140,8 @@ def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]
     maker = original.producers[name]
     computed = dict.fromkeys([*original.producers, *result.producers], "")
     stayed = only_moves(before, after, computed)
-    text = f"; the first tensor that differs is '{name}', made by {maker.op_type} '{maker.name or name}'"
+    node = f"{maker.op_type} '{maker.name or name}'"
+    text = f"; the first tensor that differs is '{name}', made by {node}"
     text += " from equal inputs in both" if stayed else ""
     old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
-    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), stayed)
+    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed)

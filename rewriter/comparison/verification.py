@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -16,8 +16,10 @@ from ..graph.model import Model
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton
-from .by_model import Comparison, Runtime, compare
+from .by_model import Comparison, Runtime, compare, run_usual
 from .by_node import compare_nodes
+from .evidence import Run
+from .model_client import lent_worker
 from .samples import Samples
 from .tolerance import EXACT, Tolerance
 
@@ -52,12 +54,37 @@ class Files(NamedTuple):
     result: Path | None = None
 
 
+class Verified(NamedTuple):
+    """`runtime` is "openvino 2024.2.0"; on how many samples it agreed, and within which bounds (of `runtimes.agreement`)."""
+
+    runtime: str
+    samples: int
+    rtol: float
+    atol: float
+
+    def __str__(self) -> str:
+        samples = "1 sample" if self.samples == 1 else f"{self.samples} samples"
+        return f"equal in {self.runtime} on {samples} (rtol {self.rtol:g}, atol {self.atol:g} of the largest number)"
+
+
 def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
     """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found equal to others.
 
     Raises ArgumentError where the settings contradict each other or do not fit the model.
     """
     return _with_hint(_verify(original, result, aliases, settings, files))
+
+
+@contextmanager
+def usual_runs(
+    original: Model, result: Skeleton, samples: Samples | None, file: Path | None
+) -> Iterator[tuple[Path, list[Run] | str]]:
+    """A file of `result` in a folder of its own, and the original in onnxruntime on the usual samples, or why it cannot be run.
+
+    `file` holds the original, if one does. Raises as `verify`.
+    """
+    with _staged(original, result, Files(file)) as (before, after), lent_worker() as worker:
+        yield after, run_usual(before, after, samples or Samples(), worker, thorough=_is_within(THOROUGH, original))
 
 
 def _with_hint(found: Comparison) -> Comparison:
@@ -114,10 +141,7 @@ def _is_within(budget: Budget, model: Model) -> bool:
 
 
 def _compare_whole(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        before = files.original or stack.enter_context(stage(original.skeleton, folder / "original.onnx")).path
-        after = files.result or stack.enter_context(stage(result, folder / "result.onnx")).path
+    with _staged(original, result, files) as (before, after):
         return compare(
             before,
             after,
@@ -127,6 +151,16 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
             thorough=_is_within(THOROUGH, original),
             semantics=original.semantics,
         )
+
+
+@contextmanager
+def _staged(original: Model, result: Skeleton, files: Files) -> Iterator[tuple[Path, Path]]:
+    """Files of both models; those that there are, else temporary ones."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        before = files.original or stack.enter_context(stage(original.skeleton, folder / "original.onnx")).path
+        after = files.result or stack.enter_context(stage(result, folder / "result.onnx")).path
+        yield before, after
 
 
 def _without_last_bits(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:

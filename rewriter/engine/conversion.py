@@ -446,9 +446,9 @@ class Engine:
     def _avoid(self, node: Node, route: _Route, tried: set[str]) -> bool:
         """Try each rule that avoids a form once; True as soon as one changed the node. Raises Unconvertible, and says for whom."""
         for rule in route.avoidances:
-            if rule.name in tried:
+            if rule.form in tried:
                 continue
-            tried.add(rule.name)
+            tried.add(rule.form)
             whose = self._restrictions.forms[rule.form, node.op_type]
             try:
                 changed = self._apply(rule, node)
@@ -478,10 +478,12 @@ class Engine:
 
     def _avoided(self) -> Iterator[Remark]:
         """What was rewritten for the sake of a runtime, a node each."""
-        forms = {(rule.name, rule.op_type): rule.form for rule in self._registry if rule.kind == "avoid"}
+        whose_of: dict[tuple[str, str], str] = {}
+        for rule in self._registry:
+            if rule.kind == "avoid" and (whose := self._restrictions.forms.get((rule.form, rule.op_type))):
+                whose_of[rule.name, rule.op_type] = whose
         for rule, op_type, node, where in self.outcome.changes:
-            form = forms.get((rule, op_type), "")
-            if whose := self._restrictions.forms.get((form, op_type)):
+            if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)
 
     def _take(self, node: Node, step: _Step) -> None:

@@ -112,6 +112,7 @@ def _done(report: Report) -> Document:
         "left": [remark._asdict() for remark in report.remarks if remark.kind == "left"],
         "check": report.checked,
         "comparison": None if report.comparison is None else _comparison(report.comparison),
+        "verified": None if report.verified is None else report.verified._asdict(),
         "reach": None
         if report.reach is None
         else {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
+    from ..comparison.verification import Verified
     from ..engine.conversion import Change, Remark, Rewrite
     from ..engine.reach import Reach
     from ..engine.registry import Rule
@@ -48,6 +49,8 @@ class Report:
     """What the user has to know about the data files."""
     checked: str = ""
     comparison: Comparison | None = None
+    verified: Verified | None = None
+    """That the result computes the same in another runtime, where that was asked for."""
 
     @property
     def applied(self) -> Counter[str]:
@@ -95,6 +98,7 @@ def summary(report: Report) -> str:
         *([("not simplified", f"{_nodes(left)} (-v says why)")] if left else []),
         ("check", f"passed: {report.checked}"),
         ("comparison", _comparison(report.comparison)),
+        *([("verified", str(report.verified))] if report.verified else []),
     ]
     return "\n".join(aligned(rows))
 

@@ -3,10 +3,10 @@
 This file is also the program of the child process that runs one model, in an interpreter that may be another environment's, so it
 imports nothing of this project:
 
-    python adapters.py ADAPTER MODEL INPUTS.npz OUTPUTS.npz
+    python adapters.py ADAPTER MODEL INPUTS.npz OUTPUTS.npz [INPUTS.npz OUTPUTS.npz ...]
 
 `ADAPTER` is a name of `ADAPTERS`, or `module:class` of one's own. Inputs are arr_0, arr_1, … in the order of the model, and so are
-the outputs, beside `version`, the release of the runtime.
+the outputs, beside `version`, the release of the runtime. The model is loaded anew for each pair: shapes may be others.
 """
 
 from __future__ import annotations
@@ -114,7 +114,44 @@ class Mnn:
         return [np.array(expr.convert(output, expr.NCHW).read()) for output in outputs]
 
 
-ADAPTERS = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "opencv": OpenCv, "mnn": Mnn}
+class Tract:
+    package = "tract"
+
+    def load(self, path: str) -> None:
+        import tract  # type: ignore[import-not-found]
+
+        self._model = tract.onnx().load(path).into_model().into_runnable()
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        return [output.to_numpy() for output in self._model.run(list(inputs))]
+
+
+class Tinygrad:
+    package = "tinygrad"
+
+    def load(self, path: str) -> None:
+        os.environ.setdefault("DEV", "PYTHON")  # needs neither a compiler nor a GPU
+        from tinygrad import Tensor  # type: ignore[import-not-found]
+        from tinygrad.nn.onnx import OnnxRunner  # type: ignore[import-not-found]
+
+        self._tensor = Tensor
+        self._model = OnnxRunner(path)
+        self._names = _interface(path)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        names, outputs = self._names
+        found = self._model({name: self._tensor(value) for name, value in zip(names, inputs, strict=True)})
+        return [found[name].numpy() for name in outputs]
+
+
+ADAPTERS = {
+    "onnxruntime": OnnxRuntime,
+    "openvino": OpenVino,
+    "opencv": OpenCv,
+    "mnn": Mnn,
+    "tract": Tract,
+    "tinygrad": Tinygrad,
+}
 
 
 def _interface(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -132,12 +169,22 @@ def find_adapter(spec: str) -> type[Adapter]:
     return getattr(import_module(module), name)
 
 
-def main(spec: str, model: str, inputs: str, outputs: str) -> None:
-    adapter = find_adapter(spec)()
-    adapter.load(model)
-    with np.load(inputs) as given:
-        found = adapter.run([given[f"arr_{index}"] for index in range(len(given.files))])
-    np.savez(outputs, *[np.asarray(value) for value in found], version=np.array(installed_version(adapter.package)))
+def require(spec: str) -> None:
+    """Raises where there is no such adapter, or its runtime is not installed."""
+    installed_version(find_adapter(spec).package)
+
+
+def main(spec: str, model: str, *files: str) -> None:
+    kind = find_adapter(spec)
+    release = np.array(installed_version(kind.package))
+    for inputs, outputs in zip(files[::2], files[1::2], strict=True):
+        adapter = kind()
+        adapter.load(model)
+        with np.load(inputs) as given:
+            found = adapter.run([given[f"arr_{index}"] for index in range(len(given.files))])
+        part = f"{outputs}.part.npz"
+        np.savez(part, *[np.asarray(value) for value in found], version=release)
+        os.replace(part, outputs)  # a child that is ended leaves none by halves
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..engine.registry import registry
 from ..errors import ArgumentError, listed
 from ..report.summary import aligned
-from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
+from .profiles import Quirk, ReleaseFacts, Runtime, known_runtimes, shown_range
 
 
 def overview() -> str:
@@ -45,9 +45,14 @@ def _about(runtime: Runtime) -> Iterator[str]:
             yield f"  does not take: {', '.join(refused)}"
     instead = forms()
     for quirk in runtime.quirks:
-        every = {rule.op_type for rule in registry if rule.form == quirk.form}
-        of = f" of {listed(sorted(quirk.operators))}" if quirk.operators < every else ""
-        yield f"{quirk.effect} in {shown_range(quirk.releases)}: {quirk.form}{of}; {quirk.evidence}. Instead: {instead[quirk.form]}"
+        what = quirk.form + of_operators(quirk)
+        yield f"{quirk.effect} in {shown_range(quirk.releases)}: {what}; {quirk.evidence}. Instead: {instead[quirk.form]}"
+
+
+def of_operators(quirk: Quirk) -> str:
+    """ " of ReduceL1 and ReduceL2" where the quirk is not of all operators that can have its form."""
+    every = {rule.op_type for rule in registry if rule.form == quirk.form}
+    return f" of {listed(sorted(quirk.operators))}" if quirk.operators < every else ""
 
 
 def forms() -> dict[str, str]:

@@ -48,7 +48,9 @@ def probes() -> Iterator[Probe]:
         yield Probe("ir_version", ir_version, model)
     for form, about, opset, text in _FORMS:
         if opset <= newest_opset():
-            yield Probe(form, about, _model(text, opset))
+            model = _model(text, opset)
+            model.producer_name = "pytorch" if form.endswith("exported by pytorch") else ""
+            yield Probe(form, about, model)
 
 
 def _model(text: str, opset: int) -> onnx.ModelProto:
@@ -64,6 +66,10 @@ _IMAGE = "(float[1,1,4,4] x) => (float[1,1,{0},{0}] y) <float[4] s = {{1, 1, {1}
 _GRU = (
     "(float[2,1,1] x) => (float[2,1,1,1] y) <float[1,3,1] w = {0.5, -1, 2}, float[1,3,1] r = {1, 0.5, -1}, "
     "float[1,6] b = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}> { y = GRU<hidden_size = 1>(x, w, r, b) }"
+)
+_LSTM = (
+    "(float[2,1,1] x) => (float[2,1,1,1] y) <float[1,4,1] w = {0.5, -1, 2, 1}, float[1,4,1] r = {1, 0.5, -1, 2}, "
+    "float[1,8] b = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}> { y = LSTM<hidden_size = 1>(x, w, r, b) }"
 )
 _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
     *(
@@ -147,6 +153,13 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "(float[3,2] a) => (float[2,2] y) <float[3,2] b = {1, 2, 3, 4, 5, 6}> { y = Gemm<transA = 1>(a, b) }",
     ),
     ("Celu with alpha", "Celu", 12, "(float[2,3] x) => (float[2,3] y) { y = Celu<alpha = 2.0>(x) }"),
+    (
+        "HardSigmoid that can be part of a HardSwish",
+        "HardSigmoid",
+        13,
+        "(float[1,2,2,2] x, float[1,2,1,1] g) => (float[1,2,2,2] y) "
+        "{ h = HardSigmoid<alpha = 0.16666667, beta = 0.5>(g) y = Mul(x, h) }",
+    ),
     ("Shrink", "Shrink", 9, "(float[2,3] x) => (float[2,3] y) { y = Shrink<bias = 0.5>(x) }"),
     ("Round", "Round", 13, "(float[2,3] x) => (float[2,3] y) { y = Round(x) }"),
     ("Mod with fmod", "Mod", 13, "(float[2,3] x) => (float[2,3] y) <float d = {2}> { y = Mod<fmod = 1>(x, d) }"),
@@ -163,6 +176,12 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         13,
         "(float[1,1,4,4] x) => (float[1,1,5,5] y) "
         "{ y = AveragePool<kernel_shape = [2,2], pads = [1,1,1,1], count_include_pad = 1>(x) }",
+    ),
+    (
+        "AveragePool that leaves padding out, exported by pytorch",
+        "AveragePool",
+        13,
+        "(float[1,1,4,4] x) => (float[1,1,3,3] y) { y = AveragePool<kernel_shape = [2,2], pads = [1,1,1,1], strides = [2,2]>(x) }",
     ),
     (
         "AveragePool with dilations",
@@ -201,6 +220,7 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "{ y = ConvTranspose<strides = [1,1], output_shape = [3,3]>(x, w) }",
     ),
     ("GRU with linear_before_reset 0", "GRU", 14, _GRU),
+    ("LSTM without all outputs", "LSTM", 14, _LSTM),
     (
         "ScatterElements with reduction",
         "ScatterElements",

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import progress
 from ..errors import SplitRewriteError
+from .agreement import disagreement
 from .probe_models import Probe, probes
 from .profiles import Effect
 from .running import Ran, Target, run_model
@@ -73,28 +74,8 @@ def _judged(probe: Probe, ran: Ran, expected: Sequence[np.ndarray]) -> Finding:
     if ran.status != "ran":
         verdicts: dict[str, Verdict] = {"refused": "refused", "crashed": "crash", "hung": "hang"}
         return Finding(probe, verdicts[ran.status], ran.reason)
-    difference = first_difference(expected, ran.outputs)
+    difference = disagreement(expected, ran.outputs)
     return Finding(probe, "wrong", difference) if difference else Finding(probe, "right")
-
-
-def first_difference(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], rtol: float = 1e-3, atol: float = 1e-4) -> str:
-    """Where two runs differ, in a line; "" where they do not. Runtimes give other types (bool as float), and scalars as [1]."""
-    if len(expected) != len(got):
-        return f"{len(got)} outputs instead of {len(expected)}"
-    for index, (want, have) in enumerate(zip(expected, got, strict=True)):
-        if want.shape != have.shape and not (want.size == have.size == 1):
-            return f"output {index} has the shape {list(have.shape)} instead of {list(want.shape)}"
-        numbers, others = (np.asarray(value, np.float64).reshape(-1) for value in (want, have))
-        wrong = ~np.isclose(others, numbers, rtol=rtol, atol=atol * max(1.0, _largest(numbers)), equal_nan=True)
-        if wrong.any():
-            place = int(wrong.argmax())
-            return f"output {index} has {others[place]:.6g} instead of {numbers[place]:.6g} at place {place}, {wrong.sum()} in all"
-    return ""
-
-
-def _largest(numbers: np.ndarray) -> float:
-    finite = np.abs(numbers[np.isfinite(numbers)])
-    return float(finite.max(initial=0.0))
 
 
 def as_toml(name: str, findings: Findings) -> str:

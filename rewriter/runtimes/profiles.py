@@ -20,6 +20,7 @@ from ... import rules as _rules  # noqa: F401 - importing the rules registers th
 from ..engine.registry import registry
 from ..errors import ArgumentError, listed
 from ..opsets.transitions import newest_opset, schema_at
+from .agreement import USUAL, Bounds
 from .releases import Range, Release, parse_release
 
 if sys.version_info >= (3, 11):
@@ -77,7 +78,10 @@ class Quirk:
 
 @dataclass(frozen=True)
 class Runtime:
-    """One file. `package` is the Python package whose installed version is meant where no release is named."""
+    """One file. `package` is the Python package whose installed version is meant where no release is named.
+
+    `tolerance` is how far its numbers may be from onnxruntime's where it computes right.
+    """
 
     name: str
     title: str
@@ -85,6 +89,7 @@ class Runtime:
     aliases: Mapping[str, str]
     releases: tuple[ReleaseFacts, ...]
     quirks: tuple[Quirk, ...]
+    tolerance: Bounds = USUAL
 
 
 @dataclass(frozen=True)
@@ -192,7 +197,7 @@ class _Reader:
         self._document = document
 
     def runtime(self) -> Runtime:
-        _require_keys(self._document, {"title", "package", "aliases", "release", "quirk"}, "the file")
+        _require_keys(self._document, {"title", "package", "aliases", "release", "quirk", "tolerance"}, "the file")
         releases = tuple(self._facts(entry) for entry in _tables(self._document, "release"))
         if not releases:
             raise ValueError("there is no [[release]]")
@@ -204,7 +209,17 @@ class _Reader:
         if not isinstance(aliases, dict):
             raise ValueError("aliases is no table of names and releases")
         title, package = _text(self._document, "title", "the file"), _text(self._document, "package", "the file", "")
-        return Runtime(self._name, title, package, {alias: str(to) for alias, to in aliases.items()}, releases, quirks)
+        names = {alias: str(to) for alias, to in aliases.items()}
+        return Runtime(self._name, title, package, names, releases, quirks, self._tolerance())
+
+    def _tolerance(self) -> Bounds:
+        given = self._document.get("tolerance", {})
+        if not isinstance(given, dict):
+            raise ValueError("write tolerance = { rtol = 1e-3, atol = 1e-4 }")
+        _require_keys(given, set(Bounds._fields), "tolerance")
+        if not all(isinstance(bound, int | float) and 0 <= bound < 1 for bound in given.values()):
+            raise ValueError("tolerance: a bound is a number from 0 to below 1")
+        return USUAL._replace(**given)
 
     def _facts(self, entry: dict[str, Any]) -> ReleaseFacts:
         releases = _range(entry, "[[release]]")

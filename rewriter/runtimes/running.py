@@ -30,15 +30,17 @@ class Target:
     seconds: float = _SECONDS
 
     def require(self) -> None:
-        """Raises ArgumentError where there is no such adapter or interpreter."""
+        """Raises ArgumentError where there is no such adapter or interpreter, or the runtime is not installed there."""
         if ":" not in self.adapter and self.adapter not in adapters.ADAPTERS:
             known = ", ".join(adapters.ADAPTERS)
             raise ArgumentError(f"there is no adapter for '{self.adapter}'; there are {known}, or name your own as module:class")
-        program = f"import runpy, sys; runpy.run_path({adapters.__file__!r})['find_adapter']({self.adapter!r})"
+        program = f"import runpy; runpy.run_path({adapters.__file__!r})['require']({self.adapter!r})"
         try:
             done = subprocess.run([self.python, "-c", program], capture_output=True, text=True, errors="replace")
         except OSError as error:
             raise ArgumentError(f"--python {self.python}: {error.strerror or error}") from None
+        if "PackageNotFoundError" in done.stderr:
+            raise ArgumentError(f"{self.adapter} is not installed in the environment of {self.python}")
         if done.returncode:
             raise ArgumentError(f"the adapter '{self.adapter}' cannot be used: {last_line(done.stderr)}")
 
@@ -57,30 +59,54 @@ def run_model(target: Target, model: onnx.ModelProto, inputs: Sequence[np.ndarra
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         onnx.save(model, path)
-        names = ["\t".join(input_names(model)), "\t".join(value.name for value in model.graph.output)]
-        Path(f"{path}.names").write_text("\n".join(names), encoding="utf-8")
-        np.savez(Path(folder, "inputs.npz"), *inputs)
-        outputs = Path(folder, "outputs.npz")
-        files = [str(path), str(Path(folder, "inputs.npz")), str(outputs)]
-        command = [target.python, "-W", "ignore", adapters.__file__, target.adapter, *files]
-        quiet = {**os.environ, "OPENCV_LOG_LEVEL": "SILENT"}
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=target.seconds, text=True, errors="replace", env=quiet)
-        except subprocess.TimeoutExpired:
-            return Ran("hung", reason=f"not finished within {target.seconds:g} s")
-        if done.returncode < 0 or done.returncode > 128:
-            return Ran("crashed", reason=f"ended by signal {abs(done.returncode) % 128}")
-        if not outputs.exists():
-            return Ran("refused", reason=last_line(done.stderr))
-        with np.load(outputs) as found:
-            arrays = tuple(found[f"arr_{index}"] for index in range(len(found.files) - 1))
-            return Ran("ran", arrays, str(found["version"]))
+        return run_file(target, path, interface(model), [inputs])[0]
 
 
-def input_names(model: onnx.ModelProto) -> list[str]:
-    """Of the inputs that have to be given."""
+def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Sequence[np.ndarray]]) -> list[Ran]:
+    """Run the model at `path` on each of `samples`, up to the first on which it does not run. A file is written beside it."""
+    Path(f"{path}.names").write_text("\n".join(map("\t".join, names)), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = [(Path(folder, f"in{number}.npz"), Path(folder, f"out{number}.npz")) for number in range(len(samples))]
+        for (given, _), inputs in zip(pairs, samples, strict=True):
+            np.savez(given, *inputs)
+        failure = _run_child(target, [str(path), *(str(file) for pair in pairs for file in pair)])
+        ran = [_ran(outputs) for _, outputs in pairs if outputs.exists()]
+        return ran if failure is None else [*ran[: len(pairs) - 1], failure]
+
+
+def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
+    """Run the program of the adapters. What became of it where it did not end well."""
+    command = [target.python, "-W", "ignore", adapters.__file__, target.adapter, *arguments]
+    quiet = {**os.environ, "OPENCV_LOG_LEVEL": "SILENT"}
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=target.seconds, text=True, errors="replace", env=quiet)
+    except subprocess.TimeoutExpired:
+        return Ran("hung", reason=f"not finished within {target.seconds:g} s")
+    if done.returncode < 0 or done.returncode > 128:
+        return Ran("crashed", reason=f"ended by signal {abs(done.returncode) % 128}")
+    return Ran("refused", reason=last_line(done.stderr)) if done.returncode else None
+
+
+def _ran(outputs: Path) -> Ran:
+    with np.load(outputs) as found:
+        arrays = tuple(found[f"arr_{index}"] for index in range(len(found.files) - 1))
+        return Ran("ran", arrays, str(found["version"]))
+
+
+class Interface(NamedTuple):
+    """Names of the inputs that have to be given, and of the outputs."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def with_outputs(self, more: tuple[str, ...]) -> Interface:
+        return self._replace(outputs=(*self.outputs, *more))
+
+
+def interface(model: onnx.ModelProto) -> Interface:
     given = {tensor.name for tensor in model.graph.initializer}
-    return [value.name for value in model.graph.input if value.name not in given]
+    inputs = (value.name for value in model.graph.input if value.name not in given)
+    return Interface(tuple(inputs), tuple(value.name for value in model.graph.output))
 
 
 def last_line(text: str) -> str:

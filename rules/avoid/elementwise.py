@@ -67,6 +67,18 @@ def transpose_first(node: Node) -> None:
         node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=[1, 0]))
 
 
+@avoid("HardSigmoid that can be part of a HardSwish", "HardSigmoid", opset=11, exact=False)
+def spell_out(node: Node) -> None:
+    """Clip(x / 6 + 1/2): some fuse the HardSigmoid of one value and its product with another into a HardSwish."""
+    alpha, beta = node.attr("alpha", 0.2), node.attr("beta", 0.5)
+    if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5:
+        return
+    kind = node.need_elem_type()
+    scaled = node.before("Mul", [node.input(0), typed(node, alpha, kind, "alpha")], what="scaled")
+    line = node.before("Add", [scaled, typed(node, beta, kind, "beta")], what="line")
+    node.become("Clip", [line, typed(node, 0, kind, "zero"), typed(node, 1, kind, "one")])
+
+
 @avoid("Shrink", "Shrink", opset=9, exact=False)
 def by_definition(node: Node) -> None:
     """ONNX's own function body of it."""

@@ -6,7 +6,10 @@ https://onnx.ai/onnx/operators/onnx__ConvTranspose.html, https://onnx.ai/onnx/op
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from onnx import helper
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
@@ -22,6 +25,37 @@ def pad_first(node: Node) -> None:
         return
     if node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("ceil_mode", 0):
         raise Unconvertible("the padding is automatic, or ceil_mode is 1", "state pads, and set ceil_mode to 0")
+    _pad(node, pads)
+
+
+@avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)
+def weigh_padded(node: Node) -> None:
+    """A Pad of its own, and a factor for the windows that reach into it."""
+    pads, has_dilations = node.attr("pads", []), any(step != 1 for step in node.attr("dilations", []))
+    if node.attr("count_include_pad", 0) or not any(pads) or node.scope.model.proto.producer_name != "pytorch":
+        return
+    if node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("ceil_mode", 0) or has_dilations:
+        raise Unconvertible("the padding is automatic, or it has ceil_mode or dilations", "state pads, without the others")
+    kernel = node.attr("kernel_shape")
+    sizes = [node.need_dimension(axis) for axis in range(2, 2 + len(kernel))]
+    factor = 1 / _shares(sizes, pads, kernel, node.attr("strides", [1] * len(kernel)))
+    dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
+    _pad(node, pads)
+    output = node.output(0)
+    mean = node.detach_output(0, "mean")
+    node.after("Mul", [mean, node.add_constant(factor, dtype, "factor")], outputs=[output])
+
+
+def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> np.ndarray:
+    """Which share of each window is no padding."""
+    half = len(pads) // 2
+    ones = np.pad(np.ones(sizes), np.reshape(pads, (2, half)).T)
+    windows = np.lib.stride_tricks.sliding_window_view(ones, tuple(kernel))
+    return windows[tuple(slice(None, None, step) for step in strides)].mean(axis=tuple(range(-len(kernel), 0)))
+
+
+def _pad(node: Node, pads: Sequence[int]) -> None:
+    """Let a Pad do what the attribute `pads` does."""
     half = len(pads) // 2
     widths = int64(node, [0, 0, *pads[:half], 0, 0, *pads[half:]], "pads")
     node.set_input(0, node.before("Pad", [node.input(0), widths], what="padded"))

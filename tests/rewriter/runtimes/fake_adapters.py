@@ -31,3 +31,22 @@ class Hang(Right):
 class Refuse(Right):
     def load(self, path):
         raise RuntimeError("first line\nno Relu here")
+
+
+class WrongAbs(Right):
+    """Its Abs does nothing."""
+
+    def load(self, path):
+        model = onnx.load(path)
+        for node in model.graph.node:
+            node.op_type = {"Abs": "Identity"}.get(node.op_type, node.op_type)
+        self.evaluator = ReferenceEvaluator(model)
+
+
+class Hiding(WrongAbs):
+    """It shows nothing but what the model gives."""
+
+    def load(self, path):
+        super().load(path)
+        if len(self.evaluator.output_names) > 1:
+            raise RuntimeError("one output is enough")

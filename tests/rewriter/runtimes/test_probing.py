@@ -10,7 +10,7 @@ from helpers import command_line, model
 
 from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
-from split_rewrite.rewriter.runtimes.probing import Finding, Findings, as_toml, first_difference
+from split_rewrite.rewriter.runtimes.probing import Finding, Findings, as_toml
 from split_rewrite.rewriter.runtimes.profiles import find_profile
 from split_rewrite.rewriter.runtimes.running import Target, run_model
 
@@ -35,7 +35,10 @@ def test_what_becomes_of_a_run() -> None:
     ("arguments", "message"),
     [
         (("probe",), "name a RUNTIME, or --adapter MODULE:CLASS."),
-        (("probe", "opnvino"), "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, or name your own"),
+        (
+            ("probe", "opnvino"),
+            "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, tract, tinygrad, or name your own",
+        ),
         (
             ("probe", "--adapter", "nowhere:Npu"),
             "the adapter 'nowhere:Npu' cannot be used: ModuleNotFoundError: No module named 'nowhere'",
@@ -97,12 +100,3 @@ def test_a_profile_of_an_onnxruntime_is_what_its_documentation_says(tmp_path: Pa
         documented.facts.ir_max,
     )
     assert (probed.quirks, probed.facts.operators_refused) == (documented.quirks, documented.facts.operators_refused)
-
-
-def test_differences_are_said_by_place() -> None:
-    one = np.array([[1.0, 2.0]])
-    assert first_difference([one], [one.astype(np.float32)]) == ""
-    assert first_difference([np.array(True)], [np.array([1.0])]) == ""
-    assert first_difference([one], [one.T]) == "output 0 has the shape [2, 1] instead of [1, 2]"
-    assert first_difference([one], [np.array([[1.0, 3.0]])]) == "output 0 has 3 instead of 2 at place 1, 1 in all"
-    assert first_difference([one, one], [one]) == "1 outputs instead of 2"

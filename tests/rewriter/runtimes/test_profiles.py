@@ -23,6 +23,8 @@ BAD = {
     "contradiction": ('title = "a"\n' + RELEASE + "opset = { min = 18, max = 17 }", "min ≤ best ≤ max does not hold for 18, 17"),
     "best outside": ('title = "a"\n' + RELEASE + "opset = { max = 17, best = 18 }", "does not hold for 18, 17"),
     "no number": ('title = "a"\n' + RELEASE + 'ir_max = "8"', "ir_max has to be a number from 1 on"),
+    "tolerance": ('title = "a"\ntolerance = { rtol = 2 }\n' + RELEASE, "tolerance: a bound is a number from 0 to below 1"),
+    "no tolerance": ('title = "a"\ntolerance = 1e-3\n' + RELEASE, "write tolerance = { rtol = 1e-3, atol = 1e-4 }"),
     "overlap": ('title = "a"\n' + RELEASE + RELEASE.replace("1.0", "1.3"), "two [[release]] overlap: 1.0 to 1.4 and 1.3 to 1.4"),
     "backwards": ('title = "a"\n' + RELEASE.replace("1.4", "0.9", 1), "[[release]]: from 1.0 is after to 0.9"),
     "operator": ('title = "a"\n' + RELEASE + 'operators_refused = ["Reluu"]', "has Reluu, and ONNX has no such operator"),
@@ -82,6 +84,12 @@ def test_all_profiles_say_where_they_are_from() -> None:
     for runtime in known_runtimes().values():
         for facts in runtime.releases:
             assert facts.evidence.startswith(("tried with", "by documentation", "by probe")) and facts.source, runtime.name
+
+
+def test_the_tolerance_of_a_profile(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text('title = "a"\ntolerance = { atol = 0.01 }\n' + RELEASE, encoding="utf-8")
+    assert find_profile(str(path)).runtime.tolerance == (1e-3, 0.01)
 
 
 def test_ranges_are_as_deep_as_they_are_stated() -> None:

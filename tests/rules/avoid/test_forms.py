@@ -95,8 +95,18 @@ FREE = {
     "Cast to bool": (13, "(float[2] x) => (int64[2] y) { y = Cast<to=7>(x) }"),
     "Three operands or more": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
+    "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),
+    "LSTM without all outputs": (
+        14,
+        "(float[1,1,1] x, float[1,4,1] w) => (float[1,1,1,1] y, float[1,1,1] h, float[1,1,1] c) "
+        "{ y, h, c = LSTM<hidden_size=1>(x, w, w) }",
+    ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
+    "AveragePool that leaves padding out, exported by pytorch": (
+        13,
+        "(float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<kernel_shape=[2], pads=[1,1]>(x) }",
+    ),
     "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
     "Conv with auto_pad SAME_LOWER": (13, "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = Conv(x, w) }"),
     "ConvTranspose with output_shape": (
@@ -150,6 +160,11 @@ CANNOT = {
         "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2], pads=[1,1], strides=[2], ceil_mode=1, count_include_pad=1>(x) }",
         "the padding is automatic, or ceil_mode is 1",
     ),
+    "size": (
+        "AveragePool that leaves padding out, exported by pytorch",
+        "(float[1,1,N] x) => (float[1,1,M] y) { y = AveragePool<kernel_shape=[2], pads=[1,1]>(x) }",
+        "the axis dimension 'N' of 'x' is unknown",
+    ),
     "wide": (
         "Pow by 3",
         "(float[2] x) => (float[1,2] y) <float[1,1] e = {3}> { y = Pow(x, e) }",
@@ -161,7 +176,9 @@ CANNOT = {
 @pytest.mark.parametrize(("form", "text", "reason"), CANNOT.values(), ids=CANNOT)
 def test_what_cannot_be_avoided_is_refused(form: str, text: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(UnconvertibleError) as caught:
-        converted(model(f"agraph {text}", 13), form, tmp_path)
+        proto = model(f"agraph {text}", 13)
+        proto.producer_name = "pytorch"
+        converted(proto, form, tmp_path)
     assert f"NPU 1 computes it wrongly ({form}): {reason}" in str(caught.value)
 
 
@@ -169,6 +186,17 @@ def test_skip_leaves_the_form(tmp_path: Path) -> None:
     proto = model("agraph (float[2] x) => (float[2] y) { y = Max(x, x, x) }", 13)
     options = for_a_runtime("Three operands or more", tmp_path, skip=["elementwise.two_by_two"])
     assert convert_version(proto, options=options).model.graph.node == proto.graph.node
+
+
+def test_each_form_of_an_operator_is_looked_at(tmp_path: Path) -> None:
+    """Resize has several, which are refused by one function; the profile names two."""
+    text = (
+        PROFILE.format("Resize with antialias") + '[[quirk]]\nform = "Resize cubic by half_pixel"\nevidence = "by documentation"\n'
+    )
+    (tmp_path / "npu.toml").write_text(text, encoding="utf-8")
+    cubic = '(float[1,1,4,4] x) => (float[1,1,8,8] y) <float[4] s = {1,1,2,2}> { y = Resize<mode="cubic">(x, , s) }'
+    with pytest.raises(UnconvertibleError, match="it is cubic by half_pixel"):
+        convert_version(model(f"agraph {cubic}", 13), 13, options=Options(for_runtimes=[str(tmp_path / "npu.toml")]))
 
 
 REWRITES = [
@@ -363,6 +391,30 @@ REWRITES = [
         13,
         "g (float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<count_include_pad = 1, kernel_shape = [2], pads = [1,1]>(x) }",
         "<int64[6] pads = {0, 0, 1, 0, 0, 1}> { padded = Pad (x, pads) y = AveragePool <kernel_shape = [2]> (padded) }",
+    ),
+    (
+        "elementwise.spell_out",
+        "HardSigmoid that can be part of a HardSwish",
+        13,
+        "g (float[2] x) => (float[2] y) { y = HardSigmoid<alpha = 0.16666667, beta = 0.5>(x) }",
+        "<float alpha = {0.16666667}, float beta = {0.5}, float zero = {0}, float one = {1}> "
+        "{ scaled = Mul (x, alpha) line = Add (scaled, beta) y = Clip (line, zero, one) }",
+    ),
+    (
+        "recurrences.state_outputs",
+        "LSTM without all outputs",
+        14,
+        "g (float[1,1,1] x, float[1,4,1] w) => (float[1,1,1,1] y) { y = LSTM<hidden_size = 1>(x, w, w) }",
+        "{ y, h, c = LSTM <hidden_size = 1> (x, w, w) }",
+    ),
+    (
+        "windows.weigh_padded",
+        "AveragePool that leaves padding out, exported by pytorch",
+        13,
+        '<ir_version: 8, opset_import: ["" : 13], producer_name: "pytorch"> '
+        "g (float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<kernel_shape = [2], pads = [1,1]>(x) }",
+        "<int64[6] pads = {0, 0, 1, 0, 0, 1}, float[5] factor = {2, 1, 1, 1, 2}> "
+        "{ padded = Pad (x, pads) mean = AveragePool <kernel_shape = [2]> (padded) y = Mul (mean, factor) }",
     ),
     (
         "windows.state_lower_pads",

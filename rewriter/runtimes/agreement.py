@@ -1,0 +1,51 @@
+"""Whether two runtimes give the same outputs: other kernels, sums in another order, and other types for the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+_LEAST = 1e-2
+"""An output whose largest number is below is judged as if it were this one: what is left where numbers cancel out is noise."""
+
+
+class Bounds(NamedTuple):
+    """Numbers agree where |got - expected| <= rtol * |expected| + atol * the largest |expected| of the output."""
+
+    rtol: float = 1e-3
+    atol: float = 1e-4
+
+
+USUAL = Bounds()
+
+
+def disagreement(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], bounds: Bounds = USUAL) -> str:
+    """Where two runs differ, in a line; "" where they do not. Integers and bools have to be equal.
+
+    Runtimes give other types (bool as float), and scalars as [1].
+    """
+    if len(expected) != len(got):
+        return f"{len(got)} outputs instead of {len(expected)}"
+    for index, pair in enumerate(zip(expected, got, strict=True)):
+        if difference := difference_of(*pair, bounds):
+            return f"output {index} {difference}"
+    return ""
+
+
+def difference_of(expected: np.ndarray, got: np.ndarray, bounds: Bounds = USUAL) -> str:
+    """As `disagreement`, of one output: "has 3 instead of 2 at place 1, 1 in all"."""
+    if expected.shape != got.shape and not (expected.size == got.size == 1):
+        return f"has the shape {list(got.shape)} instead of {list(expected.shape)}"
+    numbers, others = (np.asarray(value, np.float64).reshape(-1) for value in (expected, got))
+    wrong = ~_agree(numbers, others, bounds if expected.dtype.kind == "f" else Bounds(0, 0))
+    if not wrong.any():
+        return ""
+    place = int(wrong.argmax())
+    return f"has {others[place]:.6g} instead of {numbers[place]:.6g} at place {place}, {wrong.sum()} in all"
+
+
+def _agree(numbers: np.ndarray, others: np.ndarray, bounds: Bounds) -> np.ndarray:
+    largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=_LEAST))
+    return np.isclose(others, numbers, rtol=bounds.rtol, atol=bounds.atol * largest, equal_nan=True)

@@ -1,0 +1,100 @@
+"""Pages of documentation, made from the profiles: `docs/runtimes/NAME.md` for each runtime.
+
+python -m split_rewrite.rewriter.runtimes.pages docs/runtimes
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from .listing import forms, of_operators, opsets, shown_ir
+from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
+
+_EFFECTS = {"wrong": "computed wrongly, without a word", "refused": "refused", "crash": "crashes"}
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by the name of its file, and `index.md`, which lists them."""
+    runtimes = known_runtimes()
+    texts = {f"{name}.md": "\n".join(_page(runtime)) + "\n" for name, runtime in runtimes.items()}
+    return {"index.md": "\n".join(_index(runtimes.values())) + "\n", **texts}
+
+
+def _index(runtimes: Iterable[Runtime]) -> Iterator[str]:
+    yield "# Runtimes\n"
+    yield "What is known of each, for [`--for`](../runtimes.md). The pages are made from the profiles:\n"
+    yield "    python -m split_rewrite.rewriter.runtimes.pages docs/runtimes\n"
+    yield from _table(
+        ("runtime", "releases", "forms to avoid", "known"),
+        [
+            (f"[{runtime.title}]({runtime.name}.md)", _all_releases(runtime), str(len(runtime.quirks)), _known_by(runtime))
+            for runtime in runtimes
+        ],
+    )
+
+
+def _all_releases(runtime: Runtime) -> str:
+    return ", ".join(shown_range(facts.releases) for facts in runtime.releases)
+
+
+def _known_by(runtime: Runtime) -> str:
+    tried = sum(not facts.evidence.startswith("by documentation") for facts in runtime.releases)
+    return "tried" if tried == len(runtime.releases) else "tried in part" if tried else "by documentation"
+
+
+def _page(runtime: Runtime) -> Iterator[str]:
+    newest = runtime.releases[-1]
+    release = shown_range(newest.releases).rpartition(" ")[2]
+    yield f"# {runtime.title}\n"
+    yield f"`split-rewrite --for {runtime.name}-{release} model.onnx out.onnx`; [how that works](../runtimes.md).\n"
+    for alias, meant in runtime.aliases.items():
+        yield f"`--for {alias}` is `--for {runtime.name}-{meant}`.\n"
+    yield "## What it takes\n"
+    yield from _table(
+        ("releases", "opsets", "IR version", "how it is known"),
+        [
+            (shown_range(f.releases), opsets(f).removeprefix("opsets "), shown_ir(f), f"{f.evidence}: {f.source}")
+            for f in runtime.releases
+        ],
+    )
+    for facts in runtime.releases:
+        yield from _notes(facts)
+    yield "## What goes wrong, and what is done instead\n"
+    if not runtime.quirks:
+        yield "Nothing is known."
+        return
+    instead = forms()
+    yield from _table(
+        ("form", "releases", "there", "instead", "how it is known"),
+        [
+            (q.form + of_operators(q), shown_range(q.releases), _EFFECTS[q.effect], instead[q.form], q.evidence)
+            for q in runtime.quirks
+        ],
+    )
+
+
+def _notes(facts: ReleaseFacts) -> Iterator[str]:
+    if facts.notes:
+        yield f"{shown_range(facts.releases)}: {facts.notes}.\n"
+    if refused := sorted(facts.operators_refused | facts.types_refused):
+        yield f"{shown_range(facts.releases)} does not take {', '.join(refused)}.\n"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

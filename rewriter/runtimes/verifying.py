@@ -1,0 +1,134 @@
+"""Does the result compute in a runtime what the original computes in onnxruntime?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..comparison.evidence import Run
+from ..comparison.first_difference import Models, Side, first_difference, run_by_worker
+from ..comparison.model_client import TIME_LIMIT, lent_worker
+from ..comparison.verification import Verified
+from ..errors import CompareError
+from .agreement import USUAL, Bounds, difference_of
+from .profiles import known_runtimes
+from .running import Interface, Ran, Target, interface, run_file
+
+
+def target_of(adapter: str, python: str) -> Target:
+    """The runtime of `adapter` in the environment of `python`, by default this one."""
+    return Target(adapter, python or sys.executable, TIME_LIMIT)
+
+
+def bounds_of(adapter: str, rtol: float | None, atol: float | None) -> Bounds:
+    """Those of the profile of this name, where the user gave none."""
+    runtime = known_runtimes().get(adapter)
+    bounds = USUAL if runtime is None else runtime.tolerance
+    return Bounds(bounds.rtol if rtol is None else rtol, bounds.atol if atol is None else atol)
+
+
+def verify_in(target: Target, result: Path, runs: Sequence[Run], bounds: Bounds) -> Verified:
+    """Run the model file `result` in `target` on the inputs of `runs`, which are those of the original in onnxruntime.
+
+    Files are written beside `result`. Raises: CompareError, one line, where outputs differ, with the node that begins it, or where
+    the runtime does not run the model.
+    """
+    names = interface(onnx.load(result, load_external_data=False))
+    samples = [_inputs(target, run, names) for run in runs]
+    found = run_file(target, result, names, samples)
+    for run, ran in zip(runs, found, strict=False):
+        _require_ran(target, ran)
+        for name, expected, got in zip(names.outputs, run.outputs.values, ran.outputs, strict=True):
+            if difference := _difference(expected, got, bounds):
+                begins = _begins(target, result, run, names, name, bounds)
+                raise CompareError(f"output '{name}' of the result in {target.adapter} {ran.version} {difference}{begins}")
+    return Verified(f"{target.adapter} {found[0].version}", len(found), *bounds)
+
+
+def _inputs(target: Target, run: Run, names: Interface) -> list[np.ndarray]:
+    """Raises CompareError where one is no array of numbers."""
+    values = [run.inputs[name] for name in names.inputs]
+    for name, value in zip(names.inputs, values, strict=True):
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+            raise CompareError(f"the result cannot be run in {target.adapter}: the input '{name}' is no array of numbers of numpy")
+    return values
+
+
+def _require_ran(target: Target, ran: Ran) -> None:
+    verbs = {"refused": "refuses", "crashed": "crashes on", "hung": "hangs on"}
+    if ran.status != "ran":
+        raise CompareError(f"{target.adapter} {verbs[ran.status]} the result: {ran.reason}")
+
+
+def _difference(expected: Any, got: np.ndarray, bounds: Bounds) -> str:
+    if not isinstance(expected, np.ndarray) or expected.dtype.kind not in "biuf" or got.dtype.kind not in "biuf":
+        return "cannot be compared: it is no array of numbers of numpy"
+    return difference_of(expected, got, bounds)
+
+
+def _begins(target: Target, result: Path, run: Run, names: Interface, output: str, bounds: Bounds) -> str:
+    """Which node of the result is the first to give something else than in onnxruntime: "; it begins with Softmax 'probs'"."""
+
+    def differs(_: str, expected: Any, got: Any) -> bool:
+        return bool(_difference(expected, got, bounds))
+
+    inputs = _inputs(target, run, names)
+    with lent_worker() as worker:
+        here = _Recorded(run_by_worker(result, "onnxruntime", worker, dict(zip(names.inputs, inputs, strict=True))))
+        there = _There(target, result, names, inputs, here.seen)
+        found = first_difference(Models(Side(result, here.values_of), Side(result, there.values_of), differs), [output])
+    if not found.node:
+        return ""
+    return f"; it begins with {found.node}" + (f", or before it: {target.adapter} does not show all values" if there.hidden else "")
+
+
+class _Recorded:
+    """A run whose values are kept, for their types."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self.seen: dict[str, Any] = {}
+
+    def values_of(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:
+        self.seen |= self._side.values_of(wanted)
+        return self.seen
+
+
+class _There:
+    """The result in the runtime that is verified. `types` are values of its main graph in onnxruntime."""
+
+    def __init__(self, target: Target, result: Path, names: Interface, inputs: list[np.ndarray], types: Mapping[str, Any]) -> None:
+        self._target = target
+        self._result = result
+        self._names = names
+        self._inputs = inputs
+        self._types = types
+        self.hidden = False
+        """Whether the runtime did not show a value that it was asked for."""
+
+    def values_of(self, wanted: tuple[str, ...]) -> Mapping[str, np.ndarray]:
+        """Those of `wanted` that the runtime can show: where it cannot show all at once, what halves of them give."""
+        shown = tuple(name for name in wanted if isinstance(self._types.get(name), np.ndarray))
+        (ran,) = run_file(self._target, self._showing(shown), self._names.with_outputs(shown), [self._inputs])
+        if ran.status == "ran":
+            return dict(zip(shown, ran.outputs[len(self._names.outputs) :], strict=True))
+        middle = len(shown) // 2
+        self.hidden |= not middle
+        return {**self.values_of(shown[:middle]), **self.values_of(shown[middle:])} if middle else {}
+
+    def _showing(self, values: Sequence[str]) -> Path:
+        """A copy of the model file, beside it, that has `values` of its main graph as outputs, too.
+
+        Messages of protobuf are merged where they follow each other, so that what is added can stand at the end.
+        """
+        types = ((self._types[name].dtype, self._types[name].shape) for name in values)
+        kinds = (onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape) for dtype, shape in types)
+        more = onnx.GraphProto(output=[onnx.ValueInfoProto(name=n, type=k) for n, k in zip(values, kinds, strict=True)])
+        copy = self._result.with_name("showing.onnx")
+        copy.write_bytes(self._result.read_bytes() + onnx.ModelProto(graph=more).SerializeToString())
+        return copy

@@ -1,0 +1,23 @@
+"""The pages in docs/runtimes/ are those that are made from the profiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from split_rewrite.rewriter.runtimes.pages import main, pages
+
+FOLDER = Path(__file__).resolve().parents[3] / "docs" / "runtimes"
+
+
+def test_the_pages_are_up_to_date() -> None:
+    found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+    assert found == pages(), "run python -m split_rewrite.rewriter.runtimes.pages docs/runtimes"
+
+
+def test_a_page_says_what_goes_wrong_and_what_is_done(tmp_path: Path) -> None:
+    main(tmp_path / "new")
+    page = (tmp_path / "new" / "openvino.md").read_text(encoding="utf-8")
+    assert "| Shape with start or end | 2023.3 | computed wrongly, without a word | " in page
+    assert "2024.2 does not take ConcatFromSequence, " in page and "| 2024.2 | 6 to 17, best 17 | up to 14 | tried with " in page
+    assert "`--for jetpack-4.6.2` is `--for tensorrt-8.2`." in (tmp_path / "new" / "tensorrt.md").read_text(encoding="utf-8")
+    assert "| [MNN" not in pages()["index.md"] and "| [Alibaba MNN](mnn.md) | 3.6 | " in pages()["index.md"]
