@@ -67,6 +67,9 @@ def _style() -> str:
 body[data-theme="dark"] .rewrite {{ {DARK} }}
 @media (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) .rewrite {{ {DARK} }} }}
 {DRAWINGS}
+.rewrite .panels {{ grid-template-columns: repeat(auto-fit, minmax(min(100%, 300px), 1fr)); }}
+.rewrite .panels.stacked {{ grid-template-columns: minmax(0, 1fr); }}
+article td {{ text-align: left; vertical-align: top; }}
 iframe.report {{ width: 100%; height: 540px; border: 1px solid var(--color-background-border); border-radius: 10px; }}
 """
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -22,17 +24,16 @@ def commands() -> dict[str, tuple[list[str], int]]:
 def reports() -> dict[str, str]:
     """The pages, by the names of their files. Raises RuntimeError where a command ends otherwise than it should."""
     pages: dict[str, str] = {}
+    before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        for name, (arguments, expected) in commands().items():
-            status = cli.run([*(_placed(each, Path(folder)) for each in arguments), "--quiet"])
-            if status != expected:
-                raise RuntimeError(f"docs/gallery.md: {name} ended with {status}, not {expected}")
-            pages[name] = Path(folder, name).read_text(encoding="utf-8")
+        shutil.copytree(ROOT / "models", Path(folder, "models"))
+        os.chdir(folder)  # so that reports name files as the commands do
+        try:
+            for name, (arguments, expected) in commands().items():
+                status = cli.run([*arguments, "--quiet"])
+                if status != expected:
+                    raise RuntimeError(f"docs/gallery.md: {name} ended with {status}, not {expected}")
+                pages[name] = Path(name).read_text(encoding="utf-8")
+        finally:
+            os.chdir(before)
     return pages
-
-
-def _placed(argument: str, folder: Path) -> str:
-    """The argument, with models from the tree, and outputs in `folder`."""
-    if argument.startswith("models/"):
-        return str(ROOT / argument)
-    return str(folder / argument) if argument.endswith((".onnx", ".html")) else argument

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from split_rewrite.rewriter.report.distinct_rewrites import distinct_rewrites
 from split_rewrite.rewriter.report.page import panels
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_NAMES = 5
+"""Types or attributes that are named in one cell."""
 registry = driver.registry
 """All rules: importing the driver registers them."""
 GOING_UP = {
@@ -252,8 +254,9 @@ def _rows(file: Path) -> Iterator[tuple[str, int, int, str, str]]:
             yield from ast.literal_eval(statement.value)
 
 
-def _codes(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+def _codes(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(f"`{name}`" for name in names[:MOST_NAMES]) + more
 
 
 def _listed(numbers: Iterable[int]) -> str:

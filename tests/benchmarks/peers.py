@@ -28,7 +28,7 @@ MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.onnx"))
 TARGETS = (9, 11, 13, 17, 22)
 SECONDS = 120
 RTOL, ATOL = 1e-4, 1e-5
-OUTCOMES = ("right", "refused or failed", "other opset", "not valid", "other numbers")
+OUTCOMES = ("right", "refused or failed", "other opset", "not valid", "does not run", "other numbers")
 Convert = Callable[[ModelProto, int], ModelProto]
 
 
@@ -100,7 +100,7 @@ def compared(path: Path, model: ModelProto, result: ModelProto) -> tuple[str, st
     try:
         got = outputs(result, feeds)
     except Exception as error:
-        return "not valid", str(error)
+        return "does not run", str(error)
     same = all(np.allclose(one, other, rtol=RTOL, atol=ATOL, equal_nan=True) for one, other in zip(expected, got, strict=True))
     return ("right" if same else "other numbers"), ""
 
