@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from .comparison.samples import Samples
     from .comparison.tolerance import Tolerance
     from .convert_pass import ConvertOpset
-    from .driver import ConversionResult, Options, check_convertible, convert_file, convert_version, round_trip, simplify
+    from .driver import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
     from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+    from .options import Options
     from .report.summary import Report
 
 _MODULES = {
@@ -26,7 +27,6 @@ _MODULES = {
     "batch.task": ("ModelReport",),
     "driver": (
         "ConversionResult",
-        "Options",
         "check_convertible",
         "convert_file",
         "convert_version",
@@ -42,6 +42,7 @@ _MODULES = {
         "SplitRewriteError",
         "UnconvertibleError",
     ),
+    "options": ("Options",),
     "report.summary": ("Report",),
     "comparison.samples": ("Samples",),
     "comparison.tolerance": ("Tolerance",),

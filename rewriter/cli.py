@@ -5,40 +5,26 @@ Most of a start is the import of onnx, so onnx is imported by what needs it: --h
 
 from __future__ import annotations
 
-import gc
 import io
 import os
-import shutil
 import signal
-import stat
 import sys
 import traceback
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from tempfile import TemporaryDirectory
+from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import shell_complete
 
 from .cli_many import inputs_of_many
-from .cli_parameters import STREAM, Arrays, Bound, Declaration, File, Loaded, Opset, RecordFile, ReportFile, Shape, Size
+from .cli_options import job_options
+from .cli_parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
+from .cli_run import Run, check_streams, only_destination, progress_bar, readable_input, run_job
 from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, SplitRewriteError, UnconvertibleError, status_and_line
+from .terminal import PROGRAM, lean_imports, one_line, open_streams, say
 
-if TYPE_CHECKING:
-    from numpy import ndarray
-
-    from .comparison.samples import Samples
-    from .comparison.tolerance import Tolerance
-    from .driver import Announce, Options
-    from .report.summary import Report
-
-_Path = str | os.PathLike[str]
-
-PROGRAM = "split-rewrite"
-LONGEST_LINE = 2000
 INTERRUPTED = 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
@@ -97,7 +83,7 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     from .engine.registry import registry
     from .report.summary import rule_table
 
-    _say(rule_table(registry, MECHANISMS))
+    say(rule_table(registry, MECHANISMS))
     context.exit()
 
 
@@ -106,7 +92,7 @@ def _list_runtimes(context: click.Context, _: click.Parameter, name: str | None)
         return
     from .runtimes.listing import about, overview
 
-    _say(about(name) if name else overview())
+    say(about(name) if name else overview())
     context.exit()
 
 
@@ -115,7 +101,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         return
     from importlib.metadata import version
 
-    _say(f"{PROGRAM} {version(PROGRAM)} (onnx {version('onnx')})")
+    say(f"{PROGRAM} {version(PROGRAM)} (onnx {version('onnx')})")
     context.exit()
 
 
@@ -279,13 +265,13 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
     many = inputs_of_many([source, *filter(None, [destination, *more])], given)
     if many is not None:
         raise click.exceptions.Exit(_convert_many(*many, given))
-    output = _only_destination(destination, given["output"], given["dry_run"])
-    _check_streams(source, output, given)
-    with _input(source) as file:
-        options, target = _options(file, given)
-        run = _Run(source, file, output, given)
+    output = only_destination(destination, given["output"], given["dry_run"])
+    check_streams(source, output, given)
+    with readable_input(source) as file:
+        options, target = job_options(file, given)
+        run = Run(source, file, output, given)
         try:
-            report = _run_job(run, target, options)
+            report = run_job(run, target, options)
         except PathConflictError:
             raise  # what a report would replace
         except Exception as error:
@@ -299,7 +285,7 @@ def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]
     """Convert them all; the exit status."""
     if any(path.endswith(".json") for path in given["report"]):
         raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
-    options, target = _options(None, given)
+    options, target = job_options(None, given)
     from .batch.command import Wanted, convert_all
     from .batch.task import Request
 
@@ -315,16 +301,16 @@ def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]
         given["verbose"],
     )
     request = Request(target, given["compare"], options, given["timeout"], given["memory"])
-    return convert_all(wanted, request, lambda text, is_error: _say(_one_line(text), sys.stderr if is_error else None), _say)
+    return convert_all(wanted, request, lambda text, is_error: say(one_line(text), sys.stderr if is_error else None), say)
 
 
 def _print_text(paths: Sequence[str]) -> None:
     if len(paths) > 1:
         raise click.UsageError("--text prints one model.")
-    with _lean_imports():
+    with lean_imports():
         from .report.text_form import text_form
         from .storage import read
-    _say(text_form(read(paths[0])))
+    say(text_form(read(paths[0])))
 
 
 @click.command(
@@ -347,325 +333,16 @@ def probe(runtime: str | None, adapter: str | None, interpreter: str | None, out
     from .runtimes.running import Target
 
     name = runtime or str(adapter)
-    with _progress_bar(hidden=False):
+    with progress_bar(hidden=False):
         findings = probe_runtime(Target(name, interpreter or sys.executable))
     for line in aligned(as_table(findings)) if verbose else ():
-        _say(_one_line(line))
+        say(one_line(line))
     text = as_toml(name, findings)
     if output is None:
-        _say(text, sys.stdout)
+        say(text, sys.stdout)
         return
     with open(output, "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def _check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
-    """Raises: click.UsageError where standard input or output cannot be what - asks of it."""
-    if source == STREAM and os.isatty(0):
-        raise click.UsageError("INPUT is -, and standard input is a terminal: give it a model.")
-    if output != STREAM:
-        return
-    if os.isatty(1):
-        raise click.UsageError("OUTPUT is -, and standard output is a terminal: send it to a file or a program.")
-    if STREAM in given["report"]:
-        raise click.UsageError("OUTPUT and --report are both -: only one can be standard output.")
-    if given["external_data"] not in ("auto", "inline"):
-        raise click.UsageError("OUTPUT is -, and a model there has all its data inside: --external-data can only be inline.")
-
-
-@contextmanager
-def _input(source: str) -> Iterator[str | os.PathLike[str]]:
-    """The file to read: INPUT, or a copy of what comes through a pipe."""
-    with _lean_imports():
-        from . import driver as _driver  # noqa: F401 - with all that it imports
-        from .storage import spooled, spooled_stream
-    with spooled_stream(0, "standard input") if source == STREAM else spooled(source) as file:
-        yield file
-
-
-@contextmanager
-def _progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
-    """Shows what takes long, on a terminal; call the result to take it away."""
-    if hidden or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from .progress import listening
-    from .progress_bar import Bar
-
-    with Bar(sys.stderr) as bar, listening(bar.update):
-        yield bar.close
-
-
-def _only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:
-    """The file to write; None for a dry run."""
-    if destination is not None and output is not None:
-        raise click.UsageError("OUTPUT is given twice, as an argument and by -o.")
-    chosen = destination if output is None else output
-    if dry_run and chosen:
-        raise click.UsageError("--dry-run writes nothing: leave OUTPUT out.")
-    if not dry_run and not chosen:
-        raise click.UsageError("Missing argument 'OUTPUT': name the file to write.")
-    return chosen
-
-
-def _options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
-    """The options of the job, and the target opset."""
-    from . import child_call
-
-    if source is not None:  # of many models, each is checked by the process that converts it
-        child_call.prepare()  # it gets ready while this process imports onnx
-    with _lean_imports():
-        from .comparison.loadable import latest_opset
-        from .driver import Options
-
-    compares = given["compare"] != "off" and not given["dry_run"]
-    options = Options(
-        assume_opset=given["assume_opset"],
-        ir_version=given["ir_version"],
-        only=frozenset(given["only"]),
-        skip=frozenset(given["skip"]),
-        strict=given["strict"],
-        semantics=given["semantics"],
-        overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
-        declare=_declarations(given["declare"]),
-        runtime=given["runtime"],
-        samples=_samples(source, given) if compares else None,
-        tolerance=_tolerance(given),
-        external_data=given["external_data"],
-        for_runtimes=given["for_runtimes"],
-    )
-    target = given["target_opset"]
-    return options, latest_opset() if target == "latest" else target
-
-
-class _Run:
-    """The files of one run, and the messages about it."""
-
-    def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
-        """`source` and `output` are as the user gave them; `file` is the one to read."""
-        from .storage import INPUT_DATA, REPORT, STDOUT, NamedFile
-
-        self.file = file
-        self.output = output
-        self.given = given
-        self.others = [NamedFile(REPORT, path) for path in given["report"] if path != STREAM]
-        self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
-        if stat.S_ISREG(os.fstat(1).st_mode):
-            self.others.append(NamedFile(STDOUT, "standard output", 1))
-        self._source = source
-
-    def report_success(self, report: Report, written: _Path | None) -> None:
-        """Say what was done. `written` is the result, which goes to its place only after this, and not at all where this fails."""
-        for path in self.given["report"]:
-            self._write_report(path, report, written, None)
-        if not self.given["quiet"] and STREAM not in self.given["report"]:
-            _print_report(report, self.given["verbose"], sys.stderr if self.output == STREAM else None)
-
-    def report_failure(self, error: Exception) -> None:
-        for path in self.given["report"]:
-            try:
-                self._write_report(path, None, None, error)
-            except SplitRewriteError as another:
-                if str(another) != str(error):
-                    _say(f"error: {another}", sys.stderr)
-
-    def _write_report(self, path: str, report: Report | None, written: _Path | None, failure: Exception | None) -> None:
-        from .report.json_document import ModelFile, dump, make_document, without_unprintable
-        from .report.page import make_page
-        from .storage import write_text
-
-        report = report and without_unprintable(report)
-        status = _explain(failure)[0] if failure else UnconvertibleError.exit_status if report and report.blockers else 0
-        source = ModelFile(self._source, os.fspath(self.file))
-        result = None if self.output is None else ModelFile(self.output, os.fspath(written or self.output))
-        what = (source, result, report, failure, status)
-        text = make_page(*what) if path.endswith(".html") else dump(make_document(*what))
-        if path == STREAM:
-            _say(text)
-        else:
-            write_text(f"{text}\n", path)
-
-
-def _run_job(run: _Run, target: int | None, options: Options) -> Report:
-    from .driver import check_convertible
-
-    with _progress_bar(hidden=run.given["quiet"]) as hide:
-
-        def announce(report: Report, written: _Path | None) -> None:
-            hide()
-            run.report_success(report, written)
-
-        if run.output is None:
-            report = check_convertible(run.file, target, options=options, others=run.others)
-            announce(report, None)
-            return report
-        if run.output == STREAM:
-            return _convert_to_stdout(run, target, options, announce)
-        return _convert(run, run.output, target, options, announce)
-
-
-def _convert(run: _Run, output: _Path, target: int | None, options: Options, announce: Announce) -> Report:
-    from .driver import convert_file
-
-    compare = run.given["compare"]
-    return convert_file(run.file, output, target, compare=compare, options=options, others=run.others, announce=announce)
-
-
-def _convert_to_stdout(run: _Run, target: int | None, options: Options, announce: Announce) -> Report:
-    with TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
-        path = os.path.join(folder, "model.onnx")
-        report = _convert(run, path, target, replace(options, external_data="inline"), announce)
-        try:
-            with open(path, "rb") as model:
-                shutil.copyfileobj(model, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        except OSError as error:
-            _discard(sys.stdout)
-            raise SplitRewriteError(f"standard output: cannot be written: {error.strerror or error}") from error
-        return report
-
-
-@contextmanager
-def _lean_imports() -> Iterator[None]:
-    """Modules stay to the end: the collector need not look for garbage in them, now or at the end (12 % of a start).
-
-    And numpy's BLAS starts no threads: they spin for 0.1 s of processor time, and nothing here multiplies matrices.
-    """
-    inherited = os.environ.get(_BLAS_THREADS)
-    os.environ.setdefault(_BLAS_THREADS, "1")
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.set_threshold(100_000)  # looking after every 700 objects would cost 5 % of the conversion of a million nodes
-        gc.enable()
-        if inherited is None:
-            del os.environ[_BLAS_THREADS]
-
-
-_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
-
-
-def _samples(source: _Path | None, given: dict[str, Any]) -> Samples:
-    from .comparison.samples import Samples
-
-    return Samples(
-        shapes=_by_name(given["test_input_shape"], "--test-input-shape", source),
-        data=_samples_of(given["input_data"]),
-        seed=given["seed"],
-    )
-
-
-def _samples_of(loaded: Iterable[Loaded]) -> list[dict[str, ndarray[Any, Any]]]:
-    """Each .npz file with the .npy files, which belong to all; one sample where there are only those."""
-    common: dict[str, ndarray[Any, Any]] = {}
-    samples: list[dict[str, ndarray[Any, Any]]] = []
-    for one in loaded:
-        if one.is_sample:
-            samples.append(one.arrays)
-        else:
-            _require_new(one.arrays, common)
-            common |= one.arrays
-    for sample in samples:
-        _require_new(common, sample)
-    return [sample | common for sample in samples] or ([common] if common else [])
-
-
-def _require_new(names: Iterable[str], known: Container[str]) -> None:
-    for name in names:
-        if name in known:
-            raise click.UsageError(f"--input-data: input '{name}' is given twice in one sample.")
-
-
-def _tolerance(given: dict[str, Any]) -> Tolerance:
-    from .comparison.tolerance import Tolerance
-
-    rtol, atol = (_by_output(given[option], f"--{option}") for option in ("rtol", "atol"))
-    return Tolerance(rtol.pop(None, None), atol.pop(None, None), _named(rtol), _named(atol))
-
-
-def _by_output(bounds: Iterable[tuple[str | None, float]], option: str) -> dict[str | None, float]:
-    named: dict[str | None, float] = {}
-    for name, bound in bounds:
-        if name in named:
-            raise click.UsageError(f"{option} is given twice for {'all outputs' if name is None else name}.")
-        named[name] = bound
-    return named
-
-
-def _named(bounds: dict[str | None, float]) -> dict[str, float]:
-    return {name: bound for name, bound in bounds.items() if name is not None}
-
-
-def _declarations(given: Iterable[tuple[str, str]]) -> dict[str, str]:
-    types: dict[str, str] = {}
-    for name, text in given:
-        if name in types:
-            raise click.UsageError(f"--declare: value '{name}' is given twice.")
-        types[name] = text
-    return types
-
-
-def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, source: _Path | None) -> dict[str, tuple[int, ...]]:
-    named: dict[str, tuple[int, ...]] = {}
-    for name, dims in shapes:
-        name = _only_input(source, option) if name is None else name
-        if name in named:
-            raise click.UsageError(f"{option}: input '{name}' is given twice.")
-        named[name] = dims
-    return named
-
-
-def _only_input(source: _Path | None, option: str) -> str:
-    """The name of the one input of the model in the file `source`, None where there are many models."""
-    if source is None:
-        raise click.UsageError(f"{option}: put NAME: before the shape; each model has inputs of its own.")
-    from .storage import read
-
-    graph = read(source).proto.graph
-    with_default = {tensor.name for tensor in graph.initializer}
-    names = [value.name for value in graph.input if value.name not in with_default]
-    if len(names) != 1:
-        raise click.UsageError(f"{option}: put NAME: before the shape; the inputs are {', '.join(names) or 'none'}.")
-    return names[0]
-
-
-def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
-    """Print what is to be said of a success; warnings to standard error, all else to `stream`, by default standard output."""
-    from .report.summary import avoided, details, grouped
-
-    for warning in report.warnings:
-        _say(f"warning: {_one_line(warning)}", sys.stderr)
-    if verbose:
-        for line in details(report):
-            _say(_one_line(line), stream)
-    elif report.reach is not None:
-        for line in avoided(report):
-            _say(_one_line(line), stream)
-    for line in map(str, report.blockers) if verbose else grouped(report.blockers):
-        _say(f"cannot be converted: {_one_line(line)}", sys.stderr)
-    _say(str(report), stream)
-
-
-def _one_line(text: str) -> str:
-    """Names in a model may contain anything and have any length; a terminal gets what can be printed and read."""
-    if len(text) > LONGEST_LINE:
-        text = f"{text[:LONGEST_LINE]}… ({len(text):,} characters)"
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
-def _say(text: str, stream: TextIO | None = None) -> None:
-    """Print to `stream`, by default standard output. Raises: SplitRewriteError where it takes nothing."""
-    chosen = sys.stdout if stream is None else stream
-    try:
-        click.echo(text, file=chosen)
-    except BrokenPipeError:
-        _discard(chosen)  # whoever read it has seen enough
-    except OSError as error:
-        _discard(chosen)
-        name = "standard error" if chosen is sys.stderr else "standard output"
-        raise SplitRewriteError(f"{name}: cannot be written: {error.strerror or error}") from error
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -682,7 +359,7 @@ def run(arguments: Sequence[str]) -> int:
         status, lines = _explain(error, verbose)
         with suppress(SplitRewriteError):  # the exit status says it, too
             for line in lines:
-                _say(_one_line(line), sys.stderr)
+                say(one_line(line), sys.stderr)
         if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and verbose:
             traceback.print_exc()
         return status
@@ -708,27 +385,6 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
     return status, [f"error: {line}"]
 
 
-def _discard(stream: TextIO) -> None:
-    """The interpreter flushes a standard stream once more when it ends, and must not fail then."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _open_streams() -> None:
-    """Where standard streams are closed, the next files to be opened would be taken for them, and messages end up in a model.
-
-    Reading from or writing to what takes their place fails, as it would with a closed one, but for messages.
-    """
-    for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - until the end
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-
-
 def _unwind(number: int, _: FrameType | None) -> NoReturn:
     """A signal ends the program as any error does, so that temporary files go; further ones do not disturb that."""
     for name in _SIGNALS:
@@ -743,7 +399,7 @@ _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
 
 def main() -> NoReturn:
     """The entry point of the `split-rewrite` command."""
-    _open_streams()
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail

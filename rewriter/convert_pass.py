@@ -6,7 +6,7 @@ import onnx_ir as ir
 
 from . import driver
 from .bridge.opening import open_held
-from .driver import Comparing, Options
+from .options import Comparing, Options, checked
 from .report.summary import Report
 
 
@@ -20,7 +20,7 @@ class ConvertOpset(ir.passes.InPlacePass):
     """
 
     def __init__(self, target_opset: int | None, *, compare: Comparing = "auto", options: Options | None = None) -> None:
-        self._target_opset, self._options = driver.checked(target_opset, compare, options)
+        self._target_opset, self._options = checked(target_opset, compare, options)
         self._compare: Comparing = compare
         self.report: Report | None = None
         """What the last call did."""

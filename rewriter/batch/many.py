@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from queue import SimpleQueue
 
 from .. import arguments
-from ..driver import Comparing, Options, checked
 from ..errors import INTERNAL_ERROR, ArgumentError
+from ..options import Comparing, Options, checked
 from .apart import Children, convert_apart
 from .conversion import failed
 from .inputs import plan

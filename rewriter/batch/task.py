@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..driver import Comparing, Options
 from ..errors import Blocker
+from ..options import Comparing, Options
 from ..report.json_document import Document
 
 

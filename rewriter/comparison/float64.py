@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
+from ..storage.payload import array_of
+
 _NARROW = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_datatype"})
 _NARROW_NAMES = frozenset({"float32", "float16", "bfloat16"})
@@ -65,7 +67,7 @@ def _widen_attribute(node: NodeProto, attribute: AttributeProto) -> None:
 
 def _widen_tensor(tensor: TensorProto) -> None:
     if tensor.data_type in _NARROW:
-        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), tensor.name))
+        tensor.CopyFrom(numpy_helper.from_array(array_of(tensor).astype(np.float64), tensor.name))
 
 
 def _widen_type(kind: TypeProto) -> None:

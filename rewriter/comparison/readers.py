@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
+from ..errors import InvalidModelError
 from ..opsets.folding import constant_value
+from ..storage.payload import array_of
 
 MAX_NODES = 3000
 """Nodes in the main graph of the largest model whose inputs are followed."""
@@ -242,8 +244,8 @@ def _stored(tensor: TensorProto) -> np.ndarray | None:
     if tensor.data_location == TensorProto.EXTERNAL or math.prod(tensor.dims) > _FEW:
         return None
     try:
-        return numpy_helper.to_array(tensor)
-    except ValueError:  # data that does not fit its shape: the runtimes say so
+        return array_of(tensor)
+    except InvalidModelError:  # strings, or data that does not fit its shape: the runtimes say so
         return None
 
 

@@ -19,6 +19,7 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 from ..errors import Unconvertible
 from ..graph.node import Node
 from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
+from ..storage.payload import array_of
 
 
 class Class(Enum):
@@ -266,6 +267,6 @@ def _cast_filling(node: Node, delta: Delta) -> None:
     allowed = {kind[7:-1] for kind in delta.target.outputs[0].types}
     wide = next(wide for wide in _PREFERRED if wide in allowed and holds(wide, kind))
     number = TensorProto.DataType.Value(wide.upper())
-    array = numpy_helper.to_array(value).astype(helper.tensor_dtype_to_np_dtype(number))
+    array = array_of(value).astype(helper.tensor_dtype_to_np_dtype(number))
     node.set_attr("value", numpy_helper.from_array(array))
     _cast_around(node, [_Slot(node.output(0), 0, False, kind)], wide)

@@ -170,6 +170,8 @@ def _constant_of_shape(inputs: Values, attributes: Attributes) -> list[np.ndarra
     if any(size < 0 for size in shape) or np.prod(shape, dtype=object) > MAX_ELEMENTS:
         raise ValueError("too large")
     value = onnx.numpy_helper.to_array(attributes["value"]) if "value" in attributes else np.zeros(1, np.float32)
+    if value.dtype.names:  # onnx 1.17 reads types that numpy lacks as bits
+        raise ValueError("a type that numpy lacks")
     return [np.full(shape, value.reshape(-1)[0], value.dtype)]
 
 

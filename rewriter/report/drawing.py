@@ -17,7 +17,7 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 from ..errors import InvalidModelError
 from ..graph.scope import Scope
 from ..opsets.inference import elem_type_name, shape_of
-from ..storage.payload import decoded, is_external, raw_bytes
+from ..storage.payload import array_of, is_external
 from .layered_layout import Point, Size, place
 
 MAX_NODES = 300
@@ -205,7 +205,7 @@ def tensor_text(tensor: TensorProto) -> str:
     if tensor.data_type == TensorProto.STRING:
         return _list([value.decode("utf-8", "backslashreplace") for value in tensor.string_data])
     try:
-        values = decoded(raw_bytes(tensor), tensor).tolist()
+        values = array_of(tensor).tolist()
     except InvalidModelError:
         return whole
     return _list(values) if isinstance(values, list) else _number(values)

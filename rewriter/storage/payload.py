@@ -483,11 +483,17 @@ def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:
     return np.packbits(unpacked[start * bits : stop * bits], bitorder="little").tobytes()
 
 
-def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
-    """Raw data that fits the type and shape of `tensor`, as an array; types that numpy lacks are those of ml_dtypes.
+def array_of(tensor: TensorProto) -> np.ndarray:
+    """The elements of a tensor that has them inside, as an array; types that numpy lacks are those of ml_dtypes.
 
-    onnx's own `to_array` is not used, because that of onnx 1.17 returns uninitialized memory for bfloat16 raw data.
+    Raises InvalidModelError if they do not fit type and shape, and for strings. onnx's own `to_array` is not used, because that of
+    onnx 1.17 returns the bits of bfloat16 and narrower floats, as integers.
     """
+    return decoded(raw_bytes(tensor), tensor)
+
+
+def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
+    """Raw data that fits the type and shape of `tensor`, as an array; types that numpy lacks are those of ml_dtypes."""
     bits = element_bits(tensor)
     dtype = _dtype(tensor)
     if bits % 8 == 0:

@@ -122,6 +122,13 @@ def _is_convertible(_version: int, choice: Mapping[str, Any]) -> bool:
     return not is_rounded or (choice["values"] == "ties" and not target.lower().startswith("uint"))
 
 
+def _has_finite_powers(version: int, choice: Mapping[str, Any]) -> bool:
+    """0 to a negative power is infinite, and no specification says which integer that becomes. Among ties there is no 0."""
+    base, exponent = choice["type T"], choice.get("type T1", choice["type T"])
+    is_finite = "(int" not in base or "(uint" in exponent or choice["values"] == "ties"
+    return is_finite and _fits_legacy_broadcast(version, choice)
+
+
 def _batches_match(_version: int, choice: Mapping[str, Any]) -> bool:
     theta, size = choice["sizes"][0], choice["input size"]
     return theta[0] == size[0] and theta[1] == len(size) - 2
@@ -295,9 +302,10 @@ _TENSORS = tuple(_scalar_tensor(dtype, [1]) for dtype in _NUMBERS)
 
 SPACES: dict[str, Space] = {
     **dict.fromkeys(
-        ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"),
+        ("Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"),
         _BINARY,
     ),
+    "Pow": replace(_BINARY, fits=_has_finite_powers),
     **dict.fromkeys(("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Mod", "StringConcat", "CastLike", "SwiGLU"), _BINARY),
     **dict.fromkeys(("Max", "Min", "Sum", "Mean"), _VARIADIC),
     **dict.fromkeys(

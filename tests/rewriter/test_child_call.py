@@ -90,8 +90,7 @@ class TestAnswers:
 
 
 ECHO = f"""
-import sys
-sys.path[:] = {list(map(os.path.abspath, sys.path))!r}
+{helpers.IMPORT_AS_HERE}
 from split_rewrite.rewriter import serving
 requests, answers = serving.open_pipes()
 """
@@ -264,8 +263,7 @@ def python(program: str, *options: str, **more: object) -> subprocess.CompletedP
 
 
 PROGRAM = f"""
-import sys
-sys.path[:] = {list(map(os.path.abspath, sys.path))!r}
+{helpers.IMPORT_AS_HERE}
 import onnx
 from split_rewrite.rewriter import convert_version, child_call
 source = onnx.ModelProto.FromString({FINE!r})

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 from helpers import convert_version, known, model, refusal, run
 
+SINCE_24 = pytest.mark.skipif(not known(24), reason="onnx has no opset 24")
 
+
+@SINCE_24
 def test_refuses_what_older_operators_do_not_scatter():
     text = "g (int4[1, 4, 3] c, int4[1, 2, 3] u) => (int4[1, 4, 3] y) { y = TensorScatter (c, u) }"
     assert "TensorScatter of int4, which ScatterElements does not take" in refusal(model(text, 24, ir_version=11), 23)
 
 
-@pytest.mark.skipif(not known(24), reason="onnx has no opset 24")
+@SINCE_24
 @pytest.mark.parametrize("mode, starts", [("linear", [1, 2]), ("circular", [3, 5])])
 @pytest.mark.parametrize("dims", ["2,3,4,2", "B,H,S,D"])
 def test_tensor_scatter(mode, starts, dims):

@@ -25,9 +25,11 @@ from onnx import numpy_helper, parser
 
 from split_rewrite import rewriter
 from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, UnconvertibleError, cli
+from split_rewrite.rewriter.child_call import import_path
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Outputs
+from split_rewrite.rewriter.terminal import one_line
 
 # The library's functions without their comparison: a test says itself which numbers it expects, and to run both models each
 # time would make the tests four times as long.
@@ -53,6 +55,20 @@ def model(text: str, opset: int = 18, ir_version: int = 8) -> onnx.ModelProto:
             for index, value in enumerate(values):
                 values[index] = "" if value == ABSENT else value
     return proto
+
+
+_FOLDERS = [entry for entry in import_path() if os.path.exists(entry)]
+IMPORT_AS_HERE = f"""
+import site, sys
+sys.path[:] = {_FOLDERS!r}
+for folder in {_FOLDERS!r}:
+    site.addsitedir(folder)
+"""
+"""Statements after which a fresh Python finds the modules that this process finds, even one that is started with -S.
+
+They read the .pth files, where an editable installation adds an import hook and the name in `sys.path` that is for it. That name
+must not be there before the hook: Python would remember that nobody knows it.
+"""
 
 
 def run_isolated(function: Callable[..., Any], *args: Any, cpu_seconds: int = 60) -> Any:
@@ -171,7 +187,7 @@ def _failure(proto: onnx.ModelProto, target: int, kind: type[SplitRewriteError])
         ended = command_line(f"{folder}/m.onnx", f"{folder}/o.onnx", "-t", str(target), "-v")
         assert os.listdir(folder) == ["m.onnx"]
     assert (ended.status, ended.out) == (kind.exit_status, "")
-    assert ended.err.splitlines() == [cli._one_line(line) for line in _lines_of(message, kind)]
+    assert ended.err.splitlines() == [one_line(line) for line in _lines_of(message, kind)]
     return message
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +51,7 @@ os.open, os.replace, os.rename = open_no_folder, replace, rename
 """
 
 START = f"""
-sys.path[:] = {list(map(os.path.abspath, sys.path))!r}
+{helpers.IMPORT_AS_HERE}
 from split_rewrite.rewriter import child_call
 from split_rewrite.rewriter.comparison import model_client
 taken = {TAKE_AWAY!r}

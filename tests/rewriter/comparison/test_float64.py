@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnx.reference
@@ -24,6 +23,6 @@ def test_a_model_in_float64_has_no_narrower_float() -> None:
 
 def test_bfloat16_becomes_float64() -> None:
     proto = model("g (bfloat16[1] x) => (bfloat16[1] y) { y = Add(x, w) }")
-    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0.5], ml_dtypes.bfloat16), "w"))
+    proto.graph.initializer.append(onnx.helper.make_tensor("w", onnx.TensorProto.BFLOAT16, [1], [0.5]))
     widen(proto)
     assert onnx.numpy_helper.to_array(proto.graph.initializer[0]).tolist() == [0.5]

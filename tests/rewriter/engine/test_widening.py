@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import assert_same, convert_version, known, model, refusal, run
-from onnx import TensorProto, defs
+from onnx import TensorProto, defs, helper
 
 from split_rewrite.rewriter.engine import widening
 from split_rewrite.rewriter.engine.widening import CLASSES, Class, holds
@@ -138,6 +138,16 @@ def test_constant_of_shape_of_a_narrow_type_stays(value):
     kind = value.split("[")[0]
     text = f"g (int64[2] s) => ({kind}[A,B] y) {{ y = ConstantOfShape <value = {value}> (s) }}"
     assert_same(model(text, 20), 9, {"s": np.array([2, 3], np.int64)})
+
+
+@pytest.mark.skipif(not known(20), reason="onnx has no opset 20")
+@pytest.mark.parametrize("kind", ["bfloat16", "float8e4m3fn"])
+def test_constant_of_shape_of_a_float_that_numpy_lacks(kind):
+    proto = model("g (int64[1] s) => (float[A] y) { c = ConstantOfShape (s) y = Cast <to = 1> (c) }", 20, 10)
+    value = helper.make_tensor("v", TensorProto.DataType.Value(kind.upper()), [1], [-1.5])
+    proto.graph.node[0].attribute.append(helper.make_attribute("value", value))
+    result = convert_version(proto, 19).model
+    assert run(result, {"s": np.array([2], np.int64)})[0].tolist() == [-1.5, -1.5]
 
 
 def test_interface_keeps_its_types():

@@ -1,0 +1,106 @@
+"""What a caller may ask for beside the target opset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from . import arguments
+from .checks import validity
+from .comparison.tolerance import EXACT, Tolerance
+from .engine.registry import RuleFunction
+from .graph.model import Semantics
+
+if TYPE_CHECKING:
+    from onnxscript.rewriter import RewriteRule
+
+    from .comparison.by_model import Runtime
+    from .comparison.samples import Samples
+    from .runtimes.demands import Demands
+
+
+Comparing = Literal["auto", "model", "nodes", "required", "off"]
+"""What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
+"required" as "auto", but an error where that is impossible; "off" nothing.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
+
+    `semantics` decides what nodes mean on which the specification and onnxruntime disagree (docs/semantics.md); None: such a
+    node stays as it is, or the model is refused.
+
+    Raises: TypeError and ArgumentError for values that are not possible.
+    """
+
+    assume_opset: int | None = None
+    ir_version: int | None = None
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    rules: Sequence[str | RuleFunction | RewriteRule] = ()
+    """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first, wherever they match; and for
+    operators of other domains, functions that `replace` decorates, or names by which packages offer some.
+    """
+    strict: bool = False
+    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    declare: Mapping[str, str] = field(default_factory=dict)
+    """Types of values that inference cannot know, as behind nodes of other domains: {"a": "float[N,64]"}."""
+    runtime: Runtime = "auto"
+    samples: Samples | None = None
+    tolerance: Tolerance = EXACT
+    external_data: str = "auto"
+    for_runtimes: Sequence[str] = ()
+    """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
+    semantics: Semantics | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("assume_opset", "ir_version"):
+            object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
+        for name in ("only", "skip"):
+            object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
+        object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
+        fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
+        object.__setattr__(self, "overwrite_input_shapes", fixed)
+        object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
+        arguments.check_kind("strict", self.strict, bool, "True or False")
+        self._check_how_to_run()
+        arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
+        arguments.check_kind("external_data", self.external_data, str, "a str")
+        object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
+        demands_of_options(self)  # a wrong name is told before the model is read
+        if self.semantics is not None:
+            arguments.check_choice("semantics", self.semantics, get_args(Semantics))
+
+    def _check_how_to_run(self) -> None:
+        """The comparison is imported where something is said about it: it is a third of our own imports."""
+        if self.runtime != "auto":
+            from .comparison.by_model import Runtime
+
+            arguments.check_choice("runtime", self.runtime, get_args(Runtime))
+        if self.samples is not None:
+            from .comparison.samples import Samples
+
+            arguments.check_kind("samples", self.samples, Samples, "Samples or None")
+
+
+def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
+    """The target and the options, once they and `compare` are known to be possible. Raises: TypeError, ArgumentError."""
+    arguments.check_choice("compare", compare, get_args(Comparing))
+    if options is not None:
+        arguments.check_kind("options", options, Options, "Options or None")
+    target = arguments.integer("target_opset", target_opset)
+    if target is not None:
+        validity.check_target(target)
+    return target, cast("Options | None", options) or Options()
+
+
+def demands_of_options(options: Options) -> Demands | None:
+    """What the runtimes that the result is for want of it, None where none is named. Raises: ArgumentError for unknown names."""
+    if not options.for_runtimes:
+        return None
+    from .runtimes.demands import demands_of  # reads the profiles of all runtimes
+
+    return demands_of(options.for_runtimes)

@@ -1,0 +1,79 @@
+"""The program's standard streams, and how it starts: lines that a terminal can show, and imports that cost little."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+import click
+
+from .errors import SplitRewriteError
+
+PROGRAM = "split-rewrite"
+LONGEST_LINE = 2000
+"""Characters of the longest line that is printed whole."""
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+@contextmanager
+def lean_imports() -> Iterator[None]:
+    """Modules stay to the end: the collector need not look for garbage in them, now or at the end (12 % of a start).
+
+    And numpy's BLAS starts no threads: they spin for 0.1 s of processor time, and nothing here multiplies matrices.
+    """
+    inherited = os.environ.get(_BLAS_THREADS)
+    os.environ.setdefault(_BLAS_THREADS, "1")
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(100_000)  # looking after every 700 objects would cost 5 % of the conversion of a million nodes
+        gc.enable()
+        if inherited is None:
+            del os.environ[_BLAS_THREADS]
+
+
+def one_line(text: str) -> str:
+    """Names in a model may contain anything and have any length; a terminal gets what can be printed and read."""
+    if len(text) > LONGEST_LINE:
+        text = f"{text[:LONGEST_LINE]}… ({len(text):,} characters)"
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print to `stream`, by default standard output. Raises: SplitRewriteError where it takes nothing."""
+    chosen = sys.stdout if stream is None else stream
+    try:
+        click.echo(text, file=chosen)
+    except BrokenPipeError:
+        discard(chosen)  # whoever read it has seen enough
+    except OSError as error:
+        discard(chosen)
+        name = "standard error" if chosen is sys.stderr else "standard output"
+        raise SplitRewriteError(f"{name}: cannot be written: {error.strerror or error}") from error
+
+
+def discard(stream: TextIO) -> None:
+    """The interpreter flushes a standard stream once more when it ends, and must not fail then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def open_streams() -> None:
+    """Where standard streams are closed, the next files to be opened would be taken for them, and messages end up in a model.
+
+    Reading from or writing to what takes their place fails, as it would with a closed one, but for messages.
+    """
+    for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - until the end
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
