@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
 sys.path[:0] = [str(SITE), str(ROOT / "tests" / "support")]
 
-import api  # noqa: E402
+import api_page  # noqa: E402
+import broken_links  # noqa: E402
 import gallery  # noqa: E402
-import links  # noqa: E402
-import operators  # noqa: E402
+import operator_pages  # noqa: E402
 
 from split_rewrite.rewriter.report.page_style import DARK, DRAWINGS, LIGHT  # noqa: E402
 
@@ -33,7 +33,7 @@ def main(target: Path) -> int:
         source = Path(folder)
         _gather(source)
         status = build_main(["-W", "--keep-going", "-q", "-b", "html", str(source), str(target)])
-    broken = links.broken(target) if status == 0 else []
+    broken = broken_links.broken(target) if status == 0 else []
     print(*broken, sep="\n", file=sys.stderr, end="\n" if broken else "")
     return status or bool(broken)
 
@@ -47,9 +47,12 @@ def _gather(source: Path) -> None:
             shutil.copy(page, copy)
     for name in ("index.md", "conf.py"):
         shutil.copy(SITE / name, source)
-    for name, text in {"index": operators.index(), **{name: operators.page(name) for name in operators.operators()}}.items():
+    for name, text in {
+        "index": operator_pages.index(),
+        **{name: operator_pages.page(name) for name in operator_pages.operators()},
+    }.items():
         _write(source / "operators" / f"{name}.md", text)
-    _write(source / "api.md", api.page())
+    _write(source / "api.md", api_page.page())
     for name, text in gallery.reports().items():
         _write(source / "_extra" / "gallery" / name, text)
     _write(source / "_static" / "site.css", _style())
