@@ -88,7 +88,7 @@ def integer(name: str, value: object) -> int | None:
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raises TypeError where `value` is not a str, ArgumentError where it is none of `choices`."""
-    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    expected = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
     if not isinstance(value, str):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
     if value not in choices:

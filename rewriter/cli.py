@@ -191,6 +191,17 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     help="What nodes mean on which the two disagree (docs/semantics.md). Without it such nodes stay, or the model is refused.",
 )
 @click.option(
+    "--allow",
+    type=click.Choice(["float32-for-bfloat16"]),
+    multiple=True,
+    help="Allow what changes numbers: to compute in float32 what the model computes in bfloat16, where the target lacks that type.",
+)
+@click.option(
+    "--unpack-at-run-time",
+    is_flag=True,
+    help="Keep weights of types that the target lacks (int4, float8, …) packed in the file, and let the graph unpack them.",
+)
+@click.option(
     "--external-data",
     default="auto",
     show_default=True,

@@ -39,6 +39,8 @@ def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, i
         skip=frozenset(given["skip"]),
         strict=given["strict"],
         semantics=given["semantics"],
+        allow=frozenset(given["allow"]),
+        unpack_at_run_time=given["unpack_at_run_time"],
         overwrite_input_shapes=_by_name(given["overwrite_input_shape"], "--overwrite-input-shape", source),
         declare=_declarations(given["declare"]),
         runtime=given["runtime"],

@@ -17,8 +17,8 @@ from . import arguments, child_call
 from .bridge.opening import AnyModel, Opened, open_model
 from .checks.repair import repair
 from .engine.conversion import Outcome, Remark
+from .engine.narrow_types import UNROUNDED
 from .engine.reach import find_reach
-from .engine.registry import registry
 from .errors import CompareError, InvalidModelError, UnconvertibleError
 from .graph.model import Model
 from .graph.survey import all_graphs
@@ -284,9 +284,9 @@ def _compare(
     from .comparison import verification  # a third of our own imports, and not needed where nothing is compared
 
     assert conversion.original is not None
-    inexact = conversion.report.inexact
-    sums = any(rule.sums and rule.name in inexact for rule in registry)
-    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums)
+    inexact, sums = conversion.report.inexact, conversion.report.sums
+    like_bfloat16 = UNROUNDED in inexact
+    tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums or like_bfloat16, like_bfloat16=like_bfloat16)
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
     as_read = conversion.result.path if options.assume_opset is None else None  # else the file says another opset
     with ExitStack() as stack:

@@ -12,7 +12,7 @@ from .bridge.opening import is_pattern
 from .checks import validity
 from .checks.repair import tidy
 from .comparison.loadable import not_loaded
-from .engine import stamp
+from .engine import narrow_types, stamp
 from .engine.conversion import MECHANISMS, Change, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
 from .engine.registry import registry, replacements
@@ -112,7 +112,8 @@ class Job:
     def run(self, model: Model, target: int | None) -> Outcome:
         """Convert `model` to `target`; where its functions are in the way, with as many of them made definite as that takes."""
         before = duplicate(model.skeleton) if model.proto.functions else None
-        outcome = self._run_once(model, target)
+        outcome, converted = self._run_once(model, target)
+        self.model = converted if model is self.model else self.model
         if before is None or not outcome.blockers:
             return outcome
         blocked = {
@@ -125,18 +126,30 @@ class Job:
             if not blocked or not specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
                 continue
             definite = self.model_of(attempt, target)
-            found = self._run_once(definite, target)
+            found, converted_definite = self._run_once(definite, target)
             if not found.blockers:
                 model.skeleton.proto.CopyFrom(attempt.proto)
-                self.model = definite if model is self.model else self.model
+                self.model = converted_definite if converted is self.model else self.model
                 return found
         return outcome
 
-    def _run_once(self, model: Model, target: int | None) -> Outcome:
+    @property
+    def _wishes(self) -> narrow_types.Wishes:
+        options = self._options
+        return narrow_types.Wishes(narrow_types.FLOAT32_FOR_BFLOAT16 in options.allow, options.unpack_at_run_time)
+
+    def _run_once(self, model: Model, target: int | None) -> tuple[Outcome, Model]:
+        """How the conversion of `model` went, and the model of the same skeleton that knows the result."""
         with validity.names_explained(model.survey.graphs):
             selection = Selection(current_names(self._options.only), current_names(self._options.skip))
             restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
-            return Engine(model, target, registry, selection, restrictions, self._replacements).run()
+            widened = None if target is None else narrow_types.widen_types(model, target, registry, selection, self._wishes)
+            if widened is not None:
+                if widened.blockers:
+                    return widened, model
+                model = self.model_of(model.skeleton, target)
+            outcome = Engine(model, target, registry, selection, restrictions, self._replacements).run()
+            return outcome if widened is None else widened.followed_by(outcome), model
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""
@@ -185,6 +198,7 @@ class Job:
             changes=[*self._written, *outcome.changes],
             rewrites=outcome.rewrites,
             inexact=outcome.inexact | {change.rule for change in self._written},
+            sums=outcome.sums,
             remarks=[*self.repairs, *outcome.remarks],
             runtimes="" if self._demands is None else self._demands.titles,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from . import arguments
 from .checks import validity
 from .comparison.tolerance import EXACT, Tolerance
+from .engine.narrow_types import ALLOWANCES
 from .engine.registry import RuleFunction
 from .graph.model import Semantics
 
@@ -55,6 +56,10 @@ class Options:
     for_runtimes: Sequence[str] = ()
     """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
     semantics: Semantics | None = None
+    allow: frozenset[str] = frozenset()
+    """What may be done although numbers differ: "float32-for-bfloat16" (docs/narrow_types.md)."""
+    unpack_at_run_time: bool = False
+    """Whether weights of element types that the target lacks stay packed, and the graph unpacks them (docs/narrow_types.md)."""
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -71,6 +76,10 @@ class Options:
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
         demands_of_options(self)  # a wrong name is told before the model is read
+        object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
+        for name in self.allow:
+            arguments.check_choice("allow", name, ALLOWANCES)
+        arguments.check_kind("unpack_at_run_time", self.unpack_at_run_time, bool, "True or False")
         if self.semantics is not None:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
 

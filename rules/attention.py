@@ -31,16 +31,35 @@ _SCORES, _SOFTMAX = 0, 3
 @upgrade("Attention", 24)
 def causal_with_a_past(node: Node) -> None:
     """A caution where causal masking has an offset: its text was put right in place."""
+    _forget_heads(node)
     _mind_offset(node)
 
 
 @upgrade("Attention", 25)
 def masked_rows(node: Node) -> None:
     """A caution where the text of 24 was put right in place: causal masking of an outer cache, and the softmax as an output."""
+    _forget_heads(node)
+    _ask_for_both_presents(node)
     if node.attr("is_causal", 0) and node.has_input(_NONPAD_KV_SEQLEN):
         node.caution(f"is_causal=1 with nonpad_kv_seqlen: {_ALIGNMENT}")
     if node.has_output(_QK_OUTPUT) and node.attr("qk_matmul_output_mode", 0) == 3:
         node.caution("qk_matmul_output_mode=3: rows that are masked throughout are 0 since onnx 1.23, and NaN before")
+
+
+def _forget_heads(node: Node) -> None:
+    """The number of heads goes where the inputs have an axis of heads: from opset 25 on onnx refuses it, before it said nothing."""
+    if node.rank(_Q) == 4:
+        node.pop_attr("q_num_heads")
+        node.pop_attr("kv_num_heads")
+
+
+def _ask_for_both_presents(node: Node) -> None:
+    """The keys and values with the past are both outputs, or neither: from opset 25 on onnx refuses one without the other."""
+    if node.has_output(_PRESENT_KEY) == node.has_output(_PRESENT_VALUE):
+        return
+    missing = _PRESENT_VALUE if node.has_output(_PRESENT_KEY) else _PRESENT_KEY
+    node.set_output(missing, node.fresh_name("present"))
+    node.approximate = True  # runtimes then take another kernel
 
 
 def _mind_offset(node: Node) -> None:
@@ -59,6 +78,7 @@ def no_windows(node: Node) -> None:
 def no_outer_cache(node: Node) -> None:
     """With nonpad_kv_seqlen, ONNX's function body takes its place."""
     if node.has_input(_NONPAD_KV_SEQLEN):
+        _forget_heads(node)
         bodies.expand(node)
     else:
         _mind_offset(node)
@@ -78,6 +98,7 @@ class _Heads(NamedTuple):
 @decompose("Attention", opset=13, exact=False)
 def in_matrix_products(node: Node) -> None:
     """softmax(scale q kᵀ + mask) v; ONNX's function body where the heads are unknown, or texts and runtimes differ."""
+    _forget_heads(node)
     heads = _heads(node)
     if heads is None or not _is_plain(node):
         bodies.expand(node)

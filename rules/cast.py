@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from onnx import GraphProto, TensorProto
 
-from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
+from .shared.integers import BITS
+from .shared.rounding import FLOAT4E2M1, FORMATS, become_value, rounded
+from .shared.typed import type_name, typed
 
 _FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
 """The types that saturate is about."""
@@ -18,6 +21,16 @@ _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FN
 """The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
 _FLOAT8E8M0 = 24
 """TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
+_NARROW_INTEGERS = {21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True)}
+"""Bits, and whether it is signed, of UINT4, INT4, UINT2 and INT2, by number: the oldest supported onnx has no names for all."""
+_HELD = {
+    *((kind, TensorProto.BFLOAT16) for kind in (*_FLOAT8, FLOAT4E2M1)),
+    *((FLOAT4E2M1, kind) for kind in _FLOAT8),
+    *((TensorProto.BOOL, kind) for kind in _NARROW_INTEGERS),
+    *((25, kind) for kind in (21, 22)),
+    (26, 22),
+}
+"""Pairs of types of which the second, narrow one has all numbers of the first."""
 
 
 @upgrade("Cast", 6)
@@ -31,9 +44,13 @@ def type_to_number(node: Node) -> None:
 
 @downgrade("Cast", 6)
 def type_to_name(node: Node) -> None:
-    """The number of the type in `to` becomes its name. Refused in a function, whose types onnx cannot check."""
+    """The number of the type in `to` becomes its name. Refused in a function, whose types onnx cannot check.
+
+    The model states the type of the result, which onnx does not infer before opset 6, and without which it does not check a Loop.
+    """
     if not isinstance(node.scope.graph, GraphProto):
         raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
+    node.declare(node.output(0), node.attr("to"))
     node.set_attr("to", TensorProto.DataType.Name(node.attr("to")))
 
 
@@ -89,3 +106,87 @@ def _warn_of_infinity(node: Node, to: int | None) -> None:
 def cast_to_known_type(node: Node) -> None:
     """CastLike becomes Cast to the type of its second input."""
     node.become("Cast", [node.input(0)], to=node.need_elem_type(1))
+
+
+# Types that the target does not have.
+
+
+@widen(("Cast", "CastLike"))
+def cast_in_wider_types(node: Node) -> None:
+    """A cast to a type that the target does not have gives the number that this type would hold, in a wider type."""
+    source = node.need_elem_type()
+    to = node.attr("to") if node.op_type == "Cast" else node.need_elem_type(1)
+    x, held, wide = node.input(0), node.wider(source), node.wider(to)
+    if wide != to:
+        x, held = _narrowed(node, x, source, to)
+    elif held == source:
+        return
+    elif to == TensorProto.STRING:
+        raise Unconvertible(f"the text of {type_name(source)} may not be that of {type_name(held)}")
+    if held == wide:
+        become_value(node, x)
+    elif wide != to:
+        node.become("Cast", [x], to=wide)
+
+
+def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
+    """The numbers of type `to` that a cast of `x`, of type `source`, gives, and the type in which they are."""
+    if source == to or (source, to) in _HELD:
+        return x, node.wider(source)
+    if source == TensorProto.STRING or to not in (*FORMATS, *_NARROW_INTEGERS):
+        raise Unconvertible(f"older operators cannot cast {type_name(source)} to {type_name(to)}")
+    if to in _NARROW_INTEGERS:
+        return _wrapped(node, _whole(node, x, source), to), TensorProto.INT32
+    return _rounded(node, x, source, to)
+
+
+def _wrapped(node: Node, x: str, to: int) -> str:
+    """The lowest bits of `x`, integers of any type, as numbers of type `to`, in int32."""
+    bits, signed = _NARROW_INTEGERS[to]
+    x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
+    modulus = typed(node, 2**bits, TensorProto.INT32, "modulus")
+    if not signed:
+        return node.before("Mod", [x, modulus], what="low_bits")
+    half = typed(node, 2 ** (bits - 1), TensorProto.INT32, "half")
+    low_bits = node.before("Mod", [node.before("Add", [x, half], what="shifted"), modulus], what="low_bits")
+    return node.before("Sub", [low_bits, half], what="wrapped")
+
+
+def _whole(node: Node, x: str, source: int) -> str:
+    """`x`, of type `source`, as whole numbers, in any type that Cast takes."""
+    if source in (*BITS, *_NARROW_INTEGERS, TensorProto.BOOL):
+        return x
+    rounding = node.meaning(
+        "a cast to a type of 4 or 2 bits drops the fraction, as one to int8 does",
+        "rounds to the nearest integer, halves away from zero",
+    )
+    if rounding == "specification":
+        return x
+    if source != TensorProto.DOUBLE:
+        source, x = TensorProto.FLOAT, node.before("Cast", [x], what="float", to=TensorProto.FLOAT)
+    size = node.before("Abs", [x], what="size")
+    floor = node.before("Floor", [size], what="floor")
+    below = node.before("Less", [node.before("Sub", [size, floor], what="fraction"), typed(node, 0.5, source, "half")])
+    step = node.before("Cast", [node.before("Not", [below], what="rounds_up")], what="step", to=source)
+    return node.before("Mul", [node.before("Sign", [x], what="sign"), node.before("Add", [floor, step])], what="whole")
+
+
+def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
+    """`x`, of type `source`, rounded to the floating-point type `to`, and the type in which that is."""
+    work = TensorProto.FLOAT
+    if source == TensorProto.DOUBLE:
+        once = node.meaning("a cast rounds once", "rounds double to float first, and that to the narrow type")
+        work = TensorProto.DOUBLE if once == "specification" else work
+    if node.wider(source) != work:
+        x = node.before("Cast", [x], what="float", to=work)
+    saturate = to not in _FLOAT8 or bool(node.attr("saturate", 1))
+    if not saturate and to not in _UNSIGNED_ZERO:
+        beyond = node.meaning(
+            "what is beyond the largest number becomes infinity or NaN, as the type has it",
+            "makes some of it the largest number, or NaN where it should be infinity",
+        )
+        if beyond == "onnxruntime":
+            raise Unconvertible("what onnxruntime makes of numbers beyond the largest cannot be written with older operators")
+    if to in _UNSIGNED_ZERO and saturate and node.opset < 24:
+        node.caution("an infinite input gives the largest number, as runtimes do; the specification before opset 24 says NaN")
+    return rounded(node, x, to, work, saturate=saturate), work

@@ -141,6 +141,4 @@ def _goes_on_for_ever(node: Node) -> bool:
     value = body.constant(name)
     if value is not None:
         return bool(value.all())
-    while (producer := body.producers.get(name)) is not None and producer.op_type == "Identity" and not producer.domain:
-        name = producer.input[0]
-    return name == body.graph.input[1].name  # type: ignore[union-attr] - a body is a graph
+    return body.original(name) == body.graph.input[1].name  # type: ignore[union-attr] - a body is a graph

@@ -13,7 +13,7 @@ from onnx import GraphProto, TensorProto, helper
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.any_axis import along_any
-from .shared.axes import from_the_front
+from .shared.axes import from_the_front, require_axis
 from .shared.indices import int64
 from .shared.parameters import one_number
 
@@ -32,7 +32,9 @@ def accumulate_step_by_step(node: Node) -> None:
     if given is None and rank > 1:
         along_any(node, 1, range(rank))
         return
-    (axis,) = from_the_front([0 if given is None else int(one_number(given))], rank)
+    axis = 0 if given is None else int(one_number(given))
+    require_axis(axis, rank)
+    (axis,) = from_the_front([axis], rank)
     dimension = node.dimension(axis)
     if 0 in (node.shape() or ()):
         node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty

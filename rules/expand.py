@@ -16,8 +16,7 @@ from .shared.indices import int64
 @decompose("Expand", opset=7)
 def tile_dimensions_of_one(node: Node) -> None:
     """Tile repeats the dimensions of length 1 as often as the shape says."""
-    rank = node.need_rank()
-    shape = node.scope.shape(node.input(1))
+    shape, rank = node.scope.shape(node.input(1)), node.need_rank()
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
     if not isinstance(wanted, int):
         raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint(1))
@@ -29,8 +28,23 @@ def tile_dimensions_of_one(node: Node) -> None:
     if max(rank, wanted) == 0:
         node.become("Identity", [data])
         return
+    node.become("Tile", [data, _known_repeats(node, max(rank, wanted)) or _repeats(node, data, sizes)])
+
+
+def _known_repeats(node: Node, rank: int) -> str | None:
+    """How often each of `rank` axes is repeated, where the shape is a constant and the dimensions are known."""
+    data, sizes = node.shape(), node.constant(1)
+    if data is None or sizes is None or not all(isinstance(dim, int) for dim in data):
+        return None
+    dims = [*[1] * (rank - len(data)), *data]
+    wanted = [*[1] * (rank - sizes.size), *sizes.tolist()]
+    return int64(node, [size if dim == 1 else 1 for dim, size in zip(dims, wanted, strict=True)], "repeats")
+
+
+def _repeats(node: Node, data: str, sizes: str) -> str:
+    """How often each axis of `data` is repeated for the shape to be `sizes`, of as many axes, at run time."""
     one = int64(node, [1], "one")
     dims = node.before("Shape", [data], what="dims")
     is_one = node.before("Cast", [node.before("Equal", [dims, one], what="is_one")], what="is_one", to=TensorProto.INT64)
     more = node.before("Mul", [is_one, node.before("Sub", [sizes, one], what="more")], what="more")
-    node.become("Tile", [data, node.before("Add", [more, one], what="repeats")])
+    return node.before("Add", [more, one], what="repeats")

@@ -154,7 +154,8 @@ class _Sampler:
         first = self._op("Floor", [place], "first")
         weights = self._weights(self._calculate("Sub", place, first))
         steps = _TAPS[self.mode]
-        return [self._tap(self._calculate("Add", first, step), w, size) for step, w in zip(steps, weights, strict=True)]
+        places = [self._calculate("Add", first, step) if step else first for step in steps]
+        return [self._tap(place, weight, size) for place, weight in zip(places, weights, strict=True)]
 
     def _tap(self, place: str, weight: str, size: int) -> Tap:
         """The pixel at `place`, brought inside the axis as padding_mode says."""

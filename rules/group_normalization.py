@@ -12,14 +12,22 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.indices import int64, length
-from .shared.normalization import cast_between, mean_and_deviation
+from .shared.normalization import cast_between, mean_and_deviation, working_type
 
 
 @decompose("GroupNormalization", opset=13, exact=False, any_version=True)
+@downgrade("GroupNormalization", 21, exact=False)
 def normalize_groups(node: Node) -> None:
-    """Each group of channels, flattened to a row, is what InstanceNormalization normalizes; then scale and bias."""
+    """Each group of channels, flattened to a row, is what InstanceNormalization normalizes; then scale and bias.
+
+    Opset 18 to 20 have GroupNormalization as deprecated only, with one scale a group. Where the rank is unknown, and in bfloat16,
+    whose powers opset 13 does not have, ONNX's function body takes its place.
+    """
     kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
-    stash = node.attr("stash_type", TensorProto.FLOAT) if is_per_channel else kind
+    stash = working_type(kind, node.attr("stash_type", TensorProto.FLOAT)) if is_per_channel else kind
+    if node.rank() is None or stash == TensorProto.BFLOAT16:
+        bodies.expand(node)
+        return
     rank, x = node.need_rank(), node.input(0)
     form = _form(node, x)
     rows = node.before("Reshape", [cast_between(node, x, kind, stash), int64(node, [0, groups, -1], "rows")], what="rows")
@@ -76,9 +84,3 @@ def _repeated(node: Node, index: int, what: str) -> str:
     shape = node.before("Concat", [int64(node, [groups], "groups"), per_group], what="shape", axis=0)
     spread = node.before("Expand", [column, shape], what=what)
     return node.before("Reshape", [spread, int64(node, [-1], "flat")], what=what)
-
-
-@downgrade("GroupNormalization", 21, exact=False)
-def expand_function_body(node: Node) -> None:
-    """Opset 18 to 20 have it as deprecated only, with one scale a group: ONNX's function body takes its place."""
-    bodies.expand(node)

@@ -9,14 +9,15 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
-import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import int64
+from .shared.saturating import become_saturated
 from .shared.typed import typed
+from .shared.zero_points import shifts
 
 _EIGHT_BITS = (TensorProto.INT8, TensorProto.UINT8)
 _LARGEST_PRODUCT = 255 * 255
@@ -31,17 +32,22 @@ _EXACT_IN_INT32 = 2**31 // _LARGEST_PRODUCT
 """Products of two 8-bit numbers whose sum is certain to fit int32."""
 
 
-def _shifted(node: Node, index: int, zero_index: int, form: list[int] | None) -> str:
-    """Input `index` minus its zero point, as int32; a zero point for each row or channel is reshaped to `form`."""
+def _shifted(node: Node, index: int, zero_index: int, kind: int, form: list[int] | None = None) -> str:
+    """Input `index` minus its zero point, in the type `kind`; a zero point for each row or channel is reshaped to `form`."""
     if node.need_elem_type(index) not in _EIGHT_BITS:
         raise Unconvertible("only products of 8-bit integers can be written in older operators")
-    number = node.before("Cast", [node.input(index)], what="wide", to=TensorProto.INT32)
-    if not node.has_input(zero_index):
+    number = node.before("Cast", [node.input(index)], what="wide", to=kind)
+    if not shifts(node, zero_index):
         return number
-    zero = node.before("Cast", [node.input(zero_index)], what="zero", to=TensorProto.INT32)
-    if node.need_rank(zero_index) == 1 and form is not None:
-        zero = node.before("Reshape", [zero, int64(node, form, "form")], what="zero")
+    zero = node.before("Cast", [node.input(zero_index)], what="zero", to=kind)
+    if form is not None:
+        zero = _reshaped(node, zero, zero_index, form)
     return node.before("Sub", [number, zero], what="shifted")
+
+
+def _reshaped(node: Node, name: str, index: int, form: list[int]) -> str:
+    """`name`, which has the shape of input `index`, in the shape `form` where it is a vector."""
+    return node.before("Reshape", [name, int64(node, form, "form")], what="form") if node.need_rank(index) == 1 else name
 
 
 def _require_int32(inner: int) -> None:
@@ -50,26 +56,38 @@ def _require_int32(inner: int) -> None:
         raise Unconvertible(f"sums of {inner} products may overflow int32, and older operators do not wrap alike")
 
 
-def _product(node: Node, a: str, b: str, inner: int) -> str:
-    """MatMul of int32 matrices, in double, which opset 7 takes; exact because no sum of `inner` products leaves int32."""
+def _product(node: Node, a: tuple[int, int], b: tuple[int, int]) -> str:
+    """MatMul of two inputs minus their zero points, each given by the positions of both: in float where that is exact.
+
+    Else in double, which opset 7 takes; exact because no sum leaves int32.
+    """
+    inner = _products_in_a_sum(node, a[0], b[0])
     _require_int32(inner)
-    a, b = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (a, b))
-    return node.before("MatMul", [a, b], what="product")
+    kind = TensorProto.FLOAT if inner <= _EXACT_IN_FLOAT else TensorProto.DOUBLE
+    return node.before("MatMul", [_shifted(node, *a, kind, _per_row(node, a[0])), _shifted(node, *b, kind)], what="product")
+
+
+def _products_in_a_sum(node: Node, a: int, b: int) -> int:
+    """How many products MatMul adds: the last dimension of input `a`, or where that is unknown the one of `b` that fits it."""
+    inner = node.dimension(0 if node.rank(b) == 1 else -2, b)
+    return inner if isinstance(inner, int) else node.need_dimension(-1, a)
+
+
+def _per_row(node: Node, index: int) -> list[int] | None:
+    """The shape in which a number for each row broadcasts to input `index`; None where that is a vector, which has no rows."""
+    return None if node.rank(index) == 1 else [-1, 1]
 
 
 @decompose("MatMulInteger", opset=9)
 def matmul_of_differences(node: Node) -> None:
-    """The zero points are subtracted, and the differences multiplied by MatMul in double, which is exact."""
-    a, b = _shifted(node, 0, 2, [-1, 1]), _shifted(node, 1, 3, None)
-    product = _product(node, a, b, node.need_dimension(-1))
-    node.become("Cast", [product], to=TensorProto.INT32)
+    """The zero points are subtracted, and the differences multiplied by MatMul in float or double, which is exact."""
+    node.become("Cast", [_product(node, (0, 2), (1, 3))], to=TensorProto.INT32)
 
 
 @decompose("ConvInteger", opset=9)
 def conv_of_differences(node: Node) -> None:
     """The zero points are subtracted, and the differences convolved in float, in halves of their bits where needed to be exact."""
-    pair = _shifted(node, 0, 2, None), _shifted(node, 1, 3, _per_channel(node, 1))
-    node.become("Identity", [_convolution(node, *pair, node.need_shape(1))])
+    node.become("Cast", [_convolution(node, (0, 2), (1, 3))], to=TensorProto.INT32)
 
 
 def _per_channel(node: Node, weights: int) -> list[int]:
@@ -77,17 +95,21 @@ def _per_channel(node: Node, weights: int) -> list[int]:
     return [-1] + [1] * (node.need_rank(weights) - 1)
 
 
-def _convolution(node: Node, x: str, w: str, weights: tuple[int, ...]) -> str:
-    """Conv of int32 values of at most 8 bits and a sign, in float. Where sums of whole products would be rounded, it is done in
-    halves.
+def _convolution(node: Node, x: tuple[int, int], w: tuple[int, int]) -> str:
+    """Conv of two inputs minus their zero points, each given by the positions of both: in float.
+
+    Where sums of whole products would be rounded, it is done in halves, which are added in int32.
     """
-    inner = prod(weights[1:])
+    inner = prod(node.need_shape(w[0])[1:])
     _require_int32(inner)
-    parts_of_w = _in_halves(node, w) if inner > _EXACT_IN_FLOAT else [(w, 1)]
-    parts_of_x = _in_halves(node, x) if inner > _EXACT_BY_HALVES else [(x, 1)]
+    if inner <= _EXACT_IN_FLOAT:
+        image = _shifted(node, *x, TensorProto.FLOAT)
+        return _float_convolution(node, image, _shifted(node, *w, TensorProto.FLOAT, _per_channel(node, w[0])))
+    parts_of_x = _parts(node, *x, None, inner > _EXACT_BY_HALVES)
+    parts_of_w = _parts(node, *w, _per_channel(node, w[0]), True)
     total = ""
     for (left, left_factor), (right, right_factor) in product(parts_of_x, parts_of_w):
-        part = _float_convolution(node, left, right)
+        part = node.before("Cast", [_float_convolution(node, left, right)], what="product", to=TensorProto.INT32)
         if left_factor * right_factor > 1:
             factor = typed(node, left_factor * right_factor, TensorProto.INT32, "factor")
             part = node.before("Mul", [part, factor], what="part")
@@ -95,34 +117,33 @@ def _convolution(node: Node, x: str, w: str, weights: tuple[int, ...]) -> str:
     return total
 
 
-def _in_halves(node: Node, number: str) -> list[tuple[str, int]]:
-    """Split `number` into two numbers of at most four bits and a sign; returns each with its factor."""
+def _parts(node: Node, index: int, zero_index: int, form: list[int] | None, is_halved: bool) -> list[tuple[str, int]]:
+    """Input `index` minus its zero point as float: whole, or two numbers of at most four bits and a sign; with factors."""
+    if not is_halved:
+        return [(_shifted(node, index, zero_index, TensorProto.FLOAT, form), 1)]
+    number = _shifted(node, index, zero_index, TensorProto.INT32, form)
     half = typed(node, _HALF, TensorProto.INT32, "half")
     high = node.before("Div", [number, half], what="high")
-    return [(high, _HALF), (node.before("Sub", [number, node.before("Mul", [high, half], what="high")], what="low"), 1)]
+    low = node.before("Sub", [number, node.before("Mul", [high, half], what="high")], what="low")
+    high, low = (node.before("Cast", [part], what="float", to=TensorProto.FLOAT) for part in (high, low))
+    return [(high, _HALF), (low, 1)]
 
 
 def _float_convolution(node: Node, x: str, w: str) -> str:
-    """Conv of `x` and `w` in float, as int32."""
-    x, w = (node.before("Cast", [name], what="float", to=TensorProto.FLOAT) for name in (x, w))
+    """Conv of `x` and `w`, which are float."""
     names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    result = node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
-    return node.before("Cast", [result], what="product", to=TensorProto.INT32)
+    return node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
 
 
 @decompose("QLinearConv", opset=11, exact=False)
 def convolve_then_quantize(node: Node) -> None:
     """The exact sums, plus the bias, are multiplied by the scales, rounded, moved by the zero point, and saturated."""
-    form = _per_channel(node, 3)
-    sums = _convolution(node, _shifted(node, 0, 2, None), _shifted(node, 3, 5, form), node.need_shape(3))
-    in_image = int64(node, [1, *form[:-1]], "form")
+    sums = _convolution(node, (0, 2), (3, 5))
+    in_image = [1, *_per_channel(node, 3)[:-1]]
     if node.has_input(8):
-        bias = node.before("Reshape", [node.input(8), in_image], what="bias")
-        sums = node.before("Add", [sums, bias], what="sums")
-    scale = node.input(4)
-    if node.need_rank(4) == 1:
-        scale = node.before("Reshape", [scale, in_image], what="w_scale")
-    _quantize(node, sums, (node.input(1), scale, node.input(6)), 7)
+        sums = node.before("Cast", [sums], what="sums", to=TensorProto.INT32)
+        sums = node.before("Add", [sums, _reshaped(node, node.input(8), 8, in_image)], what="sums")
+    _quantize(node, sums, (node.input(1), _reshaped(node, node.input(4), 4, in_image), node.input(6)), 7)
 
 
 @decompose("QLinearMatMul", opset=11, exact=False)
@@ -131,21 +152,17 @@ def matmul_then_quantize(node: Node) -> None:
 
     A runtime that multiplies in another order may round to the neighbour.
     """
-    sums = _product(node, _shifted(node, 0, 2, [-1, 1]), _shifted(node, 3, 5, None), node.need_dimension(-1))
-    a_scale = node.input(1)
-    if node.need_rank(1) == 1:
-        a_scale = node.before("Reshape", [a_scale, int64(node, [-1, 1], "form")], what="a_scale")
+    sums, form = _product(node, (0, 2), (3, 5)), _per_row(node, 0)
+    a_scale = node.input(1) if form is None else _reshaped(node, node.input(1), 1, form)
     _quantize(node, sums, (a_scale, node.input(4), node.input(6)), 7)
 
 
 def _quantize(node: Node, sums: str, scales: tuple[str, str, str], zero_index: int) -> None:
     """Let `node` become saturate(round(sums * scales[0] * scales[1] / scales[2]) + the zero point in input `zero_index`)."""
     kind = node.need_elem_type(zero_index)
-    limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
     sums = node.before("Cast", [sums], what="float", to=TensorProto.FLOAT)
     scale = node.before("Div", [node.before("Mul", scales[:2], what="scales"), scales[2]], what="scale")
-    steps = node.before("Round", [node.before("Mul", [sums, scale], what="scaled")], what="steps")
-    zero = node.before("Cast", [node.input(zero_index)], what="y_zero", to=TensorProto.FLOAT)
-    bounds = [typed(node, float(bound), TensorProto.FLOAT, "bound") for bound in (limits.min, limits.max)]
-    clipped = node.before("Clip", [node.before("Add", [steps, zero], what="moved"), *bounds], what="clipped")
-    node.become("Cast", [clipped], to=kind)
+    zero = ""
+    if shifts(node, zero_index):
+        zero = node.before("Cast", [node.input(zero_index)], what="y_zero", to=TensorProto.FLOAT)
+    become_saturated(node, node.before("Mul", [sums, scale], what="scaled"), zero, kind)

@@ -14,7 +14,8 @@ from ..rewriter.graph.node import Node
 def element_is_the_input(node: Node) -> None:
     """The element of a tensor or sequence, which is no optional, is that input itself."""
     if not _is_optional(node):
-        node.become("Identity", node.inputs)
+        node.forward(0, node.input(0))
+        node.remove()
 
 
 @downgrade("OptionalHasElement", 18)

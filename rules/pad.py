@@ -13,10 +13,10 @@ from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
 from .shared.indices import choose, count_up, double, int64, length
-from .shared.parameters import MAKE_CONSTANT, axes_of, known_ints, one_number, to_attribute, to_input
+from .shared.parameters import axes_of, known_ints, one_number, to_attribute, to_input
 from .shared.tables import arange
 from .shared.typed import FLOATING
 

@@ -102,13 +102,27 @@ def warn_of_dropped_windows(node: Node) -> None:
 
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
 def drop_windows_behind_the_input(node: Node) -> None:
-    """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none."""
+    """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none.
+
+    With auto_pad=SAME it goes: the output is ceil(length / stride) long either way, and onnx infers another length below 22.
+    Refused beside dilations, where runtimes do not pad so.
+    """
+    if is_same_padded(node) and node.attr("ceil_mode", 0):
+        if _is_dilated(node):
+            _axes(node)  # refuses automatic padding
+        node.pop_attr("ceil_mode")
     if not _may_see_padding_only(node):
         return
     if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
         node.caution("ceil_mode=1: before opset 22 there may be a last window that sees only the padding behind the input")
     elif any(axis.windows != axis.windows_with_data for axis in _axes(node)):
         _round_down(node)
+
+
+def _is_dilated(node: Node) -> bool:
+    """Whether a window leaves elements out."""
+    kernel = node.attr("kernel_shape")
+    return any(size > 1 and dilation > 1 for size, dilation in zip(kernel, node.attr("dilations", [1] * len(kernel)), strict=True))
 
 
 def _may_see_padding_only(node: Node) -> bool:

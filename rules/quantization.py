@@ -1,13 +1,17 @@
-"""QuantizeLinear and DequantizeLinear: one scale for all (opset 10), one for each index of an axis (13), one for each block (21),
-mixed types (23).
+"""QuantizeLinear and DequantizeLinear: one scale for all (opset 10), one for each index of an axis (13), half precision (19), one
+for each block (21), mixed types (23). DynamicQuantizeLinear came with opset 11.
 
-What an older version cannot take is written as the arithmetic of the operator's page: y = saturate(round(x / scale) + zero) and y =
-(x - zero) * scale. DynamicQuantizeLinear came with opset 11.
+y = saturate(round(x / scale) + zero point), and back y = (x - zero point) * scale. What an older version cannot take keeps its form
+where it can: blocks along the last axis become rows with a scale each, and what Div has divided is quantized with a scale of 1. The
+rest is written as that arithmetic.
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html
 """
 
 from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -15,115 +19,190 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.axes import from_the_front
-from .shared.indices import int64
+from .shared.axes import from_the_front, require_axis
+from .shared.indices import count_up, int64, length
+from .shared.saturating import RANGES, become_saturated
 from .shared.typed import type_name, typed
+from .shared.zero_points import known_zero_point, shifts
 
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
 _FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
-_RANGES: dict[int, tuple[int, int]] = {
-    TensorProto.UINT8: (0, 255),
-    TensorProto.INT8: (-128, 127),
-    TensorProto.UINT16: (0, 65535),
-    TensorProto.INT16: (-32768, 32767),
-}
-"""The lowest and the highest number of each integer type that older operators quantize to."""
-_WIDER: dict[int, tuple[int, ...]] = {
-    TensorProto.FLOAT16: (TensorProto.FLOAT,),
-    TensorProto.BFLOAT16: (TensorProto.FLOAT,),
-    TensorProto.INT32: (TensorProto.FLOAT,),
-}
-"""For types of x: the types in which the operator divides x. A narrower type would round x first."""
+_DIVIDED_IN = (TensorProto.FLOAT, *_HALF)
+"""The types in which a quotient is rounded to an integer."""
+_EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
+_SIXTEEN_BITS = (TensorProto.UINT16, TensorProto.INT16)
+
+
+class _Operands(NamedTuple):
+    """The names of x and the scale, and of the zero point or "" where it is 0, in shapes that broadcast."""
+
+    data: str
+    scale: str
+    zero: str
 
 
 # 23: types that differ.
 
 
+@upgrade("QuantizeLinear", 23)
+def keep_dividing_in_float(node: Node) -> None:
+    """Half precision gets precision=FLOAT: x is divided in float before opset 23, and in the type of the scale from 23 on."""
+    if node.need_elem_type(_SCALE) in _HALF:
+        node.set_attr("precision", int(TensorProto.FLOAT))
+
+
 @downgrade("QuantizeLinear", 23)
 def divide_in_one_type(node: Node) -> None:
-    """x and the scale are cast to the type in which they are divided, that of precision or of the scale."""
-    data, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
-    precision = node.pop_attr("precision", 0) or scale
-    for index, kind in ((0, data), (_SCALE, scale)):
-        if kind == precision:
-            continue
-        if precision not in _WIDER.get(kind, ()):
-            raise Unconvertible(
-                f"'{node.input(index)}' is {type_name(kind)} and divided as {type_name(precision)}, which is new in opset 23"
-            )
-        node.set_input(index, node.before("Cast", [node.input(index)], what="precision", to=precision))
+    """x and the scale are cast to the type in which they are divided; in half precision, Div divides them."""
+    precision = node.pop_attr("precision", 0) or node.need_elem_type(_SCALE)
+    if precision in _HALF:
+        _give_zero_point(node)
+        _quantize(node, node.pop_attr("block_size", 0), precision)
+        return
+    if precision != TensorProto.FLOAT and node.need_elem_type() != node.need_elem_type(_SCALE):
+        raise Unconvertible(f"'{node.input(0)}' is divided in {type_name(precision)}, which is new in opset 23")
+    for index in (0, _SCALE):
+        _cast_input(node, index, precision)
 
 
 @downgrade("DequantizeLinear", 23)
 def multiply_in_output_type(node: Node) -> None:
-    """output_dtype goes: the scale is cast to the output's type, in which the product is computed."""
-    scale = node.need_elem_type(_SCALE)
-    kind = node.pop_attr("output_dtype", 0) or scale
-    if kind == scale:
-        return
-    if kind not in _WIDER.get(scale, ()):
-        raise Unconvertible(f"the scale is {type_name(scale)} and the output {type_name(kind)}, which is new in opset 23")
-    node.set_input(_SCALE, node.before("Cast", [node.input(_SCALE)], what="scale", to=kind))
+    """output_dtype goes: where it is not the type of the scale, the product is computed in float, and cast."""
+    kind = node.pop_attr("output_dtype", 0)
+    if kind not in (0, node.need_elem_type(_SCALE)):
+        _dequantize_in_float(node, kind)
 
 
-# 21: blocks, and an output type without a zero point.
+def _cast_input(node: Node, index: int, kind: int) -> None:
+    """Cast input `index` to the type `kind`, where it has another one."""
+    if node.need_elem_type(index) != kind:
+        node.set_input(index, _cast(node, node.input(index), kind))
+
+
+def _cast(node: Node, name: str, kind: int) -> str:
+    """`name` cast to the type `kind`; "" stays."""
+    return name and node.before("Cast", [name], what="cast", to=kind)
+
+
+def _dequantize_in_float(node: Node, kind: int) -> None:
+    """Let the node multiply by its scale in float, and cast the product to `kind`: runtimes round once, and so does this."""
+    _cast_input(node, _SCALE, TensorProto.FLOAT)
+    if kind != TensorProto.FLOAT:
+        output = node.output(0)
+        node.after("Cast", [node.detach_output(0, "product")], outputs=[output], to=kind)
+
+
+# 21: blocks, integers of 16 bits, and an output type without a zero point.
 
 
 @downgrade("QuantizeLinear", 21)
 def quantize_blocks(node: Node) -> None:
-    """output_dtype becomes a zero point of that type; blocks, and results of 16 bits, are written out as arithmetic."""
+    """output_dtype becomes a zero point; blocks become rows, or with results of 16 bits are written out as arithmetic."""
     _give_zero_point(node)
-    block = node.pop_attr("block_size", 0)
-    if block or node.output_elem_type() in (TensorProto.UINT16, TensorProto.INT16):
+    block, is_wide = node.pop_attr("block_size", 0), _quantized_type(node) in _SIXTEEN_BITS
+    if block and not is_wide and _are_in_rows(node, block):
+        _make_rows(node, block)
+    elif block or is_wide:
         _quantize(node, block)
-
-
-def _give_zero_point(node: Node) -> None:
-    """Give the node a zero point of 0 in the type of output_dtype."""
-    kind = node.pop_attr("output_dtype", 0)
-    if node.has_input(_ZERO) or kind in (0, TensorProto.UINT8):
-        return
-    zeros = np.zeros(node.need_shape(_SCALE), helper.tensor_dtype_to_np_dtype(kind))
-    node.set_input(_ZERO, node.add_constant(zeros, zeros.dtype, "zero_point"))
 
 
 @downgrade("DequantizeLinear", 21)
 def dequantize_blocks(node: Node) -> None:
-    """Blocks, and integers of 16 bits, are written out as arithmetic."""
-    block = node.pop_attr("block_size", 0)
-    if block or node.elem_type() in (TensorProto.UINT16, TensorProto.INT16):
+    """Blocks become rows, or with integers of 16 bits are written out as arithmetic."""
+    block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
+    if block and not is_wide and _are_in_rows(node, block):
+        _make_rows(node, block)
+    elif block or is_wide:
         _dequantize(node, block)
 
 
-# 19: float8, and one type for x and the scale until 22.
+def _give_zero_point(node: Node) -> None:
+    """Turn output_dtype, where the node has no zero point, into one of 0 in that type."""
+    kind = node.pop_attr("output_dtype", 0)
+    if not node.has_input(_ZERO) and kind not in (0, TensorProto.UINT8):
+        node.set_input(_ZERO, _zeros(node, node.need_shape(_SCALE), kind))
+
+
+def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
+    """A constant of zeros, of any type: its bytes are 0 in all of them."""
+    if kind in (*_EIGHT_BITS, *_SIXTEEN_BITS):
+        return node.add_constant(np.zeros(shape), helper.tensor_dtype_to_np_dtype(kind), "zero_point")
+    size = prod(shape) if kind in _FLOAT8 else -(-prod(shape) // 2)
+    return node.add_tensor(helper.make_tensor(node.fresh_name("zero_point"), kind, shape, bytes(size), raw=True))
+
+
+def _are_in_rows(node: Node, block: int) -> bool:
+    """Whether every `block` elements of x that follow each other in memory are a block, and Reshape can say so."""
+    shape = _shape_to_reshape(node)
+    if shape is None:
+        return False
+    blocked, *behind = shape[_blocked_axis(node) :]
+    return blocked != -1 and blocked % block == 0 and all(dim == 1 for dim in behind)
+
+
+def _shape_to_reshape(node: Node) -> list[int] | None:
+    """The shape of x as Reshape takes it, with -1 for one unknown dimension; None where Reshape would not do.
+
+    A dimension of 0 has another meaning for it, and runtimes do not reshape 8-bit floats.
+    """
+    shape = node.shape()
+    if shape is None or 0 in shape or not _FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
+        return None
+    form = [dim if isinstance(dim, int) else -1 for dim in shape]
+    return form if form.count(-1) <= 1 else None
+
+
+def _blocked_axis(node: Node) -> int:
+    """The axis along which there are blocks, counted from the front. Raises Unconvertible where x does not have it."""
+    axis, rank = node.attr("axis", 1), node.need_rank()
+    require_axis(axis, rank)
+    return axis % rank
+
+
+def _make_rows(node: Node, block: int) -> None:
+    """Let each block be a row of a matrix, with a scale for each index of its first axis."""
+    _reshape_around(node, [-1, block])
+    for index in (_SCALE, _ZERO):
+        if node.has_input(index):
+            node.set_input(index, node.before("Reshape", [node.input(index), int64(node, [-1], "rows")], what="of_rows"))
+    node.set_attr("axis", 0)
+
+
+def _reshape_around(node: Node, form: list[int]) -> None:
+    """Let the node work on its first input, for which `_shape_to_reshape` has a shape, in the shape `form`, and reshape back."""
+    back = int64(node, _shape_to_reshape(node) or [], "shape")
+    node.set_input(0, node.before("Reshape", [node.input(0), int64(node, form, "form")], what="blocks"))
+    output = node.output(0)
+    node.after("Reshape", [node.detach_output(0, "blocks"), back], outputs=[output])
+
+
+# 19: half precision, float8, and one type for x and the scale until 22.
 
 
 @upgrade("QuantizeLinear", 19)
 def cast_to_type_of_scale(node: Node) -> None:
     """x of integers is cast to the type of the scale, in which it is divided."""
-    data, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
-    if data != scale:
-        node.set_input(0, node.before("Cast", [node.input(0)], what="data", to=scale))
+    _cast_input(node, 0, node.need_elem_type(_SCALE))
 
 
 @downgrade("QuantizeLinear", 19)
 def quantize_half_precision(node: Node) -> None:
-    """saturate goes, which is for 8-bit floats; half precision is written out as arithmetic in float."""
+    """saturate goes, which is for 8-bit floats; half precision is cast to float, in which runtimes divide it."""
     if node.output_elem_type() not in _FLOAT8:
         node.pop_attr("saturate")
     if node.need_elem_type() in _HALF:
-        _quantize(node, 0)
+        _cast_input(node, 0, TensorProto.FLOAT)
+        _cast_input(node, _SCALE, TensorProto.FLOAT)
 
 
 @downgrade("DequantizeLinear", 19)
 def dequantize_half_precision(node: Node) -> None:
-    """Half precision is written out as arithmetic in float."""
-    if node.need_elem_type() in _FLOAT8:
-        raise Unconvertible(f"{type_name(node.need_elem_type())} does not exist before opset 19")
-    if node.need_elem_type(_SCALE) in _HALF:
-        _dequantize(node, 0)
+    """Half precision is multiplied in float, and the product cast."""
+    kind = node.need_elem_type(_SCALE)
+    if kind in _HALF:
+        _dequantize_in_float(node, kind)
 
 
 # 13: one scale per axis.
@@ -135,7 +214,7 @@ def quantize_along_axis(node: Node) -> None:
     if _is_per_tensor(node):
         _make_scalar(node)
     else:
-        _quantize(node, 0)
+        _quantize(node)
 
 
 @downgrade("DequantizeLinear", 13)
@@ -144,7 +223,7 @@ def dequantize_along_axis(node: Node) -> None:
     if _is_per_tensor(node):
         _make_scalar(node)
     else:
-        _dequantize(node, 0)
+        _dequantize(node)
 
 
 def _is_per_tensor(node: Node) -> bool:
@@ -163,111 +242,159 @@ def _make_scalar(node: Node) -> None:
             node.set_input(index, node.before("Squeeze", [node.input(index)], what="scalar", axes=[0], opset=10))
 
 
-# The arithmetic.
-
-
-def _quantize(node: Node, block: int) -> None:
-    """Let the node be saturate(round(x / scale) + zero). The sum in float32 is exact: what float32 cannot hold saturates anyway."""
-    kind = node.output_elem_type() or TensorProto.UINT8
-    if kind not in _RANGES:
-        raise Unconvertible(f"quantizing to {type_name(kind)} needs a newer QuantizeLinear")
-    data, precision = node.input(0), node.need_elem_type(_SCALE)
-    if node.need_elem_type() != precision:
-        data = node.before("Cast", [data], what="data", to=precision)
-    quotient = node.before("Div", [data, _aligned(node, _SCALE, block)], what="quotient")
-    rounded = node.before("Round", [quotient], what="rounded")
-    rounded = node.before("Cast", [rounded], what="rounded", to=TensorProto.FLOAT)
-    if node.has_input(_ZERO):
-        zero = node.before("Cast", [_aligned(node, _ZERO, block)], what="zero_point", to=TensorProto.FLOAT)
-        rounded = node.before("Add", [rounded, zero], what="shifted")
-    bounds = [node.add_constant(bound, np.float32, "bound") for bound in _RANGES[kind]]
-    saturated = node.before("Clip", [rounded, *bounds], what="saturated")
-    node.become("Cast", [saturated], to=kind)
-
-
-def _dequantize(node: Node, block: int) -> None:
-    """Let the node be (x - zero) * scale, with the product in float32, rounded once to the type of the scale."""
-    source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
-    if source not in (*_RANGES, *_FLOAT8, TensorProto.INT32):
-        raise Unconvertible(f"dequantizing {type_name(source)} needs a newer DequantizeLinear")
-    exact = TensorProto.FLOAT if source in _FLOAT8 else TensorProto.INT32
-    data, scale = node.input(0), _aligned(node, _SCALE, block)
-    if node.has_input(_ZERO):
-        data = node.before("Cast", [data], what="data", to=exact)
-        zero = node.before("Cast", [_aligned(node, _ZERO, block)], what="zero_point", to=exact)
-        data = node.before("Sub", [data, zero], what="difference")
-    data = node.before("Cast", [data], what="difference", to=TensorProto.FLOAT)
-    if kind == TensorProto.FLOAT:
-        node.become("Mul", [data, scale])
-        return
-    scale = node.before("Cast", [scale], what="scale", to=TensorProto.FLOAT)
-    node.become("Cast", [node.before("Mul", [data, scale], what="product")], to=kind)
-
-
-def _aligned(node: Node, index: int, block: int) -> str:
-    """Input `index`, the scale or the zero point, in a shape that broadcasts to x; `block` is the length of a block, or 0."""
-    name, axis = node.input(index), node.attr("axis", 1)
-    if node.need_rank(index) == 0:
-        return name
-    rank = node.need_rank()
-    (axis,) = from_the_front([axis], rank)
-    if block:
-        positions = int64(node, [i // block for i in range(node.need_dimension(axis))], "block")
-        return node.before("Gather", [name, positions], what="each", axis=axis)
-    if rank == 1 or axis == rank - 1:
-        return name
-    return node.before("Reshape", [name, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")
+# 10: below it, all is arithmetic.
 
 
 @decompose("QuantizeLinear", opset=11)
 def round_and_clip(node: Node) -> None:
     """saturate(round(x / scale) + zero point) is written out, for a single scale."""
-    kind = node.need_elem_type(2) if node.has_input(2) else TensorProto.UINT8
-    limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
-    x = node.input(0)
-    if node.need_elem_type() != TensorProto.FLOAT:
-        x = node.before("Cast", [x], what="x", to=TensorProto.FLOAT)
-    steps = node.before("Round", [node.before("Div", [x, node.input(1)], what="scaled")], what="steps")
-    if node.has_input(2):
-        zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.FLOAT)
-        steps = node.before("Add", [steps, zero_point], what="shifted")
-    bounds = [_float(node, float(bound)) for bound in (limits.min, limits.max)]
-    node.become("Cast", [node.before("Clip", [steps, *bounds], what="clipped")], to=kind)
+    quotient, zero = _quotient(node, 0, TensorProto.FLOAT)
+    become_saturated(node, quotient, _cast(node, zero, TensorProto.FLOAT), _quantized_type(node))
+
+
+@decompose("DequantizeLinear", opset=9)
+def subtract_and_scale(node: Node) -> None:
+    """(x - zero point) * scale is written out, for a single scale."""
+    _dequantize(node)
 
 
 @decompose("DynamicQuantizeLinear", opset=10)
 def quantize_by_extremes(node: Node) -> None:
     """Scale and zero point are computed from the extremes of the data, as ONNX's function body does, and used by QuantizeLinear.
 
-    For data of zeros only the scale is 1, as in onnxruntime; the operator's page divides zero by zero there.
+    The zero point is -low / scale, rounded and saturated, so QuantizeLinear computes it, too. For data of zeros only the scale is
+    1, as in onnxruntime; the operator's page divides zero by zero there.
     """
-    x, zero, largest = node.input(0), _float(node, 0), _float(node, 255)
+    x, zero, largest = node.input(0), typed(node, 0.0, TensorProto.FLOAT, "bound"), typed(node, 255.0, TensorProto.FLOAT, "bound")
     low = node.before("Min", [node.before("ReduceMin", [x], what="min", keepdims=0), zero], what="low")
     high = node.before("Max", [node.before("ReduceMax", [x], what="max", keepdims=0), zero], what="high")
     extent = node.before("Sub", [high, low], what="extent")
     is_zero = node.before("Not", [node.before("Greater", [extent, zero], what="is_some")], what="is_zero")
     filler = node.before("Mul", [node.before("Cast", [is_zero], what="is_zero", to=TensorProto.FLOAT), largest], what="filler")
     scale = node.before("Div", [node.before("Add", [extent, filler], what="extent"), largest], outputs=[node.output(1)])
-    steps = node.before("Round", [node.before("Neg", [node.before("Div", [low, scale], what="steps")])], what="steps", opset=11)
-    point = node.before("Clip", [steps], what="point", min=0.0, max=255.0)
-    point = node.before("Cast", [point], outputs=[node.output(2)], to=TensorProto.UINT8)
+    point = node.before("QuantizeLinear", [node.before("Neg", [low]), scale], outputs=[node.output(2)])
     node.become("QuantizeLinear", [x, scale, point], opset=10)
     node.drop_output(2)
     node.drop_output(1)
 
 
-def _float(node: Node, value: float) -> str:
-    """A scalar constant of type float."""
-    return typed(node, value, TensorProto.FLOAT, "bound")
+# The arithmetic.
 
 
-@decompose("DequantizeLinear", opset=9)
-def subtract_and_scale(node: Node) -> None:
-    """(x - zero point) * scale is written out, for a single scale; the difference is computed in int32."""
-    x = node.input(0)
-    if node.need_elem_type() != TensorProto.INT32:
-        x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
-    if node.has_input(2):
-        zero_point = node.before("Cast", [node.input(2)], what="zero_point", to=TensorProto.INT32)
-        x = node.before("Sub", [x, zero_point], what="difference")
-    node.become("Mul", [node.before("Cast", [x], what="steps", to=TensorProto.FLOAT), node.input(1)])
+def _quantize(node: Node, block: int = 0, precision: int = TensorProto.FLOAT) -> None:
+    """Let the node divide first. Then it quantizes with a scale of 1 and its one zero point, or where it has many, rounds."""
+    kind = _quantized_type(node)
+    saturate = node.attr("saturate") if kind in _FLOAT8 else None
+    only_zero = _only_zero_point(node, kind)
+    quotient, zero = _quotient(node, block, precision)
+    if only_zero and (node.written_for >= 21 or kind not in _SIXTEEN_BITS):
+        one = _cast(node, typed(node, 1.0, TensorProto.FLOAT, "one"), precision)
+        node.become("QuantizeLinear", [quotient, one, only_zero], saturate=saturate)
+    elif kind in RANGES:
+        zero = _cast(node, zero, TensorProto.FLOAT)
+        become_saturated(node, _cast(node, quotient, TensorProto.FLOAT), zero, kind)
+    else:
+        raise Unconvertible(f"quantizing to {type_name(kind)} by several zero points needs a newer QuantizeLinear")
+
+
+def _quantized_type(node: Node) -> int:
+    """The type to which the node quantizes."""
+    return node.need_elem_type(_ZERO) if node.has_input(_ZERO) else TensorProto.UINT8
+
+
+def _quotient(node: Node, block: int, precision: int) -> tuple[str, str]:
+    """x / scale in the type `precision`, and the zero point in a shape that broadcasts to it, or "" where it is 0."""
+    if node.need_elem_type(_SCALE) not in _DIVIDED_IN:
+        raise Unconvertible(f"the scale '{node.input(_SCALE)}' is no floating-point number", "cast it to float")
+    for index in (0, _SCALE):
+        _cast_input(node, index, precision)
+    data, scale, zero = _broadcast(node, block)
+    return node.before("Div", [data, scale], what="quotient"), zero
+
+
+def _dequantize(node: Node, block: int = 0) -> None:
+    """Let the node be (x - zero) * scale, rounded once to the type of the scale.
+
+    The difference of 8-bit integers is exact in float16, and that of 16-bit ones in float.
+    """
+    source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
+    exact = kind if kind == TensorProto.FLOAT16 and source in _EIGHT_BITS else TensorProto.FLOAT
+    _cast_input(node, _SCALE, exact)
+    data, scale, zero = _broadcast(node, block)
+    if zero and source == TensorProto.INT32:
+        data, zero = node.before("Sub", [data, zero], what="difference"), ""
+    data = _cast(node, data, exact)
+    if zero:
+        data = node.before("Sub", [data, _cast(node, zero, exact)], what="difference")
+    if exact == kind:
+        node.become("Mul", [data, scale])
+    else:
+        node.become("Cast", [node.before("Mul", [data, scale], what="product")], to=kind)
+
+
+def _only_zero_point(node: Node, kind: int) -> str:
+    """The zero point as a scalar of type `kind`, where it is one number; else ""."""
+    if not shifts(node, _ZERO):
+        return _zeros(node, (), kind)
+    if node.rank(_ZERO) == 0:
+        return node.input(_ZERO)
+    known = known_zero_point(node, _ZERO)
+    if known is None or not (known == known.flat[0]).all():
+        return ""
+    return node.add_constant(known.flat[0], known.dtype, "zero_point")
+
+
+# Shapes.
+
+
+def _broadcast(node: Node, block: int) -> _Operands:
+    """x, scale and zero point in shapes that broadcast; `block` is the length of a block, or 0 where there are none.
+
+    Where blocks fill the axis it becomes two, one of the blocks and one within them. Else each index gets the scale of its block.
+    """
+    indices = [_SCALE, _ZERO] if shifts(node, _ZERO) else [_SCALE]
+    if not block:
+        names = [_along_axis(node, index) for index in indices]
+    else:
+        axis = _blocked_axis(node)
+        form = _in_two_axes(node, axis, block)
+        names = [_of_each_block(node, index, axis, block if form is None else 0) for index in indices]
+        if form is not None:
+            _reshape_around(node, form)
+    return _Operands(node.input(0), names[0], names[1] if len(names) > 1 else "")
+
+
+def _along_axis(node: Node, index: int) -> str:
+    """Input `index`, which holds one number, or one for each index of the axis, in a shape that broadcasts to x."""
+    name = node.input(index)
+    if node.need_rank(index) == 0:
+        return name
+    rank = node.need_rank()
+    (axis,) = from_the_front([node.attr("axis", 1)], rank)
+    if rank == 1 or axis == rank - 1:
+        return name
+    return node.before("Reshape", [name, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")
+
+
+def _in_two_axes(node: Node, axis: int, block: int) -> list[int] | None:
+    """The shape of x with `axis` as two axes, the second one `block` long; None where Reshape cannot say it."""
+    form = _shape_to_reshape(node)
+    if form is None or form[axis] == -1 or form[axis] % block:
+        return None
+    return [*form[:axis], form[axis] // block, block, *form[axis + 1 :]]
+
+
+def _of_each_block(node: Node, index: int, axis: int, ragged: int) -> str:
+    """Input `index` with an axis of 1 for what is within a block; or where that is `ragged`, repeated for each index of x."""
+    if not ragged:
+        return node.before("Unsqueeze", [node.input(index), int64(node, [axis + 1], "axis")], what="of_blocks")
+    return node.before("Gather", [node.input(index), _block_of_each(node, axis, ragged)], what="of_each", axis=axis)
+
+
+def _block_of_each(node: Node, axis: int, block: int) -> str:
+    """For each index of x along `axis`, the number of its block, as int64."""
+    size = node.dimension(axis)
+    if isinstance(size, int):
+        return int64(node, [index // block for index in range(size)], "block")
+    indices = count_up(node, int64(node, [0], "start"), length(node, node.input(0), axis), int64(node, [1], "step"))
+    return node.before("Div", [indices, int64(node, block, "size")], what="block")

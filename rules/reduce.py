@@ -14,10 +14,10 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import REDUCTIONS
 from .shared.indices import int64
-from .shared.parameters import MAKE_CONSTANT, axes_of, to_attribute, to_input
+from .shared.parameters import axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import sizes_without
 from .shared.typed import ANY_FLOATING, type_name
 
@@ -38,7 +38,7 @@ The reductions that are not here take themselves for every axis, and nothing at 
 """
 _ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
 """Reductions that give the same over several axes as over one after the other."""
-_ROUNDS_INTEGERS = ("ReduceMean", "ReduceLogSumExp")
+_ROUNDS_INTEGERS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean")
 """Reductions that round integers, and so would do it once for each axis."""
 
 

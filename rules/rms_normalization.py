@@ -11,22 +11,23 @@ from ..rewriter.engine.registry import decompose
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front, require_axis
-from .shared.normalization import cast_between, root_mean_square
+from .shared.normalization import cast_between, root_mean_square, working_type
 from .shared.typed import FLOATING
 
 
 @decompose("RMSNormalization", opset=13, exact=False)
 def divide_by_the_root_mean_square(node: Node) -> None:
-    """In the precision of stash_type, over the axes from `axis` on; then the scale, whose type the result has."""
-    kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
+    """Over the axes from `axis` on, in the wider of stash_type and the data; then the scale, whose type the result has."""
+    kind = node.need_elem_type()
+    work = working_type(kind, node.attr("stash_type", TensorProto.FLOAT))
     axes = _axes(node)
-    if axes is None or stash not in FLOATING:
+    if axes is None or work not in FLOATING:
         bodies.expand(node)
         return
-    x = cast_between(node, node.input(0), kind, stash)
-    root = root_mean_square(node, x, axes, node.attr("epsilon", 1e-5), stash)
+    x = cast_between(node, node.input(0), kind, work)
+    root = root_mean_square(node, x, axes, node.attr("epsilon", 1e-5), work)
     normalized = node.before("Div", [x, root], what="normalized")
-    node.become("Mul", [cast_between(node, normalized, stash, node.need_elem_type(1)), node.input(1)])
+    node.become("Mul", [cast_between(node, normalized, work, node.need_elem_type(1)), node.input(1)])
 
 
 def _axes(node: Node) -> list[int] | None:

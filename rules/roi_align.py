@@ -156,7 +156,8 @@ def _parts(node: Node, pixels: str, rows: _Axis, columns: _Axis, kind: int) -> l
         first = node.before("Mul", [row, width], what="row")
         for column, of_column in zip(columns.pixels, columns.weights, strict=True):
             place = node.before("Mul", [node.before("Add", [first, column], what="place"), counted], what="place")
-            value = node.before("Gather", [pixels, node.before("Add", [image, place], what="place")], what="pixel", axis=0)
+            place = node.before("Add", [image, place], what="place")
+            value = node.before("Gather", [pixels, place], what="pixel", opset=10, axis=0)  # whose indices are never negative
             weight = node.before("Mul", [node.before("Mul", [of_row, of_column], what="weight"), share], what="weight")
             weight = node.before("Unsqueeze", [weight, int64(node, [3], "channel")], what="weight")
             parts.append(node.before("Mul", [value, weight], what="part"))

@@ -10,10 +10,10 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
 from .shared.indices import count_up, double, int64, length, position, wrapped
-from .shared.parameters import MAKE_CONSTANT, known_input, known_ints, to_input
+from .shared.parameters import known_input, known_ints, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 """Positions among the inputs, from opset 10 on."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import add_rank, from_the_front
 from .shared.indices import int64
-from .shared.parameters import MAKE_CONSTANT, axes_of, to_attribute, to_input
+from .shared.parameters import axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import as_int, axes_as_double, how_many, number_of_axes, sizes_without
 from .shared.tables import arange
 

@@ -31,11 +31,31 @@ def transform_frames(node: Node) -> None:
         raise Unconvertible("a one-sided STFT is of a real signal", "set onesided=0")
     if not (node.has_input(_WINDOW) or node.has_input(_LENGTH)):
         raise Unconvertible("an STFT without window and frame_length has no meaning")
+    _require_declared_frequencies(node, size, bool(onesided))
     if size is None:
         _at_run_time(node, parts, bool(onesided))
         return
     frames = _frames(node, _starts(node, size), int64(node, arange(size).tolist(), "offsets"))
     node.become("DFT", [frames], axis=2, onesided=onesided)
+
+
+def _require_declared_frequencies(node: Node, size: int | None, onesided: bool) -> None:
+    """Raises Unconvertible where the model declares another number of frequencies: onnx infers both sides without the attribute."""
+    shape = node.output_shape()
+    declared = shape[2] if shape is not None and len(shape) == 4 else None
+    if size is None or not isinstance(declared, int):
+        return
+    frequencies = _frequencies(size, onesided)
+    if declared != frequencies:
+        raise Unconvertible(
+            f"it gives {frequencies} frequencies, and the model declares {declared}",
+            "write the attribute onesided out, and correct the declared shape",
+        )
+
+
+def _frequencies(size: int, onesided: bool) -> int:
+    """The frequencies of a frame of `size` samples."""
+    return size // 2 + 1 if onesided else size
 
 
 def _frames(node: Node, starts: str, offsets: str) -> str:

@@ -29,7 +29,7 @@ def scatter_along_the_sequence(node: Node) -> None:
     places = node.before("Reshape", [places, int64(node, [-1 if d == axis else 1 for d in range(rank)], "form")], what="places")
     if node.has_input(2):
         form = int64(node, [-1, *[1] * (rank - 1)], "form")
-        places = node.before("Add", [places, node.before("Reshape", [node.input(2), form], what="starts")], what="places")
+        places = node.before("Add", [node.before("Reshape", [node.input(2), form], what="starts"), places], what="places")
     if node.attr("mode", "linear") == "circular":
         places = node.before("Mod", [places, length(node, cache, axis)], what="places")
     places = node.before("Expand", [places, node.before("Shape", [update], what="shape")], what="places")

@@ -10,10 +10,10 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.node import Node
+from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import add_rank
 from .shared.indices import int64, length
-from .shared.parameters import MAKE_CONSTANT, one_number
+from .shared.parameters import one_number
 from .shared.typed import WIDE_INTEGERS, halves
 
 _WIDER = {
@@ -94,6 +94,10 @@ def k_to_attribute(node: Node) -> None:
     node.explain(f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)
     everything = node.need_dimension(axis)
+    if not everything:
+        raise Unconvertible(
+            "its axis is empty, and before opset 10 TopK takes no k below 1", "leave the node out: it gives nothing"
+        )
     axes = int64(node, [axis % node.need_rank()], "axis")
     outputs = node.outputs
     for index, output in enumerate(outputs):

@@ -88,11 +88,11 @@ def _nan_behind(node: Node, column: str, kind: int) -> list[str]:
 
 def _group(node: Node, columns: list[str], count: int) -> _Groups:
     """Sort the slices, `count` of them, by `columns`, and find the groups of equal ones."""
-    everything, order = int64(node, [count], "count"), int64(node, arange(count).tolist(), "order")
+    everything, order = int64(node, [count], "count"), ""
     for column in reversed(columns):
-        moved = node.before("Gather", [column, order], what="moved", axis=0)
+        moved = node.before("Gather", [column, order], what="moved", axis=0) if order else column
         _, places = node.before_many("TopK", [moved, everything], 2, what="sorted", axis=0, largest=0)
-        order = node.before("Gather", [order, places], what="order", axis=0)
+        order = node.before("Gather", [order, places], what="order", axis=0) if order else places
     is_start = _starts(node, columns, order, count)
     starts = node.before("Reshape", [node.before("NonZero", [is_start]), int64(node, [-1], "flat")], what="starts")
     number = node.before("CumSum", [is_start, int64(node, 0, "axis")], what="number")

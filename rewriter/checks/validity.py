@@ -1,4 +1,4 @@
-"""Whether a model is valid: onnx.checker with full_check, in a child process, and the mistakes of Splits that it lets through."""
+"""Whether a model is valid: onnx.checker with full_check, in a child process, and mistakes that it lets through."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..opsets import inference
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from . import wrong_opset
 from .function_calls import check_calls
+from .scales import quantization_problems
 
 MOST_MISSING_PARTS = 4096
 """Parts that a Split may make beyond its outputs: in older opsets, every one of them has to have a name."""
@@ -336,9 +337,16 @@ def _shown(sizes: list[float]) -> str:
 _ATTRIBUTE_TYPES = {
     "axis": AttributeProto.INT,
     "keepdims": AttributeProto.INT,
+    "block_size": AttributeProto.INT,
     "num_outputs": AttributeProto.INT,
+    "output_dtype": AttributeProto.INT,
     "split": AttributeProto.INTS,
 }
 """The field of AttributeProto that each type of attribute uses."""
-_CHECKS = {"Split": _split_problems, "SplitToSequence": _sequence_problems}
+_CHECKS = {
+    "Split": _split_problems,
+    "SplitToSequence": _sequence_problems,
+    "QuantizeLinear": quantization_problems,
+    "DequantizeLinear": quantization_problems,
+}
 """The further checks of each operator."""

@@ -30,6 +30,7 @@ from ..storage.skeleton import Skeleton
 from .by_model import Comparison, Piece, Runtime, compare
 from .model_client import Worker
 from .regions import ChangedNode, GraphPair, Input, Region, RegionFinder, element_count, free_reads, is_small_whole_numbers
+from .retyped import with_own_names
 from .samples import Samples
 from .tolerance import EXACT, Tolerance
 
@@ -88,6 +89,7 @@ def compare_nodes(
     """
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
+    result = with_own_names(original, result)
     finder = RegionFinder(original, result.proto, aliases)
     groups = _group(finder)
     with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:

@@ -20,7 +20,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, subgraphs
+from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, resolved, subgraphs
 from ..graph.scope import Scope
 
 MAX_NODES = 2000
@@ -326,9 +326,7 @@ class RegionFinder:
             self._match(GraphPair(scope, new, types, pair.opsets, pair, (*pair.place, index, which)))
 
     def _resolve(self, name: str) -> str:
-        while name in self._aliases:
-            name = self._aliases[name]
-        return name
+        return resolved(name, self._aliases)
 
     # -- what belongs together
 

@@ -6,7 +6,7 @@ that it names; a row is removed when the oldest supported release of that runtim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,10 @@ def _never(_node: onnx.NodeProto, _opset: int) -> bool:
 
 def _below(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
     return lambda _node, declared: declared < opset
+
+
+def _from(opset: int) -> Callable[[onnx.NodeProto, int], bool]:
+    return lambda _node, declared: declared >= opset
 
 
 def _flattens(node: onnx.NodeProto, opset: int) -> bool:
@@ -121,6 +125,13 @@ def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
     return _attribute(node, "p", 2) % 2 == 1
 
 
+def _casts_in_its_own_way(node: onnx.NodeProto, _opset: int) -> bool:
+    to = _attribute(node, "to", 0)
+    return to in _WITH_FEW_BITS or (to in _WITH_OVERFLOW and _attribute(node, "saturate", 1) == 0)
+
+
+_WITH_FEW_BITS = (21, 22, 25, 26)  # uint4, int4, uint2, int2, by number: old releases of onnx lack some of the names
+_WITH_OVERFLOW = (onnx.TensorProto.FLOAT8E4M3FN, onnx.TensorProto.FLOAT8E5M2)
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
 """A predicate on a node and its opset, and what the runtime does wrong where it holds."""
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
@@ -128,6 +139,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
     "onnxruntime": {
         "Split": (_has_unnamed_outputs, "crashes on a Split whose outputs are not all named"),
         "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
+        **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), (_from(28), "has no kernel for {op} 28, whose body overflows")),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {
@@ -158,16 +170,21 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 
 _DISPUTED: dict[str, _Defect] = {
     "Split": (_counts_named_outputs, "makes as many parts of a Split as are named, or fails, where num_outputs says more"),
+    "Cast": (_casts_in_its_own_way, "rounds, or treats what is too large, in its own way in a Cast to a narrow type"),
     "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
 }
 """What onnxruntime takes for another thing than the specification: `Model.semantics` says which of them to believe."""
 
 
 _STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
+_FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
+_IN_HALF = "divides half precision in half precision in QuantizeLinear below opset 23"
 _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
     ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
+    ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
+    ("onnx.reference", _BFLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
 )
 """Runtime, element type that has to be in the model, operator, predicate on the node, and what the runtime does wrong."""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -183,17 +200,19 @@ _LAX: dict[str, _Defect] = {
 
 def lax_operator(model: onnx.ModelProto) -> str:
     """What onnxruntime accepts at the first node of `_LAX`; "" when there is none."""
-    for node, opset in default_domain_nodes(model):
-        applies, text = _LAX.get(node.op_type, (_never, ""))
-        if applies(node, opset):
-            return f"onnxruntime {text} ({_title(node)})"
-    return ""
+    found = _first_of(model, _LAX)
+    return found and f"onnxruntime {found}"
 
 
 def disputed_node(model: onnx.ModelProto) -> str:
     """What onnxruntime does at the first node to which it gives another meaning than the specification; "" where there is none."""
+    return _first_of(model, _DISPUTED)
+
+
+def _first_of(model: onnx.ModelProto, defects: Mapping[str, _Defect]) -> str:
+    """The text on the first node to which one of `defects` applies, and its title; "" where there is none."""
     for node, opset in default_domain_nodes(model):
-        applies, text = _DISPUTED.get(node.op_type, (_never, ""))
+        applies, text = defects.get(node.op_type, (_never, ""))
         if applies(node, opset):
             return f"{text} ({_title(node)})"
     return ""

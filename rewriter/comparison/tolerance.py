@@ -42,7 +42,8 @@ class Tolerance:
 
     `rtol` and `atol` are for all outputs. None is the default: 0, or with `inexact` (a rule that may change the last bits was
     applied) the INEXACT_BOUNDS of the output's dtype, whose `of_largest` counts only with `sums` (such a rule makes sums of many
-    terms). `rtol_of` and `atol_of`, output name → bound, have priority.
+    terms). With `like_bfloat16` (only the original rounds to it) those of bfloat16 are for floats, too. `rtol_of` and `atol_of`,
+    output name → bound, have priority.
     """
 
     rtol: float | None = None
@@ -51,12 +52,15 @@ class Tolerance:
     atol_of: Mapping[str, float] = field(default_factory=dict)
     inexact: bool = False
     sums: bool = False
+    like_bfloat16: bool = False
 
     def of(self, output: str, dtype: str) -> Bounds:
         """The bounds of an output of `dtype`: "float32", or "seq(float32)" for a sequence."""
         default = Bounds()
         if self.inexact:
-            default = INEXACT_BOUNDS.get(dtype.removeprefix("seq(").rstrip(")"), default)
+            kind = dtype.removeprefix("seq(").rstrip(")")
+            kind = "bfloat16" if self.like_bfloat16 and kind in ("float32", "float16", "float64") else kind
+            default = INEXACT_BOUNDS.get(kind, default)
         rtol = default.rtol if self.rtol is None else self.rtol
         atol = default.atol if self.atol is None else self.atol
         is_stated = self.atol is not None or output in self.atol_of

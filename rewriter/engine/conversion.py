@@ -22,7 +22,7 @@ from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.inference import Shape
-from ..opsets.transitions import Transition
+from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
@@ -94,6 +94,18 @@ class Outcome:
     """What the changes add up to, a node of the original at a time."""
     inexact: set[str] = field(default_factory=set)
     """Rules among those that made changes whose result may differ in the last bits."""
+    sums: bool = False
+    """Whether one of them adds up many terms, which may cancel out."""
+
+    def followed_by(self, later: Outcome) -> Outcome:
+        """What this and `later`, the rest of the same conversion, did together."""
+        return Outcome(
+            [*self.blockers, *later.blockers],
+            [*self.remarks, *later.remarks],
+            [*self.changes, *later.changes],
+            [*self.rewrites, *later.rewrites],
+            self.inexact | later.inexact,
+        )
 
     @property
     def warnings(self) -> list[Remark]:
@@ -165,6 +177,7 @@ NODES_A_STEP = 4096
 MECHANISMS = {
     "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
+    "narrow_types": "a type that the target does not have gives way, in the whole model, to a wider one that holds its values",
 }
 """What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
 
@@ -178,14 +191,14 @@ def _excluded(name: str) -> Unconvertible:
 
 
 class _Route:
-    """What may happen to the nodes of one operator in the form of one opset; `steps` starts with one that is not free."""
+    """What may happen to the nodes of one operator in the form of one opset; `step` is the first one that is not free."""
 
-    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "steps")
+    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "step")
 
     def __init__(
         self,
         simplifications: tuple[Rule, ...],
-        steps: tuple[_Step, ...],
+        step: _Step | None,
         avoidances: tuple[Rule, ...] = (),
         is_restricted: bool = False,
     ) -> None:
@@ -195,12 +208,7 @@ class _Route:
         """Whether a runtime may not take these nodes, as they are at the target."""
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
-        self.steps = steps
-
-    def turns_down(self, proto: NodeProto, scope: Scope) -> bool:
-        """Whether nothing can happen to this very node."""
-        ends_here = self.steps or self.is_restricted or proto.op_type in GRAPH_HOLDERS
-        return not ends_here and not self.may_simplify(proto, scope)
+        self.step = step
 
     def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
         """Whether a simplification has to be tried on this very node."""
@@ -212,9 +220,9 @@ class _Route:
         return False
 
 
-_STAYS = _Route((), ())
+_STAYS = _Route((), None)
 """The route of an operator to which nothing can happen."""
-_FOREIGN = _Route((), ())
+_FOREIGN = _Route((), None)
 """The route of an operator of another domain, which may have subgraphs."""
 
 
@@ -288,10 +296,12 @@ class Engine:
             if route is _FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            if route is not _FOREIGN and route.turns_down(proto, scope):
+            is_alone = route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope)
+            if not (is_alone or route.step or route.is_restricted):
                 continue
             opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
-            node, nodes = self._work_or_repeat((proto, scope, opset, index if original else None), route, target, repeats, tidying)
+            place = (proto, scope, opset, index if original else None)
+            node, nodes = self._work_or_repeat(place, is_alone, target, repeats, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -299,7 +309,7 @@ class Engine:
                     _hand_metadata_on(proto, nodes)
                 rebuilt[index] = nodes
         if rebuilt:
-            _rebuild(scope, rebuilt)
+            rebuild(scope, rebuilt)
 
     def _descend(self, node: Node, target: int) -> None:
         """Convert the subgraphs of `node`."""
@@ -311,14 +321,17 @@ class Engine:
     def _work_or_repeat(
         self,
         place: tuple[NodeProto, Scope, int, int | None],
-        route: _Route,
+        is_alone: bool,
         target: int,
         repeats: Repeats,
         tidying: Tidying,
     ) -> tuple[Node, list[NodeProto]]:
-        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became."""
-        proto, scope, *_ = place
-        if route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope):
+        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became.
+
+        What happens to one that `is_alone` says nothing of others of its form.
+        """
+        proto, *_ = place
+        if is_alone:
             plain = Node(*place)
             return plain, self._work(plain, target, tidying)
         node, form = RecordedNode(*place), form_of(proto)
@@ -345,7 +358,8 @@ class Engine:
                 pending.extend(reversed(self._replace(node, origin)))
                 continue
             is_made = node is not first or node.op_type != origin[0]
-            if is_made and tidying.dissolves(node):
+            is_as_made = node.settled and not node.changed  # tidying has seen it
+            if is_made and not is_as_made and tidying.dissolves(node):
                 continue
             if node.settled or node.proto.domain:  # a rule may move nodes of other domains
                 if node.op_type in GRAPH_HOLDERS or node.proto.domain:
@@ -380,23 +394,27 @@ class Engine:
         avoided: set[str] = set()
         simplified = ""
         made = node.source_index is None
+        written = "" if made else node.op_type
         step: _Step | None = None
         try:
             while not node.removed:
                 op_type = node.op_type
+                if op_type != written:
+                    self._gate_written(node, target)
+                    written = op_type
                 route = self._route(op_type, node.opset, target, made)
                 if route is None:
                     return
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
                 simplified = op_type
-                if not route.steps:
+                if route.step is None:
                     if self._avoid(node, route, avoided):
                         made = True
                         continue
                     self._require_taken(node, route)
                     return
-                step = route.steps[0]
+                step = route.step
                 self._take(node, step)
                 made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
                 step = None
@@ -493,12 +511,29 @@ class Engine:
             return
         wrong = delta.wrong_types(node.proto, node.type_string)
         if wrong:
-            node.begin_rule(transition.opset_after)
-            name = f"widening.{node.op_type}"
-            self._require(name)
-            self._change(name, node)
-            if not widening.widen(node, wrong, delta):
-                self.outcome.inexact.add(name)
+            self._widen(node, wrong, delta, transition.opset_after)
+
+    def _gate_written(self, node: Node, target: int) -> None:
+        """Check, and where possible mend, the types of a node that a rule wrote: the operator may not take those of this model.
+
+        On its way up the node may be in a form that does not take them yet.
+        """
+        opset = max(node.opset, transitions.form_opset(node.op_type, target))
+        form = transitions.form_of_rules(node.op_type, opset)
+        if form is None or not form.loses(self._types):
+            return
+        refused = form.refused_types(node.proto, node.type_string)
+        if refused:
+            self._widen(node, refused, form, opset)
+
+    def _widen(self, node: Node, wrong: list[str], delta: Delta, opset: int) -> None:
+        """Let the node work in types that the target of `delta` takes. Raises Unconvertible where no way is known."""
+        node.begin_rule(opset)
+        name = f"widening.{node.op_type}"
+        self._require(name)
+        self._change(name, node)
+        if not widening.widen(node, wrong, delta):
+            self.outcome.inexact.add(name)
 
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
@@ -544,6 +579,7 @@ class Engine:
             self._change(rule.name, node, op_type)
             if not rule.exact or node.approximate:
                 self.outcome.inexact.add(rule.name)
+                self.outcome.sums |= rule.sums
         node.approximate = False
         return changed
 
@@ -589,19 +625,22 @@ class Engine:
     def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
         """Look up the route of an operator; `types` are those that its values can have, None where any is."""
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
-        path = transitions.path(op_type, opset, target)
-        steps = tuple(_Step(transition, self._registry, types) for transition in path)
-        while steps and steps[0].is_free:
-            steps = steps[1:]
-        if steps and steps[-1].transition.older is None and self._reads_any_version(op_type, opset):
-            steps = steps[-1:]
+        step = self._first_step(op_type, opset, target, types)
         rules = self._registry.avoidances(op_type)
         forms = self._restrictions.forms
         avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
         is_restricted = bool(avoidances or op_type in self._restrictions.operators or self._restrictions.types)
-        if not steps and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
+        if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
             return None
-        return _Route(simplifications, steps, avoidances, is_restricted)
+        return _Route(simplifications, step, avoidances, is_restricted)
+
+    def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Step | None:
+        """The first step that is not free; None where every node arrives as it is."""
+        path = transitions.path(op_type, opset, target)
+        if path and path[-1].older is None and self._reads_any_version(op_type, opset):
+            path = path[-1:]
+        steps = (_Step(transition, self._registry, types) for transition in path)
+        return next((step for step in steps if not step.is_free), None)
 
     def _reads_any_version(self, op_type: str, opset: int) -> bool:
         """Whether a node that has to go altogether can go at once, in the form that it has."""
@@ -635,7 +674,7 @@ def _contradicted(found: declarations.Contradiction) -> Remark:
     return Remark("warning", "value", found.name, "declared shapes", message)
 
 
-def _rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
+def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     """Put the new node list in place. The views on the old one are stale from here on."""
     nodes: list[NodeProto] = []
     for index, proto in enumerate(scope.graph.node):

@@ -9,6 +9,7 @@ A rule is a function of one `Node`. It edits the node in place, puts nodes befor
     @simplify("SequenceAt", opset=13)   optional, at any opset: new nodes are written for opset 13
     @avoid("Pow by 3", "Pow", opset=7)  a form that a runtime computes wrongly becomes one that it computes right
     @replace("com.microsoft", "Gelu", opset=13)   an operator of another domain becomes nodes written for opset 13
+    @widen("Cast")   a node that has a type which the target lacks computes the same in the wider type of `Model.wider`
 
 New nodes join the work-list in the opset that they were written for, so no rule cares about the final target.
 """
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..graph.node import Node
     from ..graph.scope import Scope
 
-Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace"]
+Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace", "widen"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
 
@@ -71,6 +72,7 @@ class Registry:
         self._decompositions: dict[str, Rule] = {}
         self._simplifications: dict[str, list[Rule]] = {}
         self._avoidances: dict[str, list[Rule]] = {}
+        self._widenings: dict[str, Rule] = {}
 
     def add(self, rule: Rule) -> None:
         """Register a rule. Raises ValueError where two rules claim the same transition or decomposition."""
@@ -79,8 +81,8 @@ class Registry:
             table.setdefault(rule.op_type, []).append(rule)
             return
         table, key = (
-            (self._decompositions, rule.op_type)
-            if rule.kind == "decompose"
+            (self._decompositions if rule.kind == "decompose" else self._widenings, rule.op_type)
+            if rule.kind in ("decompose", "widen")
             else (self._transitions, (rule.kind, rule.op_type, rule.version))
         )
         if key in table:
@@ -102,9 +104,14 @@ class Registry:
     def avoidances(self, op_type: str) -> list[Rule]:
         return self._avoidances.get(op_type, [])
 
+    def widening(self, op_type: str) -> Rule | None:
+        """The rule for `op_type` nodes that have a type which the target does not have; None where there is none."""
+        return self._widenings.get(op_type)
+
     def __iter__(self) -> Iterator[Rule]:
         yield from self._transitions.values()
         yield from self._decompositions.values()
+        yield from self._widenings.values()
         for rules in (*self._simplifications.values(), *self._avoidances.values()):
             yield from rules
 
@@ -169,6 +176,15 @@ def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool
     for those that have it and no other.
     """
     return _register("avoid", op_types, opset, exact, form=form)
+
+
+def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a rule for nodes that have a value, or name a type, which the target does not have: `Model.wider` says which.
+
+    It gets the node in the form of the model's own opset, with its values still in the types that they had, and writes what
+    computes the same once they are of the wider types. New nodes are in a form that every opset from 13 on has.
+    """
+    return _register("widen", op_types, 13, exact)
 
 
 def replace(

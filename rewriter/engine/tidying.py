@@ -17,6 +17,7 @@ from ..graph.scope import Scope
 from ..opsets import inference
 from ..opsets.folding import MAX_ELEMENTS
 from .cleanup import HAVE_EFFECTS
+from .widening import holds
 
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 _DRAW = HAVE_EFFECTS | {"Dropout"}
@@ -34,8 +35,9 @@ class Tidying:
         """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
         if len(node.proto.output) != 1 or node.proto.domain:
             return False
-        if node.op_type == "Transpose":
-            self._merge_transposes(node)
+        merge = _MERGED.get(node.op_type)
+        if merge is not None:
+            merge(self, node)
         name = node.proto.output[0]
         is_ours = name in self._scope.model.fresh_names and name not in self._scope.outputs
         value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
@@ -55,15 +57,43 @@ class Tidying:
         return True
 
     def _merge_transposes(self, node: Node) -> None:
-        """Let a Transpose read what the Transpose before it reads, which a rule made too, and do the work of both."""
-        inner, outer = self._scope.producer(node.input(0)), node.attr("perm")
-        if inner is None or inner.op_type != "Transpose" or inner.output[0] not in self._scope.model.fresh_names:
-            return
-        first = next((list(attribute.ints) for attribute in inner.attribute if attribute.name == "perm"), None)
-        if first is None or outer is None or self._scope.find(node.input(0)) is not self._scope:
+        """Let a Transpose read what the Transpose before it reads, and do the work of both."""
+        inner, outer = self._made_before(node, "Transpose"), node.attr("perm")
+        first = None if inner is None else next((list(known.ints) for known in inner.attribute if known.name == "perm"), None)
+        if inner is None or first is None or outer is None:
             return
         node.set_attr("perm", [first[axis] for axis in outer])
         node.set_input(0, inner.input[0])
+
+    def _merge_reshapes(self, node: Node) -> None:
+        """Let a Reshape to known sizes read past a node that only says how many axes its elements have."""
+        inner = self._made_before(node, "Reshape", "Unsqueeze", "Squeeze", "Flatten")
+        sizes = node.constant(1) if node.has_input(1) else None
+        if inner is None or sizes is None or (sizes == 0).any():
+            return
+        if (sizes > 0).all() or inference.is_known(self._scope.shape(inner.input[0])):
+            node.set_input(0, inner.input[0])
+
+    def _merge_casts(self, node: Node) -> None:
+        """Let a Cast read past a Cast to a wider type of the same class, or from the type that it gives itself."""
+        inner = self._made_before(node, "Cast")
+        if inner is None:
+            return
+        kinds = self._scope.elem_type(inner.input[0]), _cast_type(inner), _cast_type(node.proto)
+        if None in kinds:
+            return
+        given, between, result = (inference.elem_type_name(kind) for kind in kinds if kind is not None)
+        same_class = result != "string" and _is_whole(given) == _is_whole(between)
+        if holds(between, given) and (same_class or result == given):
+            node.set_input(0, inner.input[0])
+
+    def _made_before(self, node: Node, *op_types: str) -> NodeProto | None:
+        """The node that makes the first input of `node`, where a rule made it in this graph and it is one of these operators."""
+        name = self._scope.resolve(node.input(0))
+        inner = self._scope.producer(name)
+        if inner is None or inner.op_type not in op_types or inner.domain or inner.output[0] not in self._scope.model.fresh_names:
+            return None
+        return inner if self._scope.find(name) is self._scope else None
 
     def _unchanged(self, node: Node) -> str | None:
         """The input of `node`, where that is what it gives."""
@@ -134,41 +164,69 @@ def _keeps_order(node: Node) -> bool:
     return perm is not None and perm == sorted(perm)
 
 
+def _is_alone(node: Node) -> bool:
+    """Whether an operator that takes any number of operands has one."""
+    return len(node.inputs) == 1
+
+
 def _adds_nothing(node: Node) -> bool:
     """Whether a Pad whose pads are an input adds nothing and takes nothing away."""
     pads = node.constant(1)
     return pads is not None and not pads.any()
 
 
-def _is_combined_with(number: int) -> Callable[[Node], bool]:
-    """Whether the second operand is the integer `number`, once: added or multiplied by it, integers stay as they are."""
+def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Node], bool]:
+    """Whether the second operand is `number` throughout, in a type of one of numpy's `kinds`, in which that changes nothing.
+
+    Weights of floating point stay, even if all are 1: runtimes fuse a normalization only with its scale.
+    """
 
     def test(node: Node) -> bool:
         value = node.constant(1)
-        if value is None or value.size != 1 or value.dtype.kind not in "iu" or value.reshape(-1)[0] != number:
+        if value is None or value.dtype.kind not in kinds or (value.dtype.kind == "f" and value.size > 1):
+            return False
+        if (value != number).any():
             return False
         rank = node.rank()
-        return value.ndim == 0 or (rank is not None and value.ndim <= rank)
+        return value.ndim == 0 or (value.size == 1 and rank is not None and value.ndim <= rank) or _keeps_shape(node)
 
     return test
 
 
 _UNCHANGED: dict[str, Callable[[Node], bool]] = {
     "Identity": lambda _: True,
-    "Add": _is_combined_with(0),
+    "Add": _is_combined_with(0),  # of floating point, -0 + 0 is 0
+    "And": _is_combined_with(1, "b"),
     "Cast": _has_type_already,
     "CastLike": _has_type_already,
-    "Concat": lambda node: len(node.inputs) == 1,
-    "Div": _is_combined_with(1),
+    "Concat": _is_alone,
+    "Div": _is_combined_with(1, "iuf"),
     "Expand": _keeps_shape,
-    "Mul": _is_combined_with(1),
+    "Max": _is_alone,
+    "Mean": _is_alone,
+    "Min": _is_alone,
+    "Mul": _is_combined_with(1, "iuf"),
+    "Or": _is_combined_with(0, "b"),
     "Pad": _adds_nothing,
     "Reshape": _keeps_shape,
     "Slice": _takes_all,
     "Sub": _is_combined_with(0),
+    "Sum": _is_alone,
     "Transpose": _keeps_order,
 }
 """Whether a node of these operators gives its first input as it is."""
+
+_MERGED: dict[str, Callable[[Tidying, Node], None]] = {
+    "Cast": Tidying._merge_casts,
+    "Reshape": Tidying._merge_reshapes,
+    "Transpose": Tidying._merge_transposes,
+}
+"""How a node of these operators does the work of the node before it, too."""
+
+
+def _is_whole(type_name: str) -> bool:
+    """Whether a type has whole numbers only, or booleans."""
+    return type_name == "bool" or "int" in type_name
 
 
 def _cast_type(cast: NodeProto) -> int | None:

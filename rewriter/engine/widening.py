@@ -149,7 +149,7 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     """The wider type to work in. Raises Unconvertible where there is none."""
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
-    work = None if _reduces(node) else CLASSES.get(node.op_type)
+    work = None if reduces(node) else CLASSES.get(node.op_type)
     # The least of nothing is the largest number: uint8 gives true back, and the greatest false
     preferred = ("uint8", *_PREFERRED) if kinds == ["bool"] and work is Class.ORDERS else _PREFERRED
     for wide in preferred:
@@ -161,7 +161,7 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     )
 
 
-def _reduces(node: Node) -> bool:
+def reduces(node: Node) -> bool:
     """Whether a Scatter operator adds, multiplies or compares, which is more than moving data."""
     return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
 
@@ -191,7 +191,7 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
     for kind in kinds:
         if kind == "string":
             continue
-        born = _first_opset(kind)
+        born = first_opset(kind)
         if born is not None and born > node.written_for:
             raise Unconvertible(
                 f"{node.op_type} cannot compute {kind} before opset {born}",
@@ -199,7 +199,7 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
             )
 
 
-def _first_opset(kind: str) -> int | None:
+def first_opset(kind: str) -> int | None:
     """The first opset whose Cast takes `kind`, or 6, the first one with types, if older ones do too; None if there is none."""
     for opset in range(6, newest_opset() + 1):
         schema = schema_at("Cast", opset)

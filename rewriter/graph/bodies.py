@@ -18,7 +18,6 @@ from onnx import (
     TensorProto,
     TensorShapeProto,
     TypeProto,
-    helper,
     numpy_helper,
 )
 
@@ -137,14 +136,9 @@ def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
         if kind is not None:
             call.scope.types.note(names[name], kind)
             if call.body_opset < _CAST_BY_NUMBER and scope.producers[name].op_type == "Cast":
-                _declare(call, names[name], kind)
-
-
-def _declare(call: Node, name: str, kind: TypeProto) -> None:
-    """State the element type of a Cast by name, which shape inference does not read, and which the subgraph may have stated."""
-    graph, elem_type = call.scope.graph, kind.tensor_type.elem_type
-    if isinstance(graph, GraphProto) and call.scope.types.declared(name) is None:
-        graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
+                call.declare(
+                    names[name], kind.tensor_type.elem_type
+                )  # shape inference does not read it, and the subgraph may have stated it
 
 
 def needs_a_rule(node: Node, target: int) -> bool:

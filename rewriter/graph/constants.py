@@ -27,7 +27,7 @@ class Constants:
         self._scope = scope
         self._values: dict[str, np.ndarray | None] = {}
         """What has been asked for: the value by its name, None where it is only known at run time."""
-        self._added: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._added: dict[tuple[str, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
         """The name of the initializer that a rule added, by the type, shape and content of the array."""
 
     # -- asking
@@ -152,8 +152,8 @@ class Constants:
         (functions, IR 3), a new Constant node whose output it is.
         """
         array = np.asarray(array, order="C")
-        key = (array.dtype.name, array.shape, array.tobytes())
-        if array.dtype != object and key in self._added:
+        key = (array.dtype.name, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
+        if key in self._added:
             return self._added[key]
         tensor = numpy_helper.from_array(array, self._scope.model.fresh_name(name))
         if self.takes_initializers:  # a Constant node may come too late for another use

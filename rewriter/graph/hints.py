@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import GraphProto, ValueInfoProto
@@ -22,28 +22,43 @@ class _Place(NamedTuple):
     scope: Scope
     name: str
 
+    @property
+    def key(self) -> tuple[int, str]:
+        return id(self.scope), self.name
+
+
+class _Cause(NamedTuple):
+    """Why too little is known of a value."""
+
+    opaque: _Place | None
+    """The nearest value behind it that a node makes which inference does not look into."""
+    distance: int
+    """How many nodes away that is."""
+    inputs: frozenset[str]
+    """The inputs of the model that it depends on."""
+
+
+_NOTHING = _Cause(None, 0, frozenset())
+
 
 def type_hint(scope: Scope, name: str) -> str:
     """How to make the type of `name` known."""
     if _is_in_function(scope):
         return "declare it in value_info"
-    opaque = (place for place in _behind(scope, name, _has_type) if _is_opaque(place))
-    return _declare(next(opaque, _Place(scope, name)))
+    return _declare(_cause(scope, name, _has_type).opaque or _Place(scope, name))
 
 
 def shape_hint(scope: Scope, name: str) -> str:
     """How to make the shape of `name` known: what it depends on is named, and only what is open."""
     if _is_in_function(scope):
         return _INLINE
-    inputs: dict[str, ValueInfoProto] = {}
-    for place in _behind(scope, name, _decides_no_shape):
-        if _is_opaque(place):
-            return _declare(place)
-        if place.scope.parent is None and place.name in place.scope.inputs:
-            inputs.update((value.name, value) for value in _open_inputs(place.scope.graph) if value.name == place.name)
+    cause = _cause(scope, name, _decides_no_shape)
+    if cause.opaque is not None:
+        return _declare(cause.opaque)
+    inputs = [value for value in _open_inputs(scope.model.main.graph) if value.name in cause.inputs]
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
-    return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs.values())
+    return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs)
 
 
 def _is_in_function(scope: Scope) -> bool:
@@ -52,33 +67,56 @@ def _is_in_function(scope: Scope) -> bool:
     return not isinstance(scope.graph, GraphProto)
 
 
-def _behind(scope: Scope, name: str, is_settled: Callable[[_Place], bool]) -> Iterator[_Place]:
-    """`name` and the values that it depends on, the nearest first; none that are settled, nor what only those depend on."""
-    pending = [(scope, name)]
+def _cause(scope: Scope, name: str, is_settled: Callable[[_Place], bool]) -> _Cause:
+    """Why too little is known of `name`; nothing counts that is settled, nor what only that depends on.
+
+    Each value is looked at once for all hints of a model, and without recursion: a chain may be thousands of nodes long.
+    """
+    known = scope.model.causes.setdefault(is_settled, {})
+    start = _place(scope, name)
     seen: set[tuple[int, str]] = set()
-    for inner, read in pending:
-        value = inner.resolve(read)
-        home = inner.find(value)
-        if home is None or (id(home), value) in seen:
+    pending = [] if start is None else [(start, False)]
+    while pending:
+        place, is_ready = pending.pop()
+        if place.key in known:
             continue
-        seen.add((id(home), value))
-        place = _Place(home, value)
-        if not is_settled(place):
-            yield place
-            if not _is_opaque(place):
-                pending.extend(_read_by(place))
+        if is_ready:
+            known[place.key] = _joined(place, [known[read.key] for read in _read_by(place) if read.key in known])
+        elif is_settled(place):
+            known[place.key] = _NOTHING
+        elif _is_opaque(place):
+            known[place.key] = _Cause(place, 0, frozenset())
+        elif place.key not in seen:
+            seen.add(place.key)
+            pending.append((place, True))
+            pending.extend((read, False) for read in _read_by(place))
+    return _NOTHING if start is None else known[start.key]
 
 
-def _read_by(place: _Place) -> list[tuple[Scope, str]]:
+def _place(scope: Scope, name: str) -> _Place | None:
+    """The value that `name` stands for, and where it is defined."""
+    value = scope.resolve(name)
+    home = scope.find(value)
+    return None if home is None else _Place(home, value)
+
+
+def _joined(place: _Place, causes: list[_Cause]) -> _Cause:
+    """The cause of a value that is made of values with these `causes`."""
+    if place.scope.parent is None and place.name in place.scope.inputs:
+        return _Cause(None, 0, frozenset([place.name]))
+    nearest = min((cause for cause in causes if cause.opaque is not None), key=lambda cause: cause.distance, default=_NOTHING)
+    return _Cause(nearest.opaque, nearest.distance + 1, frozenset().union(*(cause.inputs for cause in causes)))
+
+
+def _read_by(place: _Place) -> list[_Place]:
     """What the node that makes the value reads; what the node around it reads, where it is an input of its body."""
     home, name = place
     node = home.producers.get(name)
-    if node is not None:
-        return [(home, value) for value in node.input if value]
-    if home.parent is None or home.origin is None or not home.parent.is_original:
-        return []
-    around = home.parent.original_graph.node[home.origin[0]]
-    return [(home.parent, value) for value in around.input if value]
+    if node is None:
+        if home.parent is None or home.origin is None or not home.parent.is_original:
+            return []
+        home, node = home.parent, home.parent.original_graph.node[home.origin[0]]
+    return [found for value in node.input if value and (found := _place(home, value)) is not None]
 
 
 def _is_opaque(place: _Place) -> bool:

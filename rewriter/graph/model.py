@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import onnx
 from onnx import GraphProto
@@ -59,8 +60,14 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self.wider: Mapping[int, int] = {}
+        """Element types that the target does not have, and the wider ones that take their place while values are widened."""
+        self.unrounded: Collection[int] = ()
+        """Those of them to which the results of computing in the wider type need not be rounded."""
         self.sizes_relied_on: dict[str, Shape] = {}
         """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
+        self.causes: dict[object, dict[Any, Any]] = {}
+        """Why too little is known of values, for the hints of all blockers; `hints` alone knows what is in it."""
         self.original = skeleton.checkable() if like is None else like.original
         self.survey = survey or (Survey(self.proto) if like is None else like.survey)
         """The model as it was read."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
 from ..opsets.inference import Dimension, Shape
@@ -212,6 +212,12 @@ class Node:
         self.changed = True
         return fresh
 
+    def declare(self, name: str, elem_type: int) -> None:
+        """State the element type of the value `name` in the graph's value_info, unless the graph states one."""
+        graph = self.scope.graph
+        if isinstance(graph, GraphProto) and self.scope.types.declared(name) is None:
+            graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
+
     def drop_output(self, index: int) -> None:
         """Make output `index` absent; absent outputs at the end go."""
         self._scope.model.retired.add(self.proto.output[index])
@@ -232,7 +238,7 @@ class Node:
         if value is None:
             name = self.input(index)
             why = "may be overridden by the caller" if self._is_overridable(name) else "is computed at run time"
-            raise Unconvertible(f"{what} '{name}' {why}, and the older form needs a constant", _CONSTANT_HINT)
+            raise Unconvertible(f"{what} '{name}' {why}, and the older form needs a constant", MAKE_CONSTANT)
         return value
 
     def _is_overridable(self, name: str) -> bool:
@@ -254,6 +260,14 @@ class Node:
     def output_elem_type(self, index: int = 0) -> int | None:
         """The TensorProto.DataType of output `index`; None where it is unknown or the output is absent."""
         return self._scope.elem_type(self.output(index)) if self.has_output(index) else None
+
+    def wider(self, elem_type: int) -> int:
+        """The element type in which the result holds values of `elem_type`: itself, or a wider one where the target lacks it."""
+        return self._scope.model.wider.get(elem_type, elem_type)
+
+    def rounds_to(self, elem_type: int) -> bool:
+        """Whether results that were of `elem_type`, which the target lacks, have to be rounded as that type rounds them."""
+        return elem_type not in self._scope.model.unrounded
 
     def type_string(self, name: str) -> str | None:
         """As `Scope.type_string`, of a value that is an input or output of this node."""
@@ -503,7 +517,8 @@ class Node:
 
 
 _SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
-_CONSTANT_HINT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
+MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
+"""The hint for an operand that is computed at run time and should not be."""
 
 
 def _show(shape: Shape | None) -> str:

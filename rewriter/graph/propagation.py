@@ -13,6 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 from .. import child_call
 from ..opsets import folding, inference, transitions
 from ..opsets.inference import Shape
+from .declarations import contradict
 
 MOST_KINDS = 500
 """Of nodes that differ in more than names. A model with more repeats itself too little."""
@@ -87,7 +88,7 @@ class _Propagation:
         self._take_nodes()
         for declared in (*self._graph.output, *self._graph.value_info):
             known = self._values.get(declared.name, _ABSENT)
-            if known == _ABSENT or self._kinds[known].type != declared.type:
+            if known == _ABSENT or not _agree(declared.type, self._kinds[known].type):
                 raise _Unknown
         del self._values[""]
         return Propagated(self._values, [kind.type for kind in self._kinds])
@@ -150,6 +151,14 @@ class _Propagation:
             self._numbers[key] = len(self._kinds)
             self._kinds.append(_Kind(kind, constant))
         return self._numbers[key]
+
+
+def _agree(declared: TypeProto, derived: TypeProto) -> bool:
+    """Whether nothing that is declared contradicts what follows from the inputs; another name of a dimension does not."""
+    if declared.tensor_type.elem_type != derived.tensor_type.elem_type:
+        return False
+    shapes = inference.shape_of(declared), inference.shape_of(derived)
+    return shapes[0] is None or shapes[1] is None or not contradict(shapes[0], shapes[1])
 
 
 def _takes_attributes(op_type: str, opset: int) -> bool:

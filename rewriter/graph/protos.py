@@ -21,6 +21,13 @@ def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int | None:
     return next((entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS), None)
 
 
+def resolved(name: str, aliases: Mapping[str, str]) -> str:
+    """The value that `name` stands for, where `aliases` says of values which other one is read in their place."""
+    while name in aliases:
+        name = aliases[name]
+    return name
+
+
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     """The graphs in the attributes of `node`, each with the attribute's name."""
     for attribute in node.attribute:

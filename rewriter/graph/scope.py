@@ -11,7 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from ..opsets.inference import Shape
 from .constants import Constants
-from .protos import GraphLike, labels_of, shown_name, subgraphs
+from .protos import DEFAULT_DOMAINS, GraphLike, labels_of, resolved, shown_name, subgraphs
 from .value_types import ValueTypes
 
 if TYPE_CHECKING:
@@ -143,8 +143,12 @@ class Scope:
 
     def resolve(self, name: str) -> str:
         """The value that `name` stands for by now."""
-        while name in self.model.aliases:
-            name = self.model.aliases[name]
+        return resolved(name, self.model.aliases)
+
+    def original(self, name: str) -> str:
+        """The value of which `name` is a copy, made by Identity nodes of this graph; `name` itself where it is none."""
+        while (node := self.producers.get(name)) is not None and node.op_type == "Identity" and node.domain in DEFAULT_DOMAINS:
+            name = node.input[0]
         return name
 
     # -- what is known of values
@@ -173,6 +177,7 @@ class Scope:
         """A value became constant: what follows from it may be known now as well."""
         self.constants.reconsider()
         self.types.reconsider()
+        self.model.causes.clear()
 
     # -- the model as it was read
 

@@ -13,6 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_he
 
 from ..opsets import inference
 from ..opsets.inference import Dimension, Shape
+from ..storage.payload import element_type_of
 from .declarations import shapes_of
 from .propagation import Propagated
 from .protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
@@ -208,13 +209,17 @@ class ValueTypes:
         return inference.infer_subgraph(self._scope.model.original_proto, graph, types, self._scope.opset)
 
     def _inferred_type(self, name: str) -> TypeProto | None:
-        known = self._inferred.get(name) if self._propagated is None else self._propagated.type(name)
+        known = self._found(name)
         if known is not None:
             return known
         if name in self._scope.made:
             return self._made_type(name)
         stored = self._scope.initializers.get(name)
         return None if stored is None else _tensor_type(stored)
+
+    def _found(self, name: str) -> TypeProto | None:
+        """The type that inference of the model as it was read has for `name`."""
+        return self._inferred.get(name) if self._propagated is None else self._propagated.type(name)
 
     # -- values that rules made
 
@@ -236,14 +241,39 @@ class ValueTypes:
             self._shapes.pop(name, None)
 
     def _made_type(self, name: str) -> TypeProto | None:
-        """The type of a value that a rule made, inferred from the node as it was made."""
-        if name not in self._noted:
-            node, opset = self._scope.made[name]
-            types = {value: known for value in node.input if value and (known := self._stated_operand(value)) is not None}
-            found = self._infer(node, opset, types, self._small_constants(types))
-            for value, kind in {**found, **_types_by_body(self._scope, node, opset)}.items():
-                self._noted.setdefault(value, kind)
+        """The type of a value that a rule made, from the node as it was made; operands first: a chain may be thousands long."""
+        pending, seen = [name], {name}
+        while pending:
+            unknown = [operand for operand in self._made_operands(pending[-1]) if operand not in seen]
+            if unknown:
+                seen.update(unknown)
+                pending.extend(unknown)
+            else:
+                self._infer_made(pending.pop(), without=seen.difference(self._noted))
         return self._noted.get(name)
+
+    def _made_operands(self, name: str) -> list[str]:
+        """What the node that a rule wrote for `name` reads, of values that rules made and whose types nobody noted yet."""
+        if name in self._noted:
+            return []
+        operands = map(self._scope.resolve, filter(None, self._scope.made[name][0].input))
+        return [
+            value for value in operands if value in self._scope.made and value not in self._noted and not self._is_stated(value)
+        ]
+
+    def _is_stated(self, name: str) -> bool:
+        return name in self._given or self._found(name) is not None
+
+    def _infer_made(self, name: str, without: set[str]) -> None:
+        """Infer the node that makes `name`, if its type is not noted; nothing is known `without` these values."""
+        if name in self._noted:
+            return
+        node, opset = self._scope.made[name]
+        operands = [value for value in node.input if value and self._scope.resolve(value) not in without]
+        types = {value: known for value in operands if (known := self._stated_operand(value)) is not None}
+        found = self._infer(node, opset, types, self._small_constants(types))
+        for value, kind in {**found, **_types_by_body(self._scope, node, opset)}.items():
+            self._noted.setdefault(value, kind)
 
     def _stated_operand(self, name: str) -> TypeProto | None:
         return self.stated(self._scope.resolve(name))
@@ -262,7 +292,8 @@ class ValueTypes:
 
     def _small_constant(self, name: str, kind: TypeProto) -> np.ndarray | None:
         shape = inference.shape_of(kind)
-        return None if shape is None or len(shape) > 1 else self._scope.constant(name)
+        array = None if shape is None or len(shape) > 1 else self._scope.constant(name)
+        return None if array is None or array.dtype.kind == "V" else array  # types of ml_dtypes never say a shape
 
     # -- what inference as a whole leaves open
 
@@ -374,7 +405,7 @@ def _tensor_type(tensor: TensorProto) -> TypeProto:
 
 
 def _type_of(array: np.ndarray) -> TypeProto:
-    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    return helper.make_tensor_type_proto(element_type_of(array.dtype), array.shape)
 
 
 def _merge(known: Shape | None, inferred: Shape | None) -> Shape | None:

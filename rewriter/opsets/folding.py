@@ -247,6 +247,8 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "Equal": _elementwise(np.equal),
     "Less": _elementwise(np.less),
     "Greater": _elementwise(np.greater),
+    "LessOrEqual": _elementwise(np.less_equal),
+    "GreaterOrEqual": _elementwise(np.greater_equal),
     "Not": _elementwise(np.logical_not),
     "And": _elementwise(np.logical_and),
     "Or": _elementwise(np.logical_or),

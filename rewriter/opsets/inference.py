@@ -273,6 +273,11 @@ def is_known(shape: Shape | None) -> TypeGuard[Shape]:
     return shape is not None and all(isinstance(dim, int) for dim in shape)
 
 
+def _is_text(name: object) -> bool:
+    """Whether there is a name, and it is valid UTF-8; protobuf hands out bytes where it is not."""
+    return isinstance(name, str) and name != ""
+
+
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
     size = dim.dim_value
     if size > 0:
@@ -281,7 +286,7 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
     if kind == "dim_value":
         # Inference may compute a negative length from an invalid model.
         return dim.dim_value if dim.dim_value >= 0 else None
-    if kind == "dim_param" and dim.dim_param and not dim.dim_param.startswith("unk__"):
+    if kind == "dim_param" and _is_text(dim.dim_param) and not dim.dim_param.startswith("unk__"):
         # Inference gives all elements of a ragged sequence one and the same "unk__N": such symbols prove nothing.
         return dim.dim_param
     return None

@@ -100,6 +100,13 @@ def path(op_type: str, source: int, target: int) -> tuple[Transition, ...]:
     return tuple(reversed(steps)) if source < target else tuple(steps)
 
 
+@cache
+def form_of_rules(op_type: str, opset: int) -> Delta | None:
+    """What the newest schema of `op_type` takes, against that of `opset`, in whose form a rule wrote a node; None without one."""
+    newest, form = schema_at(op_type, newest_opset()), schema_at(op_type, opset)
+    return None if newest is None or form is None else Delta(newest, form)
+
+
 def may_hide_mistakes(op_type: str, source: int, target: int) -> bool:
     """Whether an invalid `op_type` node of opset `source` may become, or already be, a valid one of opset `target`."""
     before, after = schema_at(op_type, source), schema_at(op_type, target)
@@ -176,9 +183,11 @@ class Delta:
 
     def fits(self, types: frozenset[str] | None) -> bool:
         """Whether the target takes whatever the source takes, in a model whose values have only these `types` (None: any)."""
-        if self.new_ties:
-            return False
-        return not self.lost_types or (types is not None and self.lost_types.isdisjoint(types))
+        return not self.new_ties and not self.loses(types)
+
+    def loses(self, types: frozenset[str] | None) -> bool:
+        """Whether the source takes one of these `types` (None: any) where the target does not."""
+        return bool(self.lost_types) and (types is None or not self.lost_types.isdisjoint(types))
 
     # -- the gates: each edits the node or raises Unconvertible
 
@@ -234,6 +243,22 @@ class Delta:
             if kind not in parameter.types or unequal:
                 wrong.append(name)
         return wrong
+
+    def refused_types(self, node: NodeProto, type_of: TypeOf) -> list[str]:
+        """The values of `node` whose types are known, and are none that the target takes."""
+        refused: list[str] = []
+        for names, taken in zip((node.input, node.output), self._taken, strict=True):
+            for index, name in enumerate(names if taken else ()):
+                kind = type_of(name) if name else None
+                if kind is not None and kind not in taken[min(index, len(taken) - 1)]:
+                    refused.append(name)
+        return refused
+
+    @cached_property
+    def _taken(self) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+        """The types of each input and of each output of the target; onnx makes a new set whenever it is asked."""
+        inputs, outputs = ([frozenset(slot.types) for slot in slots] for slots in (self.target.inputs, self.target.outputs))
+        return inputs, outputs
 
     def _sibling_type(self, node: NodeProto, name: str, type_of: TypeOf) -> str | None:
         """The type of `name`, taken from another value that must have the same type in the source form."""
@@ -368,6 +393,23 @@ def possible_types(
     return frozenset(tensors | wrapped | whole | {f"optional({kind})" for kind in tensors | wrapped})
 
 
+def stated_types(graphs: Iterable[onnx.GraphProto | onnx.FunctionProto], operators: Iterable[str]) -> frozenset[str]:
+    """The element types that inputs, stored tensors and attributes of `graphs` state, as schemas write them: "int4".
+
+    `operators` are the labels of the nodes. What the caller of a function says of a type is not among them.
+    """
+    names: set[str] = set()
+    whole: set[str] = set()
+    states = not _NAMES_A_TYPE.isdisjoint(operators)
+    for graph in graphs:
+        if isinstance(graph, onnx.GraphProto):
+            _collect_stored_types(graph, names, whole)
+        for node in graph.node if states else ():
+            if node.op_type in _NAMES_A_TYPE:
+                names |= _named_types(node) or set()
+    return frozenset(names | {kind.rpartition("(")[2].rstrip(")") for kind in whole})
+
+
 def _collect_stored_types(graph: onnx.GraphProto, names: set[str], whole: set[str]) -> None:
     """Add the element types of initializers to `names`, and the types of inputs to `whole`."""
     from .inference import elem_type_name, type_string
@@ -384,20 +426,22 @@ _VALUES = {
     **dict.fromkeys(("value_string", "value_strings"), "string"),
 }
 """Attributes of Constant, and the element type of its output with each."""
-_TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype")
+TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
 """Attributes that name an element type."""
 _NAMES_A_TYPE = frozenset(
     {"Cast", "Constant", "ConstantOfShape", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
     | {"Multinomial", "EyeLike", "Bernoulli", "SequenceEmpty", "QuantizeLinear", "DequantizeLinear", "Optional"}
-    | {"HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"}
+    | {"HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "LayerNormalization", "BitCast"}
 )
+_DEFAULT_TYPES = {"QuantizeLinear": "uint8", "LayerNormalization": "float"}
+"""Operators that name a type by an attribute, and the one that they bring in where it is absent."""
 
 
 def _named_types(node: NodeProto) -> set[str] | None:
     """The types that the attributes of `node` bring in; None where a function's caller chooses them."""
     from .inference import elem_type_name
 
-    found = {"uint8"} if node.op_type == "QuantizeLinear" else set()
+    found = {_DEFAULT_TYPES[node.op_type]} if node.op_type in _DEFAULT_TYPES else set()
     for attribute in node.attribute:
         if attribute.ref_attr_name and node.op_type in _NAMES_A_TYPE:
             return None
@@ -411,7 +455,7 @@ def _named_types(node: NodeProto) -> set[str] | None:
             found.add(attribute.s.decode(errors="replace").lower())
         elif attribute.name in _VALUES:
             found.add(_VALUES[attribute.name])
-        elif attribute.name in _TYPE_ATTRIBUTES and attribute.type == AttributeProto.INT:
+        elif attribute.name in TYPE_ATTRIBUTES and attribute.type == AttributeProto.INT:
             found.add(elem_type_name(attribute.i))
     return found
 

@@ -11,7 +11,7 @@ from onnx import AttributeProto, NodeProto
 
 from ..engine.conversion import Rewrite
 from ..graph.model import Model
-from ..graph.protos import GRAPH_HOLDERS, defined_names, shown_name
+from ..graph.protos import GRAPH_HOLDERS, defined_names, resolved, shown_name
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 
@@ -195,15 +195,8 @@ def _pattern(names: list[str], aliases: Mapping[str, str]) -> tuple[int, ...]:
     """Each name as the position at which it occurs first, which tells which names are equal and nothing else."""
     first: dict[str, int] = {"": -1}
     if aliases and not aliases.keys().isdisjoint(names):
-        names = [_resolved(name, aliases) for name in names]
+        names = [resolved(name, aliases) for name in names]
     return tuple([first.setdefault(name, place) for place, name in enumerate(names)])
-
-
-def _resolved(name: str, aliases: Mapping[str, str]) -> str:
-    """The value that `name` stands for."""
-    while name in aliases:
-        name = aliases[name]
-    return name
 
 
 def _without_graphs(attribute: AttributeProto) -> Hashable:

@@ -33,6 +33,8 @@ class Report:
     """The changes taken together, one entry for each node of the original."""
     inexact: set[str] = field(default_factory=set)
     """The rules among them whose results may differ in the last bits."""
+    sums: bool = False
+    """Whether one of those adds up many terms, which may cancel out."""
     remarks: list[Remark] = field(default_factory=list)
     blockers: list[Blocker] = field(default_factory=list)
     """The nodes that a dry run found impossible to convert."""

@@ -21,6 +21,7 @@ from .payload import (
     without_payload,
 )
 from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
+from .widened import WidenedPayload
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
 _SPLIT_FROM = 1024  # bytes, as in onnx.save_model
@@ -79,7 +80,7 @@ class _Planner:
         self._problem = _name_problem(data_name)
         self._layout = Layout(source)
         self._data_length = 0
-        self._places: dict[Payload, int] = {}
+        self._places: dict[Payload | WidenedPayload, int] = {}
 
     def layout_of(self, hits: list[int]) -> Layout:
         """The layout of the model; `hits` are the positions of tensors that may refer to payloads on disk."""
@@ -99,19 +100,19 @@ class _Planner:
             return None
         if is_cut(tensor) or self._mode in ("inline", "split"):
             return restored(tensor, payload)
-        if self._mode == "copy":
+        if self._mode == "copy" or isinstance(payload, WidenedPayload):
             return self._placed(tensor, payload)
         assert isinstance(payload.file, SourceFile)
         self._layout.kept.add(payload.file.identity)
         return None
 
-    def _is_split_off(self, tensor: TensorProto, payload: Payload | wire.Span) -> bool:
+    def _is_split_off(self, tensor: TensorProto, payload: Payload | WidenedPayload | wire.Span) -> bool:
         """Whether `tensor` goes to the data file."""
         if payload.length < self._split_from or is_vector_of_sizes(tensor, payload.length):
             return False
         return isinstance(payload, wire.Span) or has_raw_layout(tensor, payload.field)
 
-    def _placed(self, tensor: TensorProto, payload: Payload | wire.Span) -> list[bytes | wire.Piece]:
+    def _placed(self, tensor: TensorProto, payload: Payload | WidenedPayload | wire.Span) -> list[bytes | wire.Piece]:
         """The pieces of `tensor`, with `payload` in the data file."""
         if self._problem:
             raise SplitRewriteError(f"'{self._data_name}' cannot be the name of a data file: it {self._problem}")
@@ -119,16 +120,16 @@ class _Planner:
         refer(head, self._data_name, self._place(payload), payload.length)
         return [head.SerializeToString(deterministic=True)]
 
-    def _place(self, payload: Payload | wire.Span) -> int:
+    def _place(self, payload: Payload | WidenedPayload | wire.Span) -> int:
         """Put `payload` into the data file, once even if several tensors share it; returns its offset there, in bytes."""
-        if isinstance(payload, Payload) and payload in self._places:
+        if not isinstance(payload, wire.Span) and payload in self._places:
             return self._places[payload]
         length = payload.length
         gap = -self._data_length % (PAGE if length >= PAGE else _ALIGNMENT)
         offset = self._data_length + gap
         self._layout.data += [bytes(gap), payload] if gap else [payload]
         self._data_length = offset + length
-        if isinstance(payload, Payload):
+        if not isinstance(payload, wire.Span):
             self._places[payload] = offset
         return offset
 

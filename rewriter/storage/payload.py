@@ -315,6 +315,15 @@ class Payload:
         return self.file == other.file and self.offset == other.offset + other.length
 
 
+class Readable(wire.Piece, Protocol):
+    """The value of the TensorProto field with the number `field`, which can be read."""
+
+    @property
+    def field(self) -> int: ...
+
+    def read(self) -> bytes: ...
+
+
 def is_external(tensor: TensorProto) -> bool:
     """Whether the payload is not in the TensorProto: it was cut out, or is external data."""
     return tensor.data_location == TensorProto.EXTERNAL
@@ -439,7 +448,7 @@ def _require_varints(tensor: TensorProto, payload: Payload) -> None:
         raise InvalidModelError(f"{label(tensor)}: has {count} packed integers, its type and shape take {needed}")
 
 
-def inline_copy(tensor: TensorProto, payload: Payload) -> TensorProto:
+def inline_copy(tensor: TensorProto, payload: Readable) -> TensorProto:
     """A copy of `tensor`, with `payload` inside."""
     copy = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
     copy.MergeFromString(wire.header(payload.field, payload.length) + payload.read())
@@ -495,7 +504,7 @@ def array_of(tensor: TensorProto) -> np.ndarray:
 def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
     """Raw data that fits the type and shape of `tensor`, as an array; types that numpy lacks are those of ml_dtypes."""
     bits = element_bits(tensor)
-    dtype = _dtype(tensor)
+    dtype = element_dtype(tensor)
     if bits % 8 == 0:
         values = np.frombuffer(raw, dtype)
     else:
@@ -507,7 +516,13 @@ def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
         raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)}: {error}") from error
 
 
-def _dtype(tensor: TensorProto) -> np.dtype:
+def element_type_of(dtype: np.dtype) -> int:
+    """The TensorProto.DataType of arrays of `dtype`; onnx 1.17 does not know it of the types of ml_dtypes."""
+    named = {name: number for number, (_, name) in _TYPES.items()}
+    return TensorProto.STRING if dtype.kind in "OSU" else named[dtype.name]
+
+
+def element_dtype(tensor: TensorProto) -> np.dtype:
     """The numpy dtype of the elements of `tensor`."""
     _, name = _TYPES[tensor.data_type]
     if name in np.sctypeDict:

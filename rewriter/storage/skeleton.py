@@ -36,6 +36,7 @@ from .payload import (
     refer_to_cut,
     without_payload,
 )
+from .widened import WidenedPayload, as_bytes, as_stored, refer_widened, widen_raw
 from .wire import LARGEST_PROTOBUF
 
 # onnx takes a location that begins with "#" for data in memory, and looks for no file.
@@ -75,13 +76,21 @@ class Skeleton:
         """Declare that `proto` will not change any more, so that it is serialized only once."""
         self._sealed = self.with_references()
 
-    def payload(self, tensor: TensorProto) -> Payload | None:
+    def payload(self, tensor: TensorProto) -> Payload | WidenedPayload | None:
         """Where on disk the payload of `tensor` is; None if `tensor` contains it.
 
         Raises InvalidModelError if the file is missing, unsafe or too short, or the payload does not fit type and shape.
         """
         if not is_external(tensor):
             return None
+        stored = as_stored(tensor)
+        payload = self._stored_payload(stored)
+        if stored is tensor:
+            return payload
+        return WidenedPayload(payload, stored.data_type, tensor.data_type, element_count(tensor))
+
+    def _stored_payload(self, tensor: TensorProto) -> Payload:
+        """Where on disk the payload of `tensor` is, which is not in it. Raises InvalidModelError."""
         if not is_cut(tensor):
             return file_payload(tensor, self._data_file(tensor))
         if self.file is None:
@@ -109,7 +118,29 @@ class Skeleton:
             return _strings(tensor)
         return decoded(self._raw(tensor, self.payload(tensor)), tensor)
 
-    def _raw(self, tensor: TensorProto, payload: Payload | None) -> bytes:
+    def widened(self, tensor: TensorProto, wide: int) -> TensorProto:
+        """`tensor` with the same elements in the wider type `wide`; what is in a file is widened when it is read or written.
+
+        Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
+        """
+        payload = self.payload(tensor)
+        if isinstance(payload, Payload) and isinstance(payload.file, SourceFile) and has_raw_layout(tensor, payload.field):
+            return refer_widened(tensor, wide)
+        return widen_raw(self._raw(tensor, payload), tensor, wide)
+
+    def packed(self, tensor: TensorProto) -> TensorProto:
+        """The bytes in which `tensor` packs its elements, as a vector of uint8, which is where `tensor` is.
+
+        Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
+        """
+        payload = self.payload(tensor)
+        if payload is not None and has_raw_layout(tensor, payload.field):
+            return as_bytes(tensor)
+        raw = without_payload(tensor)
+        raw.raw_data = self._raw(tensor, payload)
+        return as_bytes(raw)
+
+    def _raw(self, tensor: TensorProto, payload: Payload | WidenedPayload | None) -> bytes:
         """The payload of `tensor` as raw data."""
         if payload is None:
             return raw_bytes(tensor)
@@ -130,17 +161,21 @@ class Skeleton:
             return part
         bits = element_bits(tensor)
         payload = self.payload(tensor)
-        if payload is None or bits % 8 or not has_raw_layout(tensor, payload.field):
+        piece = None
+        if isinstance(payload, WidenedPayload):
+            piece = payload.elements(start, stop)
+        elif payload is not None and bits % 8 == 0 and has_raw_layout(tensor, payload.field):
+            piece = payload.raw_range(start * bits // 8, stop * bits // 8)
+        if piece is None:
             part.raw_data = element_range(self._raw(tensor, payload), bits, start, stop)
-            return part
-        payload = payload.raw_range(start * bits // 8, stop * bits // 8)
-        if is_kept(part, payload.length):
-            part.raw_data = payload.read()
-            return part
-        if is_cut(tensor):
-            refer_to_cut(part, payload.offset, payload.length, payload.field)
+        elif is_kept(part, piece.length):
+            part.raw_data = piece.read()
+        elif isinstance(piece, WidenedPayload):
+            part.data_type = piece.narrow
+            _refer_like(tensor, part, piece.stored)
+            return refer_widened(part, piece.wide)
         else:
-            refer(part, external_entries(tensor)["location"], payload.offset, payload.length)
+            _refer_like(tensor, part, piece)
         return part
 
     def checkable(self) -> bytes:
@@ -218,6 +253,14 @@ class Skeleton:
         return wire.MemorySource(data), wire.find_all(data, LOCATION_KEY)
 
 
+def _refer_like(tensor: TensorProto, part: TensorProto, payload: Payload) -> None:
+    """Let `part` refer to `payload`, which is a part of the payload of `tensor`, in the way that `tensor` does."""
+    if is_cut(tensor):
+        refer_to_cut(part, payload.offset, payload.length, payload.field)
+    else:
+        refer(part, external_entries(tensor)["location"], payload.offset, payload.length)
+
+
 def _strings(tensor: TensorProto) -> np.ndarray:
     """The value of a string tensor."""
     if is_external(tensor) or len(tensor.string_data) != element_count(tensor):
@@ -228,7 +271,7 @@ def _strings(tensor: TensorProto) -> np.ndarray:
         raise InvalidModelError(f"{label(tensor)}: string {error.object[:30]!r} is not UTF-8") from error
 
 
-def restored(tensor: TensorProto, payload: Payload) -> list[bytes | wire.Piece]:
+def restored(tensor: TensorProto, payload: Payload | WidenedPayload) -> list[bytes | wire.Piece]:
     """`tensor` with `payload` inside, its fields in the order of their numbers, as protobuf writes them."""
     head = without_payload(tensor).SerializeToString(deterministic=True)
     fields = wire.fields(wire.MemorySource(head), 0, len(head))
@@ -244,7 +287,7 @@ def _joined(source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bytes:
 def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
     if isinstance(piece, wire.Span):
         return source.read(piece.start, piece.stop)
-    if isinstance(piece, Payload):
+    if isinstance(piece, Payload | WidenedPayload):
         return piece.read()
     assert isinstance(piece, bytes)
     return piece

@@ -23,6 +23,7 @@ from .paths import Destination, Path_, create, explained, identity_of, temporary
 from .payload import ForeignTensors, Payload, SourceFile, data_file
 from .reading import data_locations
 from .skeleton import Skeleton
+from .widened import WidenedPayload
 
 _BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
 _KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in calls of 256 MiB 4 GB took 1.5 times as long
@@ -220,6 +221,8 @@ def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
     elif isinstance(piece, wire.Span):
         for start in range(piece.start, piece.stop, _BUFFER):
             yield source.read(start, min(start + _BUFFER, piece.stop))
+    elif isinstance(piece, WidenedPayload):
+        yield from piece.parts()
     elif isinstance(piece, Payload) and isinstance(piece.file, ForeignTensors):
         yield from piece.file.pieces(piece.offset, piece.length)
     elif isinstance(piece, Payload):

@@ -25,7 +25,8 @@ def pad_first(node: Node) -> None:
     half = len(pads) // 2
     widths = int64(node, [0, 0, *pads[:half], 0, 0, *pads[half:]], "pads")
     node.set_input(0, node.before("Pad", [node.input(0), widths], what="padded"))
-    node.set_attr("pads", [0] * len(pads))
+    node.pop_attr("count_include_pad")
+    node.pop_attr("pads")
 
 
 @avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)

@@ -15,7 +15,7 @@ from onnx import TensorProto
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
-from .indices import count_up, int64, length, wrapped
+from .indices import count_up, int64, is_never_negative, length, wrapped
 from .tables import index_grid, require_few
 
 _MOST_STORED = 1 << 22
@@ -42,7 +42,7 @@ def indices_from_the_front(node: Node, index: int, size: str) -> str:
     indices = node.input(index)
     if node.need_elem_type(index) != TensorProto.INT64:
         indices = node.before("Cast", [indices], what="indices", to=TensorProto.INT64)
-    return wrapped(node, indices, TensorProto.INT64, size)
+    return indices if is_never_negative(node, indices) else wrapped(node, indices, TensorProto.INT64, size)
 
 
 def count_elements(node: Node, name: str, axes: range) -> str:

@@ -9,13 +9,19 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from onnx import TensorProto
+from onnx import NodeProto, TensorProto
 
 from ...rewriter.graph.node import Node
 from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
 """Whether a length is a scalar or a vector of one."""
+_NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
+"""Operators whose outputs are positions or counts."""
+_PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
+"""Operators that give elements of their first input as they are."""
+_MAX_LOOK_BACK = 8
+"""Nodes that the proof of a sign looks back. Exporters put one or two between the source of indices and a Gather."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
@@ -33,6 +39,29 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
 def int64(node: Node, value: int | list[int], what: str) -> str:
     """A constant of type int64."""
     return node.add_constant(value, np.int64, what)
+
+
+def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
+    """Whether the nodes that make `name`, up to `steps` back, prove that it has no negative element."""
+    name = node.scope.resolve(name)
+    value = node.scope.constant(name)
+    if value is not None:
+        return bool((value >= 0).all())
+    producer = node.scope.producer(name)
+    if producer is None or producer.domain or steps == 0:
+        return False
+    if producer.op_type in _NEVER_NEGATIVE:
+        return True
+    if producer.op_type == "TopK":
+        return name == producer.output[-1] and len(producer.output) == 2
+    if producer.op_type == "Cast":
+        return _is_unsigned(node, producer)
+    return producer.op_type in _PASS_ON and is_never_negative(node, producer.input[0], steps - 1)
+
+
+def _is_unsigned(node: Node, cast: NodeProto) -> bool:
+    """Whether `cast` reads an unsigned type whose values all fit into any integer type."""
+    return node.scope.elem_type(cast.input[0]) in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:

@@ -5,6 +5,8 @@ ONNX's own function bodies take E[x²] - E[x]², which loses every digit where t
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ...rewriter.graph.node import Node
 from .typed import typed
 
@@ -14,9 +16,24 @@ def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
     return name if kind == wanted else node.before("Cast", [name], what="cast", to=wanted)
 
 
+def working_type(kind: int, stash: int) -> int:
+    """The type to normalize data of type `kind` in, where stash_type asks for `stash`: the wider one.
+
+    Runtimes take stash_type for the least precision: they compute doubles in double, though its default is float.
+    """
+    return kind if (kind, stash) in _WIDENS else stash
+
+
+_HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+_WIDENS = {(TensorProto.DOUBLE, stash) for stash in (*_HALVES, TensorProto.FLOAT)} | {
+    (TensorProto.FLOAT, stash) for stash in _HALVES
+}
+"""Types of data, each with a stash_type that is narrower."""
+
+
 def _mean(node: Node, name: str, axes: list[int], what: str) -> str:
     """The mean of `name` over `axes`, which stay with length 1."""
-    return node.before("ReduceMean", [name], what=what, axes=axes, keepdims=1)
+    return node.before("ReduceMean", [name], what=what, opset=13, axes=axes, keepdims=1)
 
 
 def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> tuple[str, str, str]:
@@ -32,5 +49,7 @@ def root_mean_square(node: Node, x: str, axes: list[int], epsilon: float, kind: 
     Runtimes that fuse normalizations look for the square as a Pow, and for no other.
     """
     square = node.before("Pow", [x, typed(node, 2, kind, "two")], what="square")
-    padded = node.before("Add", [_mean(node, square, axes, "variance"), typed(node, epsilon, kind, "epsilon")], what="padded")
-    return node.before("Sqrt", [padded], what="std")
+    variance = _mean(node, square, axes, "variance")
+    if epsilon:
+        variance = node.before("Add", [variance, typed(node, epsilon, kind, "epsilon")], what="padded")
+    return node.before("Sqrt", [variance], what="std")

@@ -12,9 +12,6 @@ import numpy as np
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
-MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
-"""The hint for an operand that is computed at run time and should not be."""
-
 
 def known_input(node: Node, index: int) -> np.ndarray | None:
     """Input `index` where it is the same in every run: a constant, or an empty tensor by its shape (int64 then)."""

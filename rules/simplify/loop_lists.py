@@ -47,10 +47,7 @@ def lists_without_carrying(node: Node) -> None:
 
 def _is_handed_on(body: Scope, graph: GraphProto, carried: int) -> bool:
     """Whether each turn gives the list on as it got it."""
-    name = graph.output[1 + carried].name
-    while (made_by := body.producers.get(name)) is not None and made_by.op_type == "Identity" and not made_by.domain:
-        name = made_by.input[0]
-    return name == graph.input[_FIRST + carried].name
+    return body.original(graph.output[1 + carried].name) == graph.input[_FIRST + carried].name
 
 
 def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:

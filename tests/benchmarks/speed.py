@@ -147,6 +147,20 @@ def bare_chain(path: Path, nodes: int) -> Path:
     return path
 
 
+def normalizations(path: Path, nodes: int, opset: int = 17) -> Path:
+    """`nodes` nodes without value_info, every fourth a LayerNormalization, which becomes nine nodes below opset 17."""
+    made: list[onnx.NodeProto] = []
+    previous = "x"
+    for i in range(nodes // 4):
+        made.append(helper.make_node("LayerNormalization", [previous, "scale", "bias"], [f"n{i}"], f"norm{i}", axis=-1))
+        made.append(helper.make_node("Relu", [f"n{i}"], [f"r{i}"], f"relu{i}"))
+        made.append(helper.make_node("Add", [f"r{i}", "bias"], [f"a{i}"], f"add{i}"))
+        made.append(helper.make_node("Tanh", [f"a{i}"], [f"t{i}"], f"tanh{i}"))
+        previous = f"t{i}"
+    weights = [numpy_helper.from_array(np.ones(4, np.float32), name) for name in ("scale", "bias")]
+    return _save(path, made, previous, weights, opset)
+
+
 def _save(path: Path, nodes: list[onnx.NodeProto], last: str, initializers: list[TensorProto], opset: int) -> Path:
     declared = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in ("x", last)]
     graph = helper.make_graph(nodes, "chain", declared[:1], declared[1:], initializers)
@@ -214,6 +228,22 @@ def many_nodes(folder: Path, nodes: int, runs: int, peers: bool) -> None:
         show(f"{nodes:,} nodes, every fourth a rewritten Split, {title}, check included", costs, "load + save")
 
 
+def made_nodes(folder: Path, nodes: int, runs: int) -> None:
+    """CPU of a node that a rule makes, against that of a node that nothing touches; 3 is the most that it may cost."""
+    out, tiny = folder / "out.onnx", _tiny(folder)
+    model = made(normalizations, folder / "normalizations.onnx", nodes)
+    result = [*CONVERT, "16", str(model), str(out)]
+    commands = {"start-up": [*CONVERT, "11", *tiny], "untouched": [*CONVERT, "17", str(model), str(out)], "rewritten": result}
+    costs = measure(commands, runs)
+    show(f"{nodes:,} nodes, every fourth a LayerNormalization, without value_info, 17 → 17 and 17 → 16", costs, "untouched")
+    made_count = len(onnx.load(out).graph.node) - (nodes - nodes // 4)
+    untouched = (costs["untouched"].cpu - costs["start-up"].cpu) / nodes
+    each = (costs["rewritten"].cpu - costs["untouched"].cpu) / made_count
+    print(
+        f"  {untouched * 1e6:.0f} µs an untouched node, {each * 1e6:.0f} µs each of {made_count:,} made nodes, {each / untouched:.1f} times"
+    )
+
+
 def big_file(folder: Path, gigabytes: float, runs: int) -> None:
     model, out = made(heavy, folder / "heavy.onnx", gigabytes, False), folder / "heavy-out.onnx"
     commands = {"cp": ["cp", str(model), str(out)], "split-rewrite -t 13": [*CONVERT, "13", str(model), str(out)]}
@@ -272,6 +302,7 @@ def main() -> None:
         folder = Path(name)
         start_up(folder, runs * 2)
         many_nodes(folder, 20_000 if arguments.quick else 100_000, runs, arguments.peers)
+        made_nodes(folder, 12_000 if arguments.quick else 60_000, runs)
         big_file(folder, 0.25 if arguments.quick else 1, runs * 2)
         if not arguments.quick:
             big_file(folder, 1.9, runs * 2)

@@ -101,6 +101,17 @@ def _has_a_size_for_each_axis(_version: int, choice: Mapping[str, Any]) -> bool:
     return len(choice["input shape"]) == (len(choice["sizes"][0]) if axes is None else len(axes))
 
 
+def _has_an_end_for_each_start(version: int, choice: Mapping[str, Any]) -> bool:
+    kind = "input" if version >= 10 else "attribute"
+    given = [choice.get(f"{kind} {name}") for name in ("starts", "ends", "axes", "steps")]
+    return len({len(values) for values in given if values is not None}) == 1
+
+
+def _has_a_window_of_one_frame(_version: int, choice: Mapping[str, Any]) -> bool:
+    window, length = choice["sizes"][2], choice["input frame_length"]
+    return window is None or length is None or int(length) == window[0]
+
+
 def _is_near(_version: int, choice: Mapping[str, Any]) -> bool:
     """Positions that are no numbers or far away are undefined, or differ in all their digits."""
     return choice["values"] not in ("special", "mixed")
@@ -118,6 +129,8 @@ def _is_convertible(_version: int, choice: Mapping[str, Any]) -> bool:
     to = choice.get("attribute to")
     source = choice.get("type T1", "")
     target = choice.get("type T2", "")[7:-1] if to is None else to if isinstance(to, str) else TensorProto.DataType.Name(to)
+    if source == "tensor(string)" and target.upper() != "STRING":
+        return False  # no word of the candidates is a number
     is_rounded = ("float" in source or "double" in source) and "int" in target.lower()
     return not is_rounded or (choice["values"] == "ties" and not target.lower().startswith("uint"))
 
@@ -202,7 +215,14 @@ _REDUCE = replace(space(RANKED, axes=AXES_LISTS, keepdims=_FLAGS, noop_with_empt
 _ARG = replace(space(RANKED, axis=AXES, keepdims=_FLAGS, select_last_index=_FLAGS), fits=_has_axis)
 _BINARY = replace(
     space(
-        TWO, axis=(None, 0, 1, -1, 2), broadcast=_FLAGS, fmod=_FLAGS, direction=("LEFT", "RIGHT"), consumed_inputs=(None, [0, 0])
+        TWO,
+        axis=(None, 0, 1, -1, 2),
+        broadcast=_FLAGS,
+        saturate=_FLAGS,
+        round_mode=(None, "up", "down", "nearest"),
+        fmod=_FLAGS,
+        direction=("LEFT", "RIGHT"),
+        consumed_inputs=(None, [0, 0]),
     ),
     fits=_fits_legacy_broadcast,
 )
@@ -673,6 +693,8 @@ _LIMITS: dict[str, Fits] = {
     **dict.fromkeys(("GridSample", "DeformConv", "RoiAlign", "MaxRoiPool", "NonMaxSuppression", "Resize"), _is_near),
     **dict.fromkeys(("BitShift", "QLinearConv", "QLinearMatMul"), _is_near),
     **dict.fromkeys(("Cast", "CastLike"), _is_convertible),
+    "Slice": _has_an_end_for_each_start,
+    "STFT": _has_a_window_of_one_frame,
     **dict.fromkeys(("Split", "SplitToSequence"), _states_sizes_once),
     "Squeeze": _has_axes,
     "Transpose": _fits_perm,

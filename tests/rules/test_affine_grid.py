@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 RNG = np.random.default_rng(11)
 
@@ -31,3 +31,26 @@ def test_affine_grid(align_corners):
 def test_affine_grid_of_one_image_in_three_dimensions():
     text = "g (float[1,3,4] t) => (float[1,2,3,4,3] y) <int64[5] s = {1, 1, 2, 3, 4}> { y = AffineGrid (t, s) }"
     assert_same(model(text, 20), 13, {"t": RNG.normal(size=(1, 3, 4)).astype(np.float32)}, rtol=1e-5, atol=1e-6)
+
+
+REWRITES = [
+    (
+        "affine_grid.transform_a_constant_grid",
+        20,
+        19,
+        "g (float[1,2,3] t) => (float[1,2,2,2] y) <int64[4] n = {1, 1, 2, 2}> { y = AffineGrid (t, n) }",
+        """
+            <float[3,4] grid = {-0.5, 0.5, -0.5, 0.5, -0.5, -0.5, 0.5, 0.5, 1, 1, 1, 1}, int64[4] form = {0, 2, 2, 2}>
+            {
+              moved = MatMul (t, grid)
+              positions = Transpose <perm = [0, 2, 1]> (moved)
+              y = Reshape (positions, form)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

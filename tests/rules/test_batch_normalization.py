@@ -128,6 +128,44 @@ REWRITES = [
         "g (float[1,2,3] x, float[2,3] s, float[2,3] b, float[2,3] m, float[2,3] v) => (float[1,2,3] y) { y = BatchNormalization <spatial = 0> (x, s, b, m, v) }",
         "<int64[1] v2 = {-1}, int64[3] v8 = {1, 2, 3}> { v1 = Flatten <axis = 1> (x) v3 = Reshape (s, v2) v4 = Reshape (b, v2) v5 = Reshape (m, v2) v6 = Reshape (v, v2) v7 = BatchNormalization (v1, v3, v4, v5, v6) y = Reshape (v7, v8) }",
     ),
+    (
+        "batch_normalization.add_training_mode",
+        13,
+        14,
+        "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y, float[2] mean, float[2] var) { y, mean, var, saved_mean, saved_var = BatchNormalization (x, s, b, m, v) }",
+        "{ y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
+    ),
+    (
+        "batch_normalization.write_out_training",
+        14,
+        13,
+        "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y, float[2] mean, float[2] var) { y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
+        """
+            <float momentum = {0.9}, int64[1] flat = {-1}, float rest = {0.1}, float epsilon = {1e-05},
+             int64[2] column = {-1, 1}>
+            {
+              mean_2 = ReduceMean <axes = [0, 2], keepdims = 1> (x)
+              centred = Sub (x, mean_2)
+              squares = Mul (centred, centred)
+              variance = ReduceMean <axes = [0, 2], keepdims = 1> (squares)
+              old = Mul (m, momentum)
+              current = Reshape (mean_2, flat)
+              new = Mul (current, rest)
+              mean = Add (old, new)
+              old_2 = Mul (v, momentum)
+              current_2 = Reshape (variance, flat)
+              new_2 = Mul (current_2, rest)
+              var = Add (old_2, new_2)
+              variance_2 = Add (variance, epsilon)
+              deviation = Sqrt (variance_2)
+              column_2 = Reshape (s, column)
+              column_3 = Reshape (b, column)
+              normalized = Div (centred, deviation)
+              scaled = Mul (normalized, column_2)
+              y = Add (scaled, column_3)
+            }
+        """,
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import convert_version, known, model, run
+from helpers import assert_rewrites, convert_version, known, model, run
 from special_values import INTEGER_TYPES, integer_limits, quotient_runtime
 
 
@@ -38,3 +38,76 @@ def test_shift_of_opset_28(kind, direction):
     expected = np.array([shift(int(x), int(n)) for x, n in zip(given["a"], given["b"], strict=True)], kind)
     proto = model(f'g ({kind}[N] a, {kind}[N] b) => ({kind}[N] y) {{ y = BitShift <direction="{direction}"> (a, b) }}', 28)
     np.testing.assert_array_equal(run(convert_version(proto, 18).model, given)[0], expected)
+
+
+REWRITES = [
+    (
+        "bit_shift.shift_within_the_width",
+        28,
+        27,
+        'g (int32[2] a) => (int32[2] y) <int32 b = {3}> { y = BitShift <direction = "RIGHT"> (a, b) }',
+        """
+            <int64 zero = {0}, int64 one = {1}, int64 wide_2 = {3}>
+            {
+              wide = Cast <to = 7> (a)
+              negative = Less (wide, zero)
+              c = Cast <to = 7> (negative)
+              twice = Add (c, c)
+              sign = Sub (one, twice)
+              turned = Mul (wide, sign)
+              complement = Sub (turned, c)
+              unsigned = Cast <to = 12> (complement)
+              unsigned_2 = Cast <to = 12> (wide_2)
+              shifted = BitShift <direction = "RIGHT"> (unsigned, unsigned_2)
+              wide_3 = Cast <to = 7> (shifted)
+              turned_2 = Mul (wide_3, sign)
+              complement_2 = Sub (turned_2, c)
+              y = Cast <to = 6> (complement_2)
+            }
+        """,
+    ),
+    (
+        "bit_shift.multiply_by_power_of_two",
+        11,
+        10,
+        'g (uint8[2] a, uint8[2] b) => (uint8[2] y) { y = BitShift <direction = "LEFT"> (a, b) }',
+        """
+            <int64[8] powers = {1, 2, 4, 8, 16, 32, 64, 128}>
+            {
+              by = Cast <to = 7> (b)
+              power = Gather <axis = 0> (powers, by)
+              wide = Cast <to = 7> (a)
+              shifted = Mul (wide, power)
+              y = Cast <to = 2> (shifted)
+            }
+        """,
+    ),
+    (
+        "bit_shift.shift_within_the_width",
+        28,
+        27,
+        'g (uint32[2] a, uint32[2] b) => (uint32[2] y) { y = BitShift <direction = "LEFT"> (a, b) }',
+        """
+            <int64 bound = {0}, int64 bound_2 = {32}>
+            {
+              wide = Cast <to = 7> (b)
+              below = Less (wide, bound)
+              from = Not (below)
+              narrow = Less (wide, bound_2)
+              inside = And (from, narrow)
+              inside_2 = Cast <to = 7> (inside)
+              by = Mul (wide, inside_2)
+              unsigned = Cast <to = 12> (by)
+              shifted = BitShift <direction = "LEFT"> (a, unsigned)
+              wide_2 = Cast <to = 7> (shifted)
+              shifted_2 = Mul (wide_2, inside_2)
+              y = Cast <to = 12> (shifted_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -45,6 +45,33 @@ REWRITES = [
         "g (int32[2] a) => (int32[2] y) { y = BitwiseNot (a) }",
         "<int32 v1 = {-1}> { y = Sub (v1, a) }",
     ),
+    (
+        "bitwise.bit_by_bit",
+        18,
+        17,
+        "g (uint8[2] a, uint8[2] b) => (uint8[2] y) { y = BitwiseAnd (a, b) }",
+        """
+            <int64[1] last = {-1}, int64[8] powers = {1, 2, 4, 8, 16, 32, 64, 128}, int64 two = {2}, int64[1] last_2 = {1}>
+            {
+              wide = Cast <to = 7> (a)
+              column = Unsqueeze (wide, last)
+              shifted = Div (column, powers)
+              half = Div (shifted, two)
+              even = Mul (half, two)
+              bits = Sub (shifted, even)
+              wide_2 = Cast <to = 7> (b)
+              column_2 = Unsqueeze (wide_2, last)
+              shifted_2 = Div (column_2, powers)
+              half_2 = Div (shifted_2, two)
+              even_2 = Mul (half_2, two)
+              bits_2 = Sub (shifted_2, even_2)
+              both = Mul (bits, bits_2)
+              weighted = Mul (both, powers)
+              sum = ReduceSum <keepdims = 0> (weighted, last_2)
+              y = Cast <to = 2> (sum)
+            }
+        """,
+    ),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_becomes, assert_compares_equal, convert_version, known, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, convert_version, known, model, refusal, run
 
 X = np.array([np.nan, np.inf, -np.inf, 3.0, -3.0, 0.5, -0.5, 0.0, 3e38, -3e38], np.float32)
 
@@ -39,10 +39,24 @@ def test_celu_of_double_is_computed_in_double() -> None:
     assert values[0].tolist() == [1e-300, 1 + 3e-16]
 
 
-def test_without_a_slope_it_is_an_elu():
-    assert_becomes(celu(1.0), "g (float[N] x) => (float[N] y) { y = Elu (x) }", (12, 11))
+REWRITES = [
+    (
+        "celu.scaled_elu",
+        12,
+        11,
+        "g (float[2] x) => (float[2] y) { y = Celu <alpha = 1.0> (x) }",
+        "{ y = Elu (x) }",
+    ),
+    (
+        "celu.scaled_elu",
+        12,
+        11,
+        "g (float[2] x) => (float[2] y) { y = Celu <alpha = 2.0> (x) }",
+        "<float alpha = {2}> { scaled = Div (x, alpha) elu = Elu (scaled) y = Mul (alpha, elu) }",
+    ),
+]
 
 
-def test_with_one_it_is_scaled():
-    after = "g (float[N] x) => (float[N] y) <float alpha = {2}> { s = Div (x, alpha)  e = Elu (s)  y = Mul (alpha, e) }"
-    assert_becomes(celu(2.0), after, (12, 11))
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

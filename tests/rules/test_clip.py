@@ -109,6 +109,28 @@ REWRITES = [
         "g (float[2] x) => (float[2] y) { y = Clip <max = 6.0, min = 0.0> (x) }",
         "<float v1 = {0}, float v2 = {6}> { y = Clip (x, v1, v2) }",
     ),
+    (
+        "clip.order_bounds",
+        13,
+        12,
+        "g (float[2] x) => (float[2] y) <float low = {6}, float high = {0}> { y = Clip (x, low, high) }",
+        "<float high = {0}> { y = Clip (x, high, high) }",
+    ),
+    (
+        "clip.clip_by_comparisons",
+        12,
+        11,
+        "g (int64[2] x) => (int64[2] y) <int64 low = {0}, int64 high = {6}> { y = Clip (x, low, high) }",
+        """
+            <int64 low = {0}, int64 high = {6}>
+            {
+              below = Less (x, low)
+              raised = Where (below, low, x)
+              above = Greater (raised, high)
+              y = Where (above, high, raised)
+            }
+        """,
+    ),
 ]
 
 

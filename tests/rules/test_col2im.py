@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 RNG = np.random.default_rng(11)
 
@@ -43,3 +43,30 @@ def test_col2im_at_run_time(attributes, known, target):
     feeds["x"][0, 0, 0] = np.inf
     feeds = {name: value for name, value in feeds.items() if f" {name} " not in known}
     assert_same(proto, target, feeds, rtol=1e-6, atol=1e-6)
+
+
+REWRITES = [
+    (
+        "col2im.sum_of_blocks",
+        18,
+        17,
+        "g (float[1,4,2] x) => (float[1,1,2,3] y) <int64[2] size = {2, 3}, int64[2] block = {2, 2}> { y = Col2Im (x, size, block) }",
+        """
+            <int64[3] form = {0, -1, 8}, int64[6] pads = {0, 0, 0, 0, 0, 1}, float zero = {0},
+             int64[4,6] places = {0, 1, 8, 8, 8, 8, 8, 2, 3, 8, 8, 8, 8, 8, 8, 4, 5, 8, 8, 8, 8, 8, 6, 7},
+             int64[1] axis = {2}, int64[4] image = {0, 0, 2, 3}>
+            {
+              flat = Reshape (x, form)
+              padded = Pad (flat, pads, zero)
+              parts = Gather <axis = 2> (padded, places)
+              sum = ReduceSum <keepdims = 0> (parts, axis)
+              y = Reshape (sum, image)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -100,6 +100,13 @@ def test_a_boolean_folded_in_a_branch_below_6() -> None:
 
 REWRITES = [
     (
+        "constant.dense_value",
+        13,
+        10,
+        _sparse(np.array([1, 5]), [2, 3]),
+        "{ y = Constant <value = float[2,3] {0, 1.5, 0, 0, 0, -2}> () }",
+    ),
+    (
         "constant.cast_from_double",
         9,
         8,
@@ -117,5 +124,5 @@ REWRITES = [
 
 
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
-def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+def test_rewrites(rule: str, opset: int, target: int, before: str | onnx.ModelProto, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)

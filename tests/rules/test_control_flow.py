@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_compares_equal, assert_same, convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 def branches(one, other, output="[N]"):
@@ -229,3 +229,34 @@ def test_a_cast_of_a_branch_that_takes_the_place_of_its_if() -> None:
         "y = If(b) <then_branch = t () => (double[2] g) {g = Pow(c, c)}, else_branch = e () => (double[2] h) {h = Identity(c)}>}"
     )
     assert_compares_equal(model(text, 3), 1)
+
+
+REWRITES = [
+    (
+        "control_flow.take_the_branch",
+        13,
+        10,
+        "g (float[2] x) => (float[2] y) <bool c = {1}> { y = If (c) <then_branch = t () => (float[2] a) { a = Relu (x) }, else_branch = e () => (float[2] b) { b = Neg (x) }> }",
+        "{ y = Relu (x) }",
+    ),
+    (
+        "control_flow.add_count_and_condition",
+        11,
+        10,
+        "g (int64 n, float[2] x) => (float[2] y) { y = Loop (n, ABSENT, x) <body = t (int64 i, bool c, float[2] a) => (bool d, float[2] b) { d = Identity (c) b = Relu (a) }> }",
+        """
+            <bool condition = {1}>
+            {
+              y = Loop (n, condition, x) <body = body (int64 i, bool c, float[2] a) => (bool d, float[2] b) {
+                d = Identity (c)
+                b = Relu (a)
+              }>
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

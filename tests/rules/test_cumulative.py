@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_compares_equal, assert_same, convert_version, known, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, known, model, refusal, run
 
 BEYOND = np.array([3e38, 3e38, -3e38, -3e38, 1], np.float32)
 
@@ -20,6 +20,11 @@ def test_refused(operands, target, reason):
         f"{{ z = Reshape (x, s)  t = CumSum ({operands})  y = Reshape (t, s) }}"
     )
     assert reason in refusal(model(text, 11), target)
+
+
+def test_refuses_an_axis_that_the_data_does_not_have():
+    text = "g (float[A,B] x) => (float[A,B] y) <int64 a = {2}> { y = CumSum (x, a) }"
+    assert "axis=2 is out of range for rank 2" in refusal(model(text, 11), 10)
 
 
 @pytest.mark.parametrize("exclusive", [0, 1])
@@ -113,3 +118,47 @@ def test_nothing_at_run_time(operator, opset, attributes, shape):
 def test_sums_of_nothing() -> None:
     text = "g (float[0,0] x) => (float[0,0] y) <int64 a = {-1}> {y = CumSum(x, a)}"
     assert_compares_equal(model(text, 14), 9)
+
+
+REWRITES = [
+    (
+        "cumulative.accumulate_step_by_step",
+        11,
+        10,
+        "g (float[3] x) => (float[3] y) <int32 a = {0}> { y = CumSum (x, a) }",
+        """
+            {
+              part, part_2, part_3 = Split <axis = 0> (x)
+              total = Add (part, part_2)
+              total_2 = Add (total, part_3)
+              y = Concat <axis = 0> (part, total, total_2)
+            }
+        """,
+    ),
+    (
+        "cumulative.accumulate_step_by_step",
+        11,
+        10,
+        "g (float[2,N] x) => (float[2,N] y) <int32 a = {-1}> { y = CumSum (x, a) }",
+        """
+            <int64[1] others = {0}, float neutral = {0}, int64[1] bound = {-1}, int64[1] axis = {1}>
+            {
+              shape = Shape (x)
+              inner = Gather <axis = 0> (shape, others)
+              start = Expand (neutral, inner)
+              extra = Unsqueeze <axes = [1]> (start)
+              data = Concat <axis = 1> (x, extra)
+              scan, scan_2 = Scan (start, data) <body = body (float[?] before, float[?] element) => (float[?] total, float[?] given) {
+                total = Add (before, element)
+                given = Identity (total)
+              }, num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [0], scan_output_axes = [1], scan_output_directions = [0]>
+              y = Slice (scan_2, others, bound, axis)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

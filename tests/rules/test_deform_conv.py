@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model
+from helpers import assert_rewrites, assert_same, model
 
 RNG = np.random.default_rng(11)
 
@@ -22,3 +22,39 @@ def test_deform_conv(mask, groups, offset_groups):
         for value in proto.graph.input
     }
     assert_same(proto, 16, given, rtol=1e-4, atol=1e-4)
+
+
+REWRITES = [
+    (
+        "deform_conv.sample_then_multiply",
+        19,
+        18,
+        "g (float[1,1,3,3] x, float[1,1,2,2] w, float[1,8,2,2] o) => (float[1,1,2,2] y) { y = DeformConv (x, w, o) }",
+        """
+            <int64[5] offsets = {1, 4, 2, 2, 2},
+             float[4,2,2,2] base = {0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 2, 0, 1, 0, 1, 1, 1, 2, 2, 1, 2, 1, 2},
+             float[2,1,1] scale = {0.6666667, 0.6666667}, float[2,1,1] shift = {-0.6666666, -0.6666666},
+             int64[2] x_y = {1, 0}, int64[4] grid = {1, -1, 2, 2}, int64[4] taps = {1, 1, 4, 4}, int64[3] rows = {1, 1, 4},
+             int64[4] form = {1, 1, 2, 2}>
+            {
+              offset = Reshape (o, offsets)
+              moved = Add (offset, base)
+              scaled = Mul (moved, scale)
+              position = Add (scaled, shift)
+              last = Transpose <perm = [0, 1, 3, 4, 2]> (position)
+              x_y_2 = Gather <axis = 4> (last, x_y)
+              grid_2 = Reshape (x_y_2, grid)
+              sampled = GridSample <align_corners = 0, mode = "bilinear", padding_mode = "zeros"> (x, grid_2)
+              sampled_2 = Reshape (sampled, taps)
+              filters = Reshape (w, rows)
+              product = MatMul (filters, sampled_2)
+              y = Reshape (product, form)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -47,6 +47,19 @@ REWRITES = [
         'g (float[1,8,2,3] x) => (float[1,2,4,6] y) { y = DepthToSpace <blocksize = 2, mode = "CRD"> (x) }',
         "<int64[8] v1 = {0, 4, 1, 5, 2, 6, 3, 7}> { v2 = Gather <axis = 1> (x, v1) y = DepthToSpace <blocksize = 2> (v2) }",
     ),
+    (
+        "depth_space.channels_first",
+        28,
+        27,
+        'g (float[1,2,4,2] x) => (float[1,8,2,1] y) { y = SpaceToDepth <blocksize = 2, mode = "CRD"> (x) }',
+        """
+            <int64[8] channels = {0, 2, 4, 6, 1, 3, 5, 7}>
+            {
+              blocks_first = SpaceToDepth <blocksize = 2> (x)
+              y = Gather <axis = 1> (blocks_first, channels)
+            }
+        """,
+    ),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,32 @@ def test_whole_numbers_are_exact():
     x = np.float32([[[0, 1, 0], [1, 0, 0], [0, 0, 7]], [[1, 2, 3], [4, 5, 6], [1, 2, 3]]])
     result = convert_version(model("g (float[N,3,3] x) => (float[N] y) { y = Det (x) }", 11), 9).model
     np.testing.assert_array_equal(run(result, {"x": x})[0], [-7, 0])
+
+
+REWRITES = [
+    (
+        "det.expand_along_the_rows",
+        11,
+        10,
+        "g (float[2,2] x) => (float y) { y = Det (x) }",
+        """
+            <int64 row = {0}, int64 row_3 = {1}>
+            {
+              row_2 = Gather <axis = 0> (x, row)
+              row_4 = Gather <axis = 0> (x, row_3)
+              cell = Gather <axis = 0> (row_2, row)
+              cell_2 = Gather <axis = 0> (row_2, row_3)
+              cell_3 = Gather <axis = 0> (row_4, row)
+              cell_4 = Gather <axis = 0> (row_4, row_3)
+              term = Mul (cell, cell_4)
+              term_2 = Mul (cell_2, cell_3)
+              y = Sub (term, term_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -163,6 +163,44 @@ REWRITES = [
         "g (float[1,4,1] x) => (float[1,4,2] y) { y = DFT <axis = 1> (x) }",
         "<int64 v1 = {1}> { y = DFT (x, ABSENT, v1) }",
     ),
+    (
+        "dft.multiply_by_roots_of_unity",
+        17,
+        16,
+        "g (float[1,4,1] x) => (float[1,4,2] y) { y = DFT (x) }",
+        """
+            <int64[2] form = {1, 4},
+             float[4,8] roots = {1, -0, 1, -0, 1, -0, 1, -0, 1, -0, 0, -1, -1, -0, -0, 1, 1, -0, -1, -0, 1, -0, -1, -0, 1, -0, -0, 1, -1, -0, 0, -1},
+             int64[3] form_2 = {1, 4, 2}>
+            {
+              shaped = Reshape (x, form)
+              product = MatMul (shaped, roots)
+              y = Reshape (product, form_2)
+            }
+        """,
+    ),
+    (
+        "dft.multiply_by_roots_of_unity",
+        17,
+        16,
+        "g (float[N,2,M,1] x) => (float[N,2,M,2] y) { y = DFT <axis = 1> (x) }",
+        """
+            <int64[1] axis = {0}, int64[1] axis_2 = {2}, float[2,4] roots = {1, -0, 1, -0, 1, -0, -1, -0},
+             int64[2] parts = {2, 2}>
+            {
+              moved = Transpose <perm = [0, 2, 1, 3]> (x)
+              shape = Shape (x)
+              length = Gather <axis = 0> (shape, axis)
+              length_2 = Gather <axis = 0> (shape, axis_2)
+              form = Concat <axis = 0> (length, length_2, axis_2)
+              shaped = Reshape (moved, form)
+              product = MatMul (shaped, roots)
+              form_2 = Concat <axis = 0> (length, length_2, parts)
+              shaped_2 = Reshape (product, form_2)
+              y = Transpose <perm = [0, 2, 1, 3]> (shaped_2)
+            }
+        """,
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(11)
 
@@ -55,3 +55,26 @@ def test_symbolic_shapes():
     text = 'g (float[B,Q,H,D] x, float[B,K,H,D] y) => (float[B,H,Q,K] o) { o = Einsum <equation="bqhd,bkhd->bhqk"> (x, y) }'
     given = {"x": RNG.random((2, 4, 3, 5), np.float32), "y": RNG.random((2, 6, 3, 5), np.float32)}
     assert_same(model(text, 12), 9, given, rtol=1e-6)
+
+
+REWRITES = [
+    (
+        "einsum.pairwise_products",
+        12,
+        11,
+        'g (float[2,3] a, float[3,4] b) => (float[2,4] y) { y = Einsum <equation = "ij,jk->ik"> (a, b) }',
+        "{ y = MatMul (a, b) }",
+    ),
+    (
+        "einsum.pairwise_products",
+        12,
+        11,
+        'g (float[5,2,3] a, float[5,4,3] b) => (float[5,2,4] y) { y = Einsum <equation = "bij,bkj->bik"> (a, b) }',
+        "{ ordered = Transpose <perm = [0, 2, 1]> (b) y = MatMul (a, ordered) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

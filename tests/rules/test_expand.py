@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
 
@@ -26,13 +26,56 @@ def test_refuses_a_shape_of_unknown_length():
         pytest.param((), [], id="scalar to scalar"),
     ],
 )
-def test_shapes(shape, sizes):
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_shapes(shape, sizes, is_constant):
     x = np.resize(SPECIAL, shape)
     dims = ",".join(map(str, shape))
     out = "".join(f"[{','.join('ABCD'[: max(len(shape), len(sizes))])}]" if shape or sizes else "")
     data = f"float[{dims}]" if shape else "float"
-    proto = model(f"g ({data} x, int64[{len(sizes)}] s) => (float{out} y) {{ y = Expand (x, s) }}", 13)
-    result = convert_version(proto, 7).model
-    got = run(result, {"x": x, "s": np.array(sizes, np.int64)})[0]
+    given, stored = f", int64[{len(sizes)}] s", f"<int64[{len(sizes)}] s = {{{', '.join(map(str, sizes))}}}>"
+    text = f"g ({data} x{'' if is_constant else given}) => (float{out} y) {stored if is_constant else ''} {{ y = Expand (x, s) }}"
+    result = convert_version(model(text, 13), 7).model
+    got = run(result, {"x": x} | ({} if is_constant else {"s": np.array(sizes, np.int64)}))[0]
     np.testing.assert_array_equal(got, x * np.ones(sizes, np.float32))
     assert got.shape == np.broadcast_shapes(shape, tuple(sizes))
+
+
+REWRITES = [
+    (
+        "expand.tile_dimensions_of_one",
+        8,
+        7,
+        "g (float[3,1] x) => (float[3,4] y) <int64[2] s = {3, 4}> { y = Expand (x, s) }",
+        """
+            {
+              repeats_double = Constant <value = double[2] {1, 4}> ()
+              repeats = Cast <to = 7> (repeats_double)
+              y = Tile (x, repeats)
+            }
+        """,
+    ),
+    (
+        "expand.tile_dimensions_of_one",
+        8,
+        7,
+        "g (float[3,1] x, int64[2] s) => (float[A,B] y) { y = Expand (x, s) }",
+        """
+            {
+              one_double = Constant <value = double[1] {1}> ()
+              one = Cast <to = 7> (one_double)
+              dims = Shape (x)
+              is_one = Equal (dims, one)
+              is_one_2 = Cast <to = 7> (is_one)
+              more = Sub (s, one)
+              more_2 = Mul (is_one_2, more)
+              repeats = Add (more_2, one)
+              y = Tile (x, repeats)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

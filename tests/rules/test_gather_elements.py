@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model
+from helpers import assert_rewrites, assert_same, model
 
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
@@ -44,3 +44,61 @@ def test_gather_elements_of_a_vector(count, target):
 def test_gather_no_elements(shape, target):
     proto = model("g (float[A,B] x, int64[C,D] i) => (float[C,D] y) { y = GatherElements <axis=1> (x, i) }", 11)
     assert_same(proto, target, {"x": np.resize(SPECIAL, (2, 5)), "i": np.zeros(shape, np.int64)})
+
+
+REWRITES = [
+    (
+        "gather_elements.gather_flat",
+        11,
+        10,
+        "g (float[3] x, int64[2] i) => (float[2] y) { y = GatherElements (x, i) }",
+        """
+            <float zero = {0}, int64 length3 = {3}>
+            {
+              sign = Cast <to = 1> (i)
+              negative = Less (sign, zero)
+              negative_2 = Cast <to = 7> (negative)
+              shift = Mul (negative_2, length3)
+              wrapped = Add (i, shift)
+              y = Gather <axis = 0> (x, wrapped)
+            }
+        """,
+    ),
+    (
+        "gather_elements.gather_flat",
+        11,
+        10,
+        "g (float[2,3] x) => (float[2,1] y) <int64[2,1] i = {-1, 0}> { y = GatherElements <axis = 1> (x, i) }",
+        """
+            <int64[1] flat = {-1}, int64[2,1] places = {2, 3}>
+            {
+              flat_2 = Reshape (x, flat)
+              y = Gather <axis = 0> (flat_2, places)
+            }
+        """,
+    ),
+    (
+        "gather_elements.gather_flat",
+        11,
+        10,
+        "g (float[2,3] x, int64[2,1] i) => (float[2,1] y) { y = GatherElements <axis = 1> (x, i) }",
+        """
+            <float zero = {0}, int64 length3 = {3}, int64[2,1] places = {0, 3}, int64[1] flat = {-1}>
+            {
+              sign = Cast <to = 1> (i)
+              negative = Less (sign, zero)
+              negative_2 = Cast <to = 7> (negative)
+              shift = Mul (negative_2, length3)
+              wrapped = Add (i, shift)
+              places_2 = Add (wrapped, places)
+              flat_2 = Reshape (x, flat)
+              y = Gather <axis = 0> (flat_2, places_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 RNG = np.random.default_rng(7)
 
@@ -45,3 +45,50 @@ def test_below_opset_11(dims, index_dims, out, target):
     depth = int(index_dims[-1])
     i = RNG.integers(-3, 3, size=(*out[: len(index_dims.split(",")) - 1], depth))
     assert_same(proto, target, {"x": RNG.random((3, 4, 5), np.float32), "i": i})
+
+
+REWRITES = [
+    (
+        "gather_nd.gather_rows",
+        11,
+        10,
+        "g (float[3,4] x, int64[2,1] i) => (float[2,4] y) { y = GatherND (x, i) }",
+        """
+            <float zero = {0}, int64[1] sizes = {3}>
+            {
+              sign = Cast <to = 1> (i)
+              negative = Less (sign, zero)
+              negative_2 = Cast <to = 7> (negative)
+              shift = Mul (negative_2, sizes)
+              wrapped = Add (i, shift)
+              places = ReduceSum <axes = [1], keepdims = 0> (wrapped)
+              y = Gather <axis = 0> (x, places)
+            }
+        """,
+    ),
+    (
+        "gather_nd.gather_rows",
+        11,
+        10,
+        "g (float[3,4] x) => (float[2] y) <int64[2,2] i = {0, 1, 2, -1}> { y = GatherND (x, i) }",
+        """
+            <int64[1] flat = {-1}, int64[2] places = {1, 11}>
+            {
+              flat_2 = Reshape (x, flat)
+              y = Gather <axis = 0> (flat_2, places)
+            }
+        """,
+    ),
+    (
+        "gather_nd.put_batch_positions_first",
+        12,
+        11,
+        "g (float[2,3] x, int64[2,1] i) => (float[2] y) { y = GatherND <batch_dims = 1> (x, i) }",
+        "<int64[2,1] batches = {0, 1}> { indices = Concat <axis = 1> (batches, i) y = GatherND (x, indices) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

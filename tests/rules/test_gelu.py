@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import assert_becomes, convert_version, known, model, optimized, run
+from helpers import assert_rewrites, convert_version, known, model, optimized, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -16,39 +16,13 @@ X = np.linspace(-4, 4, 24).reshape(3, 8).astype(np.float32)
 
 
 def test_the_exact_form():
-    result = assert_becomes(
-        ERF,
-        """g (float[3,8] x) => (float[3,8] y)
-        <float root = {1.4142135381698608}, float one = {1}, float half = {0.5}> {
-          scaled = Div (x, root)
-          erf = Erf (scaled)
-          share = Add (erf, one)
-          halved = Mul (x, half)
-          y = Mul (halved, share)
-        }""",
-        (20, 13),
-    )
+    result = convert_version(model(ERF, 20), 13).model
     expected = [value * (1 + math.erf(value / math.sqrt(2))) / 2 for value in X.ravel().tolist()]
     np.testing.assert_allclose(run(result, {"x": X})[0].ravel(), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_the_approximation():
-    result = assert_becomes(
-        TANH,
-        """g (float[3,8] x) => (float[3,8] y)
-        <float three = {3}, float weight = {0.044714998453855515}, float root = {0.7978845834732056}, float one = {1},
-         float half = {0.5}> {
-          cube = Pow (x, three)
-          weighted = Mul (cube, weight)
-          inner = Add (x, weighted)
-          scaled = Mul (inner, root)
-          tanh = Tanh (scaled)
-          share = Add (tanh, one)
-          halved = Mul (x, half)
-          y = Mul (halved, share)
-        }""",
-        (20, 13),
-    )
+    result = convert_version(model(TANH, 20), 13).model
     x = X.astype(np.float64)
     expected = x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-5, atol=1e-6)
@@ -72,3 +46,47 @@ def test_half_precision_does_not_overflow_where_the_result_does_not():
 def test_bfloat16_by_onnxs_own_body(target):
     result = convert_version(model("g (bfloat16[2] x) => (bfloat16[2] y) { y = Gelu (x) }", 20), target).model
     assert "Erf" in [node.op_type for node in result.graph.node]
+
+
+REWRITES = [
+    (
+        "gelu.in_elementary_functions",
+        20,
+        13,
+        "g (float[3,8] x) => (float[3,8] y) { y = Gelu (x) }",
+        """
+            <float sqrt2 = {1.4142135}, float one = {1}, float half = {0.5}>
+            {
+              scaled = Div (x, sqrt2)
+              erf = Erf (scaled)
+              share = Add (erf, one)
+              half_2 = Mul (x, half)
+              y = Mul (half_2, share)
+            }
+        """,
+    ),
+    (
+        "gelu.in_elementary_functions",
+        20,
+        13,
+        'g (float[3,8] x) => (float[3,8] y) { y = Gelu <approximate = "tanh"> (x) }',
+        """
+            <float three = {3}, float weight = {0.044715}, float scale = {0.7978846}, float one = {1}, float half = {0.5}>
+            {
+              cube = Pow (x, three)
+              weighted = Mul (cube, weight)
+              inner = Add (x, weighted)
+              scaled = Mul (inner, scale)
+              tanh = Tanh (scaled)
+              share = Add (tanh, one)
+              half_2 = Mul (x, half)
+              y = Mul (half_2, share)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

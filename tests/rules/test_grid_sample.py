@@ -92,6 +92,54 @@ REWRITES = [
         'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "cubic"> (x, p) }',
         '{ y = GridSample <mode = "bicubic"> (x, p) }',
     ),
+    (
+        "grid_sample.sum_of_pixels",
+        16,
+        15,
+        'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) { y = GridSample <mode = "nearest", padding_mode = "border"> (x, p) }',
+        """
+            <int64[2] rows = {4, 1}, int64 axis = {1}, int64[2] samples = {1, -1}, float number = {1}, float number_2 = {2},
+             float number_3 = {0}, float number_4 = {-0.5}, float number_5 = {1.5}, int64 axis_2 = {0}, int64 size = {2},
+             int64[4] shape = {1, 1, 1, 1}>
+            {
+              channels_last = Transpose <perm = [0, 2, 3, 1]> (x)
+              pixels = Reshape (channels_last, rows)
+              positions = Gather <axis = 3> (p, axis)
+              positions_2 = Reshape (positions, samples)
+              add = Add (positions_2, number)
+              mul = Mul (add, number_2)
+              sub = Sub (mul, number)
+              div = Div (sub, number_2)
+              nearest = Round (div)
+              clamped = Clip (nearest, number_3, number)
+              less = Less (nearest, number_4)
+              greater = Greater (nearest, number_5)
+              outside = Or (less, greater)
+              place = Where (outside, clamped, nearest)
+              clamped_2 = Clip (place, number_3, number)
+              index = Cast <to = 7> (clamped_2)
+              positions_3 = Gather <axis = 3> (p, axis_2)
+              positions_4 = Reshape (positions_3, samples)
+              add_2 = Add (positions_4, number)
+              mul_2 = Mul (add_2, number_2)
+              sub_2 = Sub (mul_2, number)
+              div_2 = Div (sub_2, number_2)
+              nearest_2 = Round (div_2)
+              clamped_3 = Clip (nearest_2, number_3, number)
+              less_2 = Less (nearest_2, number_4)
+              greater_2 = Greater (nearest_2, number_5)
+              outside_2 = Or (less_2, greater_2)
+              place_2 = Where (outside_2, clamped_3, nearest_2)
+              clamped_4 = Clip (place_2, number_3, number)
+              index_2 = Cast <to = 7> (clamped_4)
+              mul_3 = Mul (index, size)
+              index_3 = Add (mul_3, index_2)
+              pixel = Gather <axis = 0> (pixels, index_3)
+              channels_first = Transpose <perm = [0, 2, 1]> (pixel)
+              y = Reshape (channels_first, shape)
+            }
+        """,
+    ),
 ]
 
 

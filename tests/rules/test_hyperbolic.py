@@ -71,6 +71,39 @@ REWRITES = [
         "g (float[2] x) => (float[2] y) { y = Sinh (x) }",
         "{ v1 = Cast <to = 11> (x) v2 = Tanh (v1) v3 = Exp (v1) v4 = Neg (v1) v5 = Exp (v4) v6 = Add (v3, v5) v7 = Constant <value = double {0.5}> () v8 = Mul (v6, v7) v9 = Mul (v2, v8) y = Cast <to = 1> (v9) }",
     ),
+    (
+        "hyperbolic.signed_log_of_sum",
+        9,
+        8,
+        "g (float[2] x) => (float[2] y) { y = Asinh (x) }",
+        """
+            {
+              finite = Clip <max = 3.4028235e+38, min = -3.4028235e+38> (x)
+              wide = Cast <to = 11> (finite)
+              double = Constant <value = double {1}> ()
+              abs = Abs (wide)
+              square = Mul (wide, wide)
+              square_2 = Add (square, double)
+              root = Sqrt (square_2)
+              root_2 = Add (root, double)
+              rest = Div (square, root_2)
+              u = Add (abs, rest)
+              rounded = Add (u, double)
+              kept = Sub (rounded, double)
+              lost = Sub (u, kept)
+              lost_2 = Div (lost, rounded)
+              log = Log (rounded)
+              log_2 = Add (log, lost_2)
+              double_2 = Constant <value = double {1e-300}> ()
+              size = Add (abs, double_2)
+              sign = Div (wide, size)
+              asinh = Mul (log_2, sign)
+              asinh_2 = Cast <to = 1> (asinh)
+              infinite = Sub (x, finite)
+              y = Add (asinh_2, infinite)
+            }
+        """,
+    ),
 ]
 
 

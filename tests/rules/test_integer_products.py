@@ -84,6 +84,26 @@ def test_matmul_integer(kind, target):
     np.testing.assert_array_equal(run(convert_version(model(text, 10), target).model, {"a": a, "b": b})[0], expected)
 
 
+@pytest.mark.parametrize("target", [9, 7])
+@pytest.mark.parametrize("rows, inner", [(3, 258), (3, 259), (None, 300)])
+def test_products_are_added_exactly(rows, inner, target):
+    """The largest numbers, as many as float adds exactly, and more; their number may be known of the right matrix only."""
+    left = f"{rows},{inner}" if rows else "N,K"
+    text = f"g (uint8[{left}] a, uint8[{inner},2] b) => (int32[N,2] y) {{ y = MatMulInteger (a, b) }}"
+    a, b = np.full((3, inner), 255, np.uint8), np.full((inner, 2), 255, np.uint8)
+    assert_same(model(text, 10), target, {"a": a, "b": b - np.uint8(1)})
+
+
+@pytest.mark.parametrize("a, b", [((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (2, 4, 5))])
+def test_vectors_and_batches(a, b):
+    """A zero point that is a vector of one does not give the product of vectors another rank."""
+    left, right = (RNG.integers(0, 256, shape).astype(np.uint8) for shape in (a, b))
+    expected = (left.astype(np.int64) - 7) @ right.astype(np.int64)
+    text = f"g (uint8{[*a]} a, uint8{[*b]} b, uint8[1] p) => (int32{[*expected.shape]} y) {{ y = MatMulInteger (a, b, p) }}"
+    result = run(convert_version(model(text, 10), 9).model, {"a": left, "b": right, "p": np.array([7], np.uint8)})[0]
+    np.testing.assert_array_equal(result, expected)
+
+
 def test_conv_integer_pads_with_the_zero_point():
     text = (
         "g (uint8[1,2,4,4] x, uint8[3,2,3,3] w) => (int32[1,3,4,4] y) <uint8 p = {7}, uint8 q = {3}> "
@@ -102,13 +122,48 @@ def test_quantized_matmul():
     assert_same(model(text, 10), 9, given)
 
 
+ROUNDED = """n1 = Abs (n) n2 = Floor (n1) n3 = Sub (n1, n2) n4 = Mul (n2, half) n5 = Floor (n4) n6 = Sub (n4, n5) n7 = Greater (n3, half)
+    n8 = Less (n3, half) n9 = Or (n7, n8) n10 = Not (n9) n11 = Greater (n6, none) n12 = And (n10, n11) n13 = Or (n7, n12)
+    n14 = Cast <to = 1> (n13) n15 = Add (n2, n14) n16 = Less (n, none) n17 = Cast <to = 1> (n16) n18 = Mul (n17, two)
+    n19 = Sub (one, n18) r = Mul (n15, n19)"""
+"""What Round is below opset 11."""
+NUMBERS = "float half = {0.5}, float none = {0}, float two = {2}, float one = {1}"
+
 REWRITES = [
     (
         "integer_products.matmul_of_differences",
         10,
         9,
         "g (uint8[2,3] a, uint8[3,4] b) => (int32[2,4] y) { y = MatMulInteger (a, b) }",
-        "{ v1 = Cast <to = 6> (a) v2 = Cast <to = 6> (b) v3 = Cast <to = 11> (v1) v4 = Cast <to = 11> (v2) v5 = MatMul (v3, v4) y = Cast <to = 6> (v5) }",
+        "{ v1 = Cast <to = 1> (a) v2 = Cast <to = 1> (b) v3 = MatMul (v1, v2) y = Cast <to = 6> (v3) }",
+    ),
+    (
+        "integer_products.conv_of_differences",
+        10,
+        9,
+        "g (uint8[1,2,4,4] x, uint8[3,2,3,3] w) => (int32[1,3,4,4] y) <uint8 p = {7}> { y = ConvInteger <pads = [1,1,1,1]> (x, w, p) }",
+        """<float q = {7}>
+        { v1 = Cast <to = 1> (x) v2 = Sub (v1, q) v3 = Cast <to = 1> (w) v4 = Conv <pads = [1,1,1,1]> (v2, v3) y = Cast <to = 6> (v4) }""",
+    ),
+    (
+        "integer_products.matmul_then_quantize",
+        10,
+        9,
+        """g (uint8[2,3] a, int8[3,4] b) => (uint8[2,4] y) <float s = {0.5}, uint8 p = {120}, float t = {0.25}, int8 q = {0}, float u = {2},
+        uint8 r = {128}> { y = QLinearMatMul (a, s, p, b, t, q, u, r) }""",
+        f"""<float p = {{120}}, float t = {{0.0625}}, {NUMBERS}, float z = {{128}}>
+        {{ v1 = Cast <to = 1> (a) v2 = Sub (v1, p) v3 = Cast <to = 1> (b) v4 = MatMul (v2, v3) n = Mul (v4, t) {ROUNDED}
+          v5 = Add (r, z) v6 = Clip <max = 255.0, min = 0.0> (v5) y = Cast <to = 2> (v6) }}""",
+    ),
+    (
+        "integer_products.convolve_then_quantize",
+        10,
+        9,
+        """g (uint8[1,1,3,3] x, int8[2,1,2,2] w) => (uint8[1,2,2,2] y) <float s = {0.5}, uint8 p = {120}, float[2] t = {0.25, 0.5},
+        int8[2] q = {0, 0}, float u = {2}, uint8 r = {0}, int32[2] b = {5,6}> { y = QLinearConv (x, s, p, w, t, q, u, r, b) }""",
+        f"""<float p = {{120}}, int32[1,2,1,1] b = {{5, 6}}, float[1,2,1,1] t = {{0.0625, 0.125}}, {NUMBERS}>
+        {{ v1 = Cast <to = 1> (x) v2 = Sub (v1, p) v3 = Cast <to = 1> (w) v4 = Conv (v2, v3) v5 = Cast <to = 6> (v4) v6 = Add (v5, b)
+          v7 = Cast <to = 1> (v6) n = Mul (v7, t) {ROUNDED} v8 = Clip <max = 255.0, min = 0.0> (r) y = Cast <to = 2> (v8) }}""",
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_becomes, assert_same, convert_version, known, model, optimized, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, known, model, optimized, refusal, run
 
 RNG = np.random.default_rng(5)
 FAR = (1000 + RNG.normal(size=(2, 4, 6))).astype(np.float32)
@@ -33,25 +33,6 @@ def test_layer_normalization(axis, bias, target):
     np.testing.assert_allclose(run(result, given)[0], expected, rtol=2e-3, atol=2e-3)
 
 
-def test_the_form():
-    assert_becomes(
-        "g (float[2,4,6] x, float[6] s, float[6] b) => (float[2,4,6] y) { y = LayerNormalization (x, s, b) }",
-        """g (float[2,4,6] x, float[6] s, float[6] b) => (float[2,4,6] y)
-        <float two = {2}, float epsilon = {0.000009999999747378752}> {
-          mean = ReduceMean <axes = [2], keepdims = 1> (x)
-          deviation = Sub (x, mean)
-          square = Pow (deviation, two)
-          variance = ReduceMean <axes = [2], keepdims = 1> (square)
-          padded = Add (variance, epsilon)
-          root = Sqrt (padded)
-          normalized = Div (deviation, root)
-          scaled = Mul (normalized, s)
-          y = Add (scaled, b)
-        }""",
-        (17, 13),
-    )
-
-
 @pytest.mark.parametrize("target", [11, 13, 16])
 def test_onnxruntime_recognizes_it(target):
     text = """g (float[2,4,6] x) => (float[2,4,6] y) <float[6] s = {1,2,3,4,5,6}, float[6] b = {1,2,3,4,5,6}> {
@@ -75,3 +56,44 @@ def test_mean_variance_normalization():
     text = "g (float[2,3,2,2] x) => (float[2,3,2,2] y) { y = MeanVarianceNormalization (x) }"
     x = (50 + RNG.normal(size=(2, 3, 2, 2))).astype(np.float32)
     assert_same(model(text, 9), 8, {"x": x}, rtol=1e-4, atol=1e-4)
+
+
+def test_doubles_are_computed_in_double_and_the_mean_keeps_its_type():
+    text = """g (double[2,8] x, double[8] s) => (double[2,8] y, float[2,1] mean, float[2,1] inverse) {
+      y, mean, inverse = LayerNormalization (x, s)
+    }"""
+    x, s = np.random.default_rng(5).standard_normal((2, 8)), np.random.default_rng(6).standard_normal(8)
+    y, mean, inverse = run(convert_version(model(text, 17), 16).model, {"x": x, "s": s})
+    std = np.sqrt(x.var(axis=1, keepdims=True) + np.float64(np.float32(1e-5)))
+    np.testing.assert_allclose(y, (x - x.mean(axis=1, keepdims=True)) / std * s, rtol=1e-12)
+    assert (mean.dtype, inverse.dtype) == (np.float32, np.float32)
+    np.testing.assert_allclose(inverse, 1 / std, rtol=1e-6)
+
+
+REWRITES = [
+    (
+        "layer_normalization.normalize_last_axes",
+        17,
+        13,
+        "g (float[2,3,4] x, float[4] s, float[4] b) => (float[2,3,4] y) { y = LayerNormalization (x, s, b) }",
+        """
+            <float two = {2}, float epsilon = {1e-05}>
+            {
+              mean = ReduceMean <axes = [2], keepdims = 1> (x)
+              deviation = Sub (x, mean)
+              square = Pow (deviation, two)
+              variance = ReduceMean <axes = [2], keepdims = 1> (square)
+              padded = Add (variance, epsilon)
+              std = Sqrt (padded)
+              normalized = Div (deviation, std)
+              scaled = Mul (normalized, s)
+              y = Add (scaled, b)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

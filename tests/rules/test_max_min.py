@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, run
+from helpers import assert_rewrites, assert_same, convert_version, model, run
 
 
 @pytest.mark.parametrize("kind", ["int64", "int32", "uint32"])
@@ -56,3 +56,19 @@ def test_powers_of_two_types(base, exponent):
 def test_one_floating_type_stays():
     proto = model("g (float[4] x, float[4] e) => (float[4] y) { y = Pow (x, e) }", 12)
     assert assert_same(proto, 7, {"x": np.float32([1, 2, 3, 4]), "e": np.float32([0.5, 2, -1, 3])}).graph.node == proto.graph.node
+
+
+REWRITES = [
+    (
+        "max_min.compare_integers",
+        12,
+        11,
+        "g (int64[2] a, int64[2] b) => (int64[2] y) { y = Max (a, b) }",
+        "{ is_chosen = Greater (a, b) y = Where (is_chosen, a, b) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

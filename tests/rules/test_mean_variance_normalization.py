@@ -13,6 +13,25 @@ REWRITES = [
         "g (float[1,2,3,4] x) => (float[1,2,3,4] y) { y = MeanVarianceNormalization (x) }",
         "{ y = MeanVarianceNormalization <axes = [0, 2, 3]> (x) }",
     ),
+    (
+        "mean_variance_normalization.normalize_axes",
+        9,
+        8,
+        "g (float[1,2,3,4] x) => (float[1,2,3,4] y) { y = MeanVarianceNormalization (x) }",
+        """
+            {
+              mean = ReduceMean <axes = [0, 2, 3], keepdims = 1> (x)
+              deviation = Sub (x, mean)
+              two = Constant <value = float {2}> ()
+              square = Pow (deviation, two)
+              variance = ReduceMean <axes = [0, 2, 3], keepdims = 1> (square)
+              std = Sqrt (variance)
+              epsilon = Constant <value = float {1e-09}> ()
+              padded = Add (std, epsilon)
+              y = Div (deviation, padded)
+            }
+        """,
+    ),
 ]
 
 

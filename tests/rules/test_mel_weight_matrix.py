@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 
 def mel(columns=8, length=16, rate=8192, lower=0.0, upper=4096.0, inputs="", attributes="", kind="float"):
@@ -48,3 +48,19 @@ def test_the_matrix(columns, length, rate, lower, upper, target):
 def test_in_other_types(kind, number, dtype):
     proto = mel(attributes=f"<output_datatype = {number}>", kind=kind)
     assert_same(proto, 13, {"x": np.eye(9, dtype=dtype)}, rtol=1e-15)
+
+
+REWRITES = [
+    (
+        "mel_weight_matrix.constant_triangles",
+        17,
+        16,
+        "g (float[1,3] x) => (float[1,2] y) <int64 bins = {2}, int64 length = {4}, int64 rate = {8}, float low = {0}, float high = {4}> { w = MelWeightMatrix (bins, length, rate, low, high) y = MatMul (x, w) }",
+        "{ w = Constant <value = float[3,2] {1, 0, 0, 1, -0, -0}> () y = MatMul (x, w) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

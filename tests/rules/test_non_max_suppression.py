@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 
 def proto(boxes="2,B,4", scores="2,3,B", inputs="b, s, m, i, t", **sizes):
@@ -61,3 +61,106 @@ def test_boxes_without_size_or_end(value):
     values["b"][:, ::3, 1] = value
     values["b"][:, 1::3, 2:] = values["b"][:, 1::3, :2]
     assert_same(proto(B=20), 9, values)
+
+
+REWRITES = [
+    (
+        "non_max_suppression.select_best_remaining_box",
+        10,
+        9,
+        "g (float[1,2,4] b, float[1,1,2] s) => (int64[N,3] y) <int64 n = {1}, float t = {0.5}> { y = NonMaxSuppression (b, s, n, t) }",
+        """
+            <int64[2] lanes = {-1, 2}, int64[2] table = {-1, 4}, int64 column = {0}, int64 column_3 = {1},
+             int64 boxes = {2}, int64 column_6 = {3}, int64[1] flat = {-1}, float number = {0}, int64 most = {2147483648},
+             float[1,1] taken = {0}, int64[2] row = {1, -1}, float t = {0.5}, int64[2] slots = {0, 1},
+             int64[1,1] lane_numbers = {0}, float most_2 = {1}, int64[0] scalar = {}>
+            {
+              by_score, by_score_2 = TopK <axis = 2, k = 2> (s)
+              less = Less (by_score, by_score)
+              every_one = Not (less)
+              live = Cast <to = 1> (every_one)
+              lanes_2 = Reshape (live, lanes)
+              lanes_3 = Reshape (by_score_2, lanes)
+              table_2 = Reshape (b, table)
+              column_2 = Gather <axis = 1> (table_2, column)
+              column_4 = Gather <axis = 1> (table_2, column_3)
+              column_5 = Gather <axis = 1> (table_2, boxes)
+              column_7 = Gather <axis = 1> (table_2, column_6)
+              side = Min (column_2, column_5)
+              side_2 = Max (column_2, column_5)
+              side_3 = Min (column_4, column_7)
+              side_4 = Max (column_4, column_7)
+              extent = Sub (side_4, side_3)
+              extent_2 = Sub (side_2, side)
+              area = Mul (extent, extent_2)
+              places = Reshape (by_score_2, flat)
+              total = ReduceSum <keepdims = 0> (lanes_2)
+              any_live = Greater (total, number)
+              loop, loop_2, loop_3 = Loop (most, any_live, lanes_2, taken) <body = body (int64 number_2, bool go_on, float[] carried, float[] carried_2) => (bool[] any, float[] live_2, float[] taken_2, int64[] pick_2) {
+                row_2 = Reshape (carried, row)
+                pick = ArgMax <axis = 1, keepdims = 0> (row_2)
+                lane = Div (pick, boxes)
+                start = Mul (lane, boxes)
+                slot = Sub (pick, start)
+                box = Gather <axis = 0> (places, pick)
+                others = Gather <axis = 0> (lanes_3, lane)
+                side_5 = Gather <axis = 0> (side, box)
+                side_6 = Gather <axis = 0> (side_2, box)
+                side_7 = Gather <axis = 0> (side_3, box)
+                side_8 = Gather <axis = 0> (side_4, box)
+                side_9 = Gather <axis = 0> (area, box)
+                side_10 = Gather <axis = 0> (side, others)
+                side_11 = Gather <axis = 0> (side_2, others)
+                side_12 = Gather <axis = 0> (side_3, others)
+                side_13 = Gather <axis = 0> (side_4, others)
+                side_14 = Gather <axis = 0> (area, others)
+                first = Max (side_7, side_12)
+                last = Min (side_8, side_13)
+                extent_3 = Sub (last, first)
+                first_2 = Max (side_5, side_10)
+                last_2 = Min (side_6, side_11)
+                extent_4 = Sub (last_2, first_2)
+                meets = Greater (extent_3, number)
+                meets_2 = Greater (extent_4, number)
+                meets_3 = And (meets, meets_2)
+                shared = Mul (extent_3, extent_4)
+                areas = Add (side_9, side_14)
+                union = Sub (areas, shared)
+                part = Div (shared, union)
+                is_much = Greater (part, t)
+                overlaps = And (meets_3, is_much)
+                itself = Equal (slots, slot)
+                dropped = Or (overlaps, itself)
+                here = Equal (lane_numbers, lane)
+                once = Cast <to = 1> (here)
+                taken_2 = Add (carried_2, once)
+                has_room = Less (taken_2, most_2)
+                is_full = Not (has_room)
+                or = Or (dropped, is_full)
+                dropped_2 = And (here, or)
+                not = Not (dropped_2)
+                kept = Cast <to = 1> (not)
+                live_2 = Mul (carried, kept)
+                pick_2 = Reshape (pick, scalar)
+                is_live = Greater (live_2, number)
+                holds = Cast <to = 1> (is_live)
+                total_2 = ReduceSum <keepdims = 0> (holds)
+                any = Greater (total_2, number)
+              }>
+              place = Gather <axis = 0> (places, loop_3)
+              batch = Div (place, boxes)
+              lane_2 = Div (loop_3, boxes)
+              class = Sub (lane_2, batch)
+              column_8 = Unsqueeze <axes = [1]> (batch)
+              column_9 = Unsqueeze <axes = [1]> (class)
+              column_10 = Unsqueeze <axes = [1]> (place)
+              y = Concat <axis = 1> (column_8, column_9, column_10)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

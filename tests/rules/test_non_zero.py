@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,41 @@ def test_inside_a_branch():
     )
     for truth, count in ((True, 4), (False, 3), (True, 0)):
         assert_same(proto, 7, {"c": np.array(truth), "n": np.array(count)})
+
+
+REWRITES = [
+    (
+        "non_zero.sort_the_places",
+        9,
+        8,
+        "g (float[3] x) => (int64[1,N] y) { y = NonZero (x) }",
+        """
+            {
+              found = Cast <to = 9> (x)
+              found_2 = Cast <to = 1> (found)
+              more = Constant <value = float[1] {4}> ()
+              first = Mul (found_2, more)
+              places = Constant <value = float[3] {0, 1, 2}> ()
+              order = Sub (first, places)
+              places_2, places_3 = TopK <axis = 0, k = 3> (order)
+              total = ReduceSum <axes = [0], keepdims = 0> (found_2)
+              count = Cast <to = 7> (total)
+              condition_double = Constant <value = double {1}> ()
+              condition = Cast <to = 9> (condition_double)
+              counted, counted_2 = Loop (count, condition, count) <body = body (int64 number, bool go_on, int64 carried) => (bool goes_on, int64 carry, int64 given) {
+                given = Gather <axis = 0> (places_3, number)
+                goes_on = Identity (go_on)
+                carry = Identity (carried)
+              }>
+              coordinates_double = Constant <value = double[1,3] {0, 1, 2}> ()
+              coordinates = Cast <to = 7> (coordinates_double)
+              y = Gather <axis = 1> (coordinates, counted_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

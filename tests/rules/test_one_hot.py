@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 def proto(opset, axis="", kind="int64", constants=""):
@@ -67,3 +67,62 @@ def test_below_opset_9(axis):
     text = f"g (int64[2,3] i, float[2] v) => (float[A,B,C] y) <int64 d = {{4}}> {{ y = OneHot <axis={axis}> (i, d, v) }}"
     given = {"i": np.array([[0, 1, 2], [3, 9, 1]]), "v": np.array([-0.5, np.inf], np.float32)}
     assert_same(model(text, 9), 7, given)
+
+
+REWRITES = [
+    (
+        "one_hot.compare_with_positions",
+        9,
+        8,
+        "g (int64[2] i, float[2] v) => (float[2,3] y) <int64 d = {3}> { y = OneHot (i, d, v) }",
+        """
+            {
+              indices = Unsqueeze <axes = [1]> (i)
+              positions_double = Constant <value = double[1,3] {0, 1, 2}> ()
+              positions = Cast <to = 7> (positions_double)
+              hot = Equal (indices, positions)
+              from_the_back_double = Constant <value = double[1,3] {-3, -2, -1}> ()
+              from_the_back = Cast <to = 7> (from_the_back_double)
+              hot_2 = Equal (indices, from_the_back)
+              hot_3 = Or (hot, hot_2)
+              hot_4 = Cast <to = 7> (hot_3)
+              y = Gather <axis = 0> (v, hot_4)
+            }
+        """,
+    ),
+    (
+        "one_hot.indices_from_the_front",
+        11,
+        10,
+        "g (int64[2] i, float[2] v) => (float[2,3] y) <int64 d = {3}> { y = OneHot (i, d, v) }",
+        """
+            <float zero = {0}, int64 d = {3}>
+            {
+              sign = Cast <to = 1> (i)
+              negative = Less (sign, zero)
+              negative_2 = Cast <to = 7> (negative)
+              shift = Mul (negative_2, d)
+              wrapped = Add (i, shift)
+              sign_2 = Cast <to = 1> (wrapped)
+              outside = Less (sign_2, zero)
+              outside_2 = Cast <to = 7> (outside)
+              to_depth = Sub (d, wrapped)
+              shift_2 = Mul (outside_2, to_depth)
+              indices = Add (wrapped, shift_2)
+              y = OneHot (indices, d, v)
+            }
+        """,
+    ),
+    (
+        "one_hot.indices_from_the_front",
+        11,
+        10,
+        "g (uint8[2] i, float[2] v) => (float[3,2] y) <uint8 d = {3}> { y = OneHot <axis = -2> (i, d, v) }",
+        "<uint8 d = {3}> { y = OneHot <axis = 0> (i, d, v) }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

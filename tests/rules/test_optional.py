@@ -34,6 +34,13 @@ REWRITES = [
         "g (float[2] x) => (bool y) { y = OptionalHasElement (x) }",
         "<bool v1 = {1}> { y = Identity (v1) }",
     ),
+    (
+        "optional.element_is_the_input",
+        18,
+        17,
+        "g (float[2] x) => (float[2] y) { e = OptionalGetElement (x) y = Relu (e) }",
+        "{ y = Relu (x) }",
+    ),
 ]
 
 

@@ -172,6 +172,20 @@ REWRITES = [
         "g (float[2,3] x) => (float[2,6] y) <int64[2] p = {1, 2}, int64[1] a = {-1}> { y = Pad (x, p, , a) }",
         "<int64[4] v1 = {0, 1, 0, 2}> { y = Pad (x, v1) }",
     ),
+    (
+        "pad.pad_strings_axis_by_axis",
+        13,
+        11,
+        "g (string[2] x) => (string[4] y) <int64[2] p = {1, 1}> { y = Pad (x, p) }",
+        '<string[1] padding = {""}> { y = Concat <axis = 0> (padding, x, padding) }',
+    ),
+    (
+        "pad.wrap_by_gather",
+        19,
+        18,
+        'g (float[3] x) => (float[6] y) <int64[2] p = {1, 2}> { y = Pad <mode = "wrap"> (x, p) }',
+        "<int64[6] chosen = {2, 0, 1, 2, 0, 1}> { y = Gather <axis = 0> (x, chosen) }",
+    ),
 ]
 
 

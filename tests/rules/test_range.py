@@ -58,6 +58,55 @@ REWRITES = [
         "g (float16 a, float16 b, float16 c) => (float16[N] y) { y = Range (a, b, c) }",
         "{ v1 = Cast <to = 1> (a) v2 = Cast <to = 1> (b) v3 = Cast <to = 1> (c) v4 = Range (v1, v2, v3) y = Cast <to = 10> (v4) }",
     ),
+    (
+        "range.count_then_scale",
+        11,
+        10,
+        "g (int64 a, int64 b, int64 c) => (int64[N] y) { y = Range (a, b, c) }",
+        """
+            <int64[1] form = {1}, int64[1] flat = {-1}>
+            {
+              span = Sub (b, a)
+              double = Cast <to = 11> (span)
+              double_2 = Cast <to = 11> (c)
+              steps = Div (double, double_2)
+              steps_2 = Ceil (steps)
+              count = Relu (steps_2)
+              count_2 = Cast <to = 7> (count)
+              count_3 = Reshape (count_2, form)
+              ones = ConstantOfShape <value = int64[1] {1}> (count_3)
+              places = NonZero (ones)
+              index = Reshape (places, flat)
+              scaled = Mul (index, c)
+              y = Add (scaled, a)
+            }
+        """,
+    ),
+    (
+        "range.count_then_scale",
+        11,
+        10,
+        "g (float a, float b, float c) => (float[N] y) { y = Range (a, b, c) }",
+        """
+            <int64[1] form = {1}, int64[1] flat = {-1}>
+            {
+              span = Sub (b, a)
+              double = Cast <to = 11> (span)
+              double_2 = Cast <to = 11> (c)
+              steps = Div (double, double_2)
+              steps_2 = Ceil (steps)
+              count = Relu (steps_2)
+              count_2 = Cast <to = 7> (count)
+              count_3 = Reshape (count_2, form)
+              ones = ConstantOfShape <value = int64[1] {1}> (count_3)
+              places = NonZero (ones)
+              index = Reshape (places, flat)
+              index_2 = Cast <to = 1> (index)
+              scaled = Mul (index_2, c)
+              y = Add (scaled, a)
+            }
+        """,
+    ),
 ]
 
 

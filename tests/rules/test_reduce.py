@@ -21,6 +21,11 @@ ALL = [*OPERATORS, "LogSum"]
             id="unknown_number_of_axes",
         ),
         pytest.param(
+            "g (int32[2, 3, 4] x, int64[2] a) => (int32[A, B, C] y) { y = ReduceL2 (x, a) }",
+            *(17, "integers would be rounded more than once"),
+            id="square_root_of_integers",
+        ),
+        pytest.param(
             "g (int32[2, 3, 4] x, int64[2] a) => (int32[A, B, C] y) { y = ReduceMean (x, a) }",
             *(17, "integers would be rounded more than once"),
             id="integer_mean_of_two_computed_axes",

@@ -253,6 +253,32 @@ REWRITES = [
         'g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, float[4] s = {1, 1, 2, 2}> { y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, r, s) }',
         '<float[4] v1 = {1, 1, 2, 2}> { y = Resize <mode = "nearest"> (x, v1) }',
     ),
+    (
+        "resize.drop_symmetric_coordinates",
+        19,
+        18,
+        'g (float[1,1,2,2] x) => (float[1,1,4,4] y) <int64[4] n = {1, 1, 4, 4}> { y = Resize <coordinate_transformation_mode = "half_pixel_symmetric", mode = "linear"> (x, , , n) }',
+        """
+            <int64[4] n = {1, 1, 4, 4}>
+            {
+              y = Resize <coordinate_transformation_mode = "half_pixel", mode = "linear"> (x, ABSENT, ABSENT, n)
+            }
+        """,
+    ),
+    (
+        "resize.entries_for_all_axes",
+        18,
+        17,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[2] s = {2, 2}> { y = Resize <axes = [2, 3]> (x, , s) }",
+        "<float[4] spread = {1, 1, 2, 2}> { y = Resize (x, ABSENT, spread) }",
+    ),
+    (
+        "resize.resize_to_upsample",
+        10,
+        9,
+        "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, s) }",
+        '<float[4] s = {1, 1, 2, 2}> { y = Upsample <mode = "nearest"> (x, s) }',
+    ),
 ]
 
 

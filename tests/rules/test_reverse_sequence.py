@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model
+from helpers import assert_rewrites, assert_same, model
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
 
@@ -20,3 +20,35 @@ def test_reverse_sequence(batch_axis, time_axis, target):
     lengths = np.arange(1, shape[batch_axis] + 1) % (shape[time_axis] + 1)
     lengths[lengths == 0] = 1
     assert_same(model(text, 10), target, {"x": np.resize(SPECIAL, shape), "n": lengths})
+
+
+REWRITES = [
+    (
+        "reverse_sequence.gather_mirrored",
+        10,
+        9,
+        "g (float[3,2] x, int64[2] n) => (float[3,2] y) { y = ReverseSequence (x, n) }",
+        """
+            <int64[2] column = {-1, 1}, int64[3] time = {0, 1, 2}, int64[3] twice = {1, 3, 5}, int64[1] flat = {-1},
+             int64[3,2] cells = {0, 3, 1, 4, 2, 5}, int64 stride = {2}, int64[3,2] own = {0, 1, 2, 3, 4, 5}>
+            {
+              lengths = Reshape (n, column)
+              inside = Less (time, lengths)
+              inside_2 = Cast <to = 7> (inside)
+              way = Sub (lengths, twice)
+              way_2 = Mul (inside_2, way)
+              flat_2 = Reshape (way_2, flat)
+              way_3 = Gather <axis = 0> (flat_2, cells)
+              way_4 = Mul (way_3, stride)
+              flat_3 = Reshape (x, flat)
+              places = Add (way_4, own)
+              y = Gather <axis = 0> (flat_3, places)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_becomes, convert_version, model, optimized, run
+from helpers import assert_rewrites, convert_version, model, optimized, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -18,19 +18,8 @@ def expected(x, s, axes=(-1,), epsilon=1e-5):
     return x / np.sqrt((x**2).mean(axes, keepdims=True) + epsilon) * s
 
 
-def test_the_form():
-    result = assert_becomes(
-        PLAIN,
-        """g (float[2,4,8] x, float[8] s) => (float[2,4,8] y) <float two = {2}, float epsilon = {0.000009999999747378752}> {
-          square = Pow (x, two)
-          mean = ReduceMean <axes = [2], keepdims = 1> (square)
-          padded = Add (mean, epsilon)
-          root = Sqrt (padded)
-          normalized = Div (x, root)
-          y = Mul (normalized, s)
-        }""",
-        (23, 13),
-    )
+def test_its_numbers():
+    result = convert_version(model(PLAIN, 23, 10), 13).model
     np.testing.assert_allclose(run(result, {"x": X, "s": S})[0], expected(X, S), rtol=1e-5)
 
 
@@ -64,3 +53,37 @@ def test_an_unknown_rank_is_no_obstacle_for_the_last_axis():
 def test_onnxruntime_recognizes_it(target):
     text = "g (float[2,4,8] x) => (float[2,4,8] y) <float[8] s = {1,2,3,4,5,6,7,8}> { y = RMSNormalization (x, s) }"
     assert optimized(convert_version(model(text, 23, 10), target).model) == ["SimplifiedLayerNormalization"]
+
+
+@pytest.mark.parametrize("target", [22, 13])
+def test_doubles_are_computed_in_double_whatever_the_least_precision_is(target):
+    text = "g (double[2,4,8] x, double[8] s) => (double[2,4,8] y) { y = RMSNormalization <stash_type = 1> (x, s) }"
+    x, s = X.astype(np.float64), S.astype(np.float64)
+    got = run(convert_version(model(text, 23), target).model, {"x": x, "s": s})[0]
+    np.testing.assert_allclose(got, expected(x, s), rtol=1e-13)
+
+
+REWRITES = [
+    (
+        "rms_normalization.divide_by_the_root_mean_square",
+        23,
+        13,
+        "g (float[2,4] x, float[4] s) => (float[2,4] y) { y = RMSNormalization (x, s) }",
+        """
+            <float two = {2}, float epsilon = {1e-05}>
+            {
+              square = Pow (x, two)
+              variance = ReduceMean <axes = [1], keepdims = 1> (square)
+              padded = Add (variance, epsilon)
+              std = Sqrt (padded)
+              normalized = Div (x, std)
+              y = Mul (normalized, s)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

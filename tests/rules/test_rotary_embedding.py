@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_becomes, convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -25,28 +25,17 @@ def expected(x, angles, interleaved=False, turned=8):
     return np.concatenate([result, x[..., turned:]], axis=-1)
 
 
-def test_the_form():
-    result = assert_becomes(
-        """g (float[2,3,5,8] x, float[20,4] c, float[20,4] s, int64[2,5] p) => (float[2,3,5,8] y) {
+def test_its_numbers():
+    result = convert_version(
+        model(
+            """g (float[2,3,5,8] x, float[20,4] c, float[20,4] s, int64[2,5] p) => (float[2,3,5,8] y) {
           y = RotaryEmbedding (x, c, s, p)
         }""",
-        """g (float[2,3,5,8] x, float[20,4] c, float[20,4] s, int64[2,5] p) => (float[2,3,5,8] y)
-        <int64[1] heads = {1}, int64[2] halves = {4, 4}> {
-          cosines = Gather <axis = 0> (c, p)
-          cos = Unsqueeze (cosines, heads)
-          sines = Gather <axis = 0> (s, p)
-          sin = Unsqueeze (sines, heads)
-          a, b = Split <axis = 3> (x, halves)
-          ac = Mul (a, cos)
-          bs = Mul (b, sin)
-          real = Sub (ac, bs)
-          as = Mul (a, sin)
-          bc = Mul (b, cos)
-          imaginary = Add (as, bc)
-          y = Concat <axis = 3> (real, imaginary)
-        }""",
-        (23, 13),
-    )
+            23,
+            10,
+        ),
+        13,
+    ).model
     feeds = {"x": X, "c": np.cos(ANGLES), "s": np.sin(ANGLES), "p": PLACES}
     np.testing.assert_allclose(run(result, feeds)[0], expected(X, ANGLES[PLACES]), rtol=1e-4, atol=1e-5)
 
@@ -75,3 +64,56 @@ def test_where_the_size_of_a_head_is_unknown_onnxs_body_takes_its_place():
     angles = ANGLES[PLACES]
     got = run(result, {"x": X, "c": np.cos(angles), "s": np.sin(angles)})[0]
     np.testing.assert_allclose(got, expected(X, angles), rtol=1e-4, atol=1e-5)
+
+
+REWRITES = [
+    (
+        "rotary_embedding.turn_pairs",
+        23,
+        13,
+        "g (float[1,2,3,4] x, float[1,3,2] c, float[1,3,2] s) => (float[1,2,3,4] y) { y = RotaryEmbedding (x, c, s) }",
+        """
+            <int64[1] axis = {1}, int64[2] sizes = {2, 2}>
+            {
+              angles = Unsqueeze (c, axis)
+              angles_2 = Unsqueeze (s, axis)
+              part, part_2 = Split <axis = 3> (x, sizes)
+              product = Mul (part, angles)
+              product_2 = Mul (part_2, angles_2)
+              real = Sub (product, product_2)
+              product_3 = Mul (part, angles_2)
+              product_4 = Mul (part_2, angles)
+              imaginary = Add (product_3, product_4)
+              y = Concat <axis = 3> (real, imaginary)
+            }
+        """,
+    ),
+    (
+        "rotary_embedding.turn_pairs",
+        23,
+        13,
+        "g (float[2,3,5,8] x, float[20,4] c, float[20,4] s, int64[2,5] p) => (float[2,3,5,8] y) { y = RotaryEmbedding (x, c, s, p) }",
+        """
+            <int64[1] axis = {1}, int64[2] sizes = {4, 4}>
+            {
+              angles = Gather <axis = 0> (c, p)
+              angles_2 = Unsqueeze (angles, axis)
+              angles_3 = Gather <axis = 0> (s, p)
+              angles_4 = Unsqueeze (angles_3, axis)
+              part, part_2 = Split <axis = 3> (x, sizes)
+              product = Mul (part, angles_2)
+              product_2 = Mul (part_2, angles_4)
+              real = Sub (product, product_2)
+              product_3 = Mul (part, angles_4)
+              product_4 = Mul (part_2, angles_2)
+              imaginary = Add (product_3, product_4)
+              y = Concat <axis = 3> (real, imaginary)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -211,6 +211,50 @@ REWRITES = [
         "g (float[2] s, float[3,2] x) => (float[2] t) { t = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] c) { c = Add (a, e) }> (s, x) }",
         "{ v1 = Unsqueeze <axes = [0]> (s) v2 = Unsqueeze <axes = [0]> (x) v6 = Scan (ABSENT, v1, v2) <body = body (float[2] v3, float[2] v4) => (float[2] v5) { v5 = Add (v3, v4) }, num_scan_inputs = 1> t = Squeeze <axes = [0]> (v6) }",
     ),
+    (
+        "scan.declare_ranks_of_the_body",
+        16,
+        15,
+        "g (float[2] s, float[3,2] x) => (float[2] t) { t = Scan <num_scan_inputs = 1, body = b (a, e) => (c) { c = Add (a, e) }> (s, x) }",
+        "{ t = Scan (s, x) <body = body ( a, e) => (float[?] c) { c = Add (a, e) }, num_scan_inputs = 1> }",
+    ),
+    (
+        "scan.one_sequence",
+        8,
+        9,
+        "g (float[1,2] s, float[1,3,2] x) => (float[1,2] t) { t = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] c) { c = Add (a, e) }> (ABSENT, s, x) }",
+        """
+            {
+              sequence = Squeeze <axes = [0]> (s)
+              sequence_2 = Squeeze <axes = [0]> (x)
+              sequence_3 = Scan (sequence, sequence_2) <body = body (float[2] a, float[2] e) => (float[2] c) {
+                c = Add (a, e)
+              }, num_scan_inputs = 1>
+              t = Unsqueeze <axes = [0]> (sequence_3)
+            }
+        """,
+    ),
+    (
+        "scan.write_out_the_steps",
+        8,
+        7,
+        "g (float[1,2] s, float[1,2,2] x) => (float[1,2] t) { t = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] c) { c = Add (a, e) }> (ABSENT, s, x) }",
+        """
+            {
+              sequence = Squeeze <axes = [0]> (s)
+              sequence_2 = Squeeze <axes = [0]> (x)
+              sequence_3_step_double = Constant <value = double {0}> ()
+              sequence_3_step = Cast <to = 7> (sequence_3_step_double)
+              sequence_3_slice = Gather <axis = 0> (sequence_2, sequence_3_step)
+              sequence_3_c = Add (sequence, sequence_3_slice)
+              sequence_3_step_2_double = Constant <value = double {1}> ()
+              sequence_3_step_2 = Cast <to = 7> (sequence_3_step_2_double)
+              sequence_3_slice_2 = Gather <axis = 0> (sequence_2, sequence_3_step_2)
+              sequence_3_c_2 = Add (sequence_3_c, sequence_3_slice_2)
+              t = Unsqueeze <axes = [0]> (sequence_3_c_2)
+            }
+        """,
+    ),
 ]
 
 

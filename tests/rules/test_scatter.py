@@ -179,6 +179,139 @@ REWRITES = [
         "g (float[3] x, float[1] u) => (float[3] y) <int64[1] i = {1}> { y = ScatterElements (x, i, u) }",
         "<int64[1] v1 = {1}> { y = Scatter <axis = 0> (x, v1, u) }",
     ),
+    (
+        "scatter.gather_updated",
+        9,
+        8,
+        "g (float[3] x, float[1] u) => (float[3] y) <int64[1] i = {1}> { y = Scatter (x, i, u) }",
+        """
+            {
+              places_double = Constant <value = double[3] {0, 3, 2}> ()
+              places = Cast <to = 7> (places_double)
+              both = Concat <axis = 0> (x, u)
+              y = Gather <axis = 0> (both, places)
+            }
+        """,
+    ),
+    (
+        "scatter.gather_updated",
+        9,
+        8,
+        "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = Scatter (x, i, u) }",
+        """
+            {
+              length_double = Constant <value = double {3}> ()
+              length = Cast <to = 7> (length_double)
+              sign = Cast <to = 1> (i)
+              zero = Constant <value = float {0}> ()
+              negative = Less (sign, zero)
+              negative_2 = Cast <to = 7> (negative)
+              shift = Mul (negative_2, length)
+              wrapped = Add (i, shift)
+              places_2_double = Constant <value = double[3,1] {0, 1, 2}> ()
+              places = Cast <to = 7> (places_2_double)
+              is_there = Equal (wrapped, places)
+              is_there_2 = Cast <to = 1> (is_there)
+              last = ReduceMax <axes = [1], keepdims = 0> (is_there_2)
+              number = Cast <to = 7> (last)
+              is_updated = Cast <to = 9> (last)
+              is_updated_2 = Cast <to = 7> (is_updated)
+              way_double = Constant <value = double[3] {2, 1, 0}> ()
+              way = Cast <to = 7> (way_double)
+              way_2 = Add (number, way)
+              moved = Mul (way_2, is_updated_2)
+              own_double = Constant <value = double[3] {0, 1, 2}> ()
+              own = Cast <to = 7> (own_double)
+              places_2 = Add (moved, own)
+              both = Concat <axis = 0> (x, u)
+              y = Gather <axis = 0> (both, places_2)
+            }
+        """,
+    ),
+    (
+        "scatter.reduce_elements_step_by_step",
+        18,
+        17,
+        'g (float[3] x, int64[2] i, float[2] u) => (float[3] y) { y = ScatterElements <reduction = "max"> (x, i, u) }',
+        """
+            <int64[1] step = {0}, int64[1] step_2 = {1}>
+            {
+              index = Gather <axis = 0> (i, step)
+              update = Gather <axis = 0> (u, step)
+              present = GatherElements <axis = 0> (x, index)
+              combined = Max (present, update)
+              reduced = ScatterElements <axis = 0> (x, index, combined)
+              index_2 = Gather <axis = 0> (i, step_2)
+              update_2 = Gather <axis = 0> (u, step_2)
+              present_2 = GatherElements <axis = 0> (reduced, index_2)
+              combined_2 = Max (present_2, update_2)
+              y = ScatterElements <axis = 0> (reduced, index_2, combined_2)
+            }
+        """,
+    ),
+    (
+        "scatter.reduce_elements_step_by_step",
+        16,
+        15,
+        'g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = ScatterElements <reduction = "add"> (x, i, u) }',
+        """
+            <int64[1] step = {0}>
+            {
+              index = Gather <axis = 0> (i, step)
+              update = Gather <axis = 0> (u, step)
+              present = GatherElements <axis = 0> (x, index)
+              combined = Add (present, update)
+              y = ScatterElements <axis = 0> (x, index, combined)
+            }
+        """,
+    ),
+    (
+        "scatter.reduce_slices_step_by_step",
+        16,
+        15,
+        'g (float[3,2] x, int64[2,1] i, float[2,2] u) => (float[3,2] y) { y = ScatterND <reduction = "add"> (x, i, u) }',
+        """
+            <int64[1] step = {0}, int64[1] step_2 = {1}>
+            {
+              index = Gather <axis = 0> (i, step)
+              update = Gather <axis = 0> (u, step)
+              present = GatherND (x, index)
+              combined = Add (present, update)
+              reduced = ScatterND (x, index, combined)
+              index_2 = Gather <axis = 0> (i, step_2)
+              update_2 = Gather <axis = 0> (u, step_2)
+              present_2 = GatherND (reduced, index_2)
+              combined_2 = Add (present_2, update_2)
+              y = ScatterND (reduced, index_2, combined_2)
+            }
+        """,
+    ),
+    (
+        "scatter.scatter_rows",
+        11,
+        10,
+        "g (float[3,2] x, int64[2,1] i, float[2,2] u) => (float[3,2] y) { y = ScatterND (x, i, u) }",
+        """
+            <float zero = {0}, int64[1] sizes = {3}, int64[2] column = {-1, 1}, int64 row = {2}, int64[2] in_row = {0, 1},
+             int64[1] flat = {-1}, int64[2] shape = {3, 2}>
+            {
+              sign = Cast <to = 1> (i)
+              negative = Less (sign, zero)
+              negative_2 = Cast <to = 7> (negative)
+              shift = Mul (negative_2, sizes)
+              wrapped = Add (i, shift)
+              places = ReduceSum <axes = [1], keepdims = 0> (wrapped)
+              rows = Reshape (places, column)
+              starts = Mul (rows, row)
+              places_2 = Add (starts, in_row)
+              flat_2 = Reshape (x, flat)
+              flat_3 = Reshape (places_2, flat)
+              flat_4 = Reshape (u, flat)
+              scattered = Scatter <axis = 0> (flat_2, flat_3, flat_4)
+              y = Reshape (scattered, shape)
+            }
+        """,
+    ),
 ]
 
 

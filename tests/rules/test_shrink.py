@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 def shrink(dtype: str, attributes: str) -> str:
@@ -47,3 +47,53 @@ def test_double():
 def test_unsigned():
     result = assert_same(model(shrink("uint8", "lambd = 2.5, bias = 2.0"), 9), 8, {"x": np.arange(6, dtype=np.uint8)})
     assert run(result, {"x": np.arange(6, dtype=np.uint8)})[0].tolist() == [0, 0, 0, 1, 2, 3]
+
+
+REWRITES = [
+    (
+        "shrink.choose_by_bounds",
+        9,
+        8,
+        "g (float[2] x) => (float[2] y) { y = Shrink <bias = 0.5, lambd = 1.0> (x) }",
+        """
+            {
+              bias = Constant <value = float {0.5}> ()
+              lambd = Constant <value = float {1}> ()
+              above = Greater (x, lambd)
+              lowered = Sub (x, bias)
+              zero = Constant <value = float {0}> ()
+              shrunk_places_double = Constant <value = double[2] {0, 1}> ()
+              shrunk_places = Cast <to = 7> (shrunk_places_double)
+              shrunk_places_2_double = Constant <value = double {0}> ()
+              shrunk_places_2 = Cast <to = 7> (shrunk_places_2_double)
+              shrunk_stride_double = Constant <value = double {2}> ()
+              shrunk_stride = Cast <to = 7> (shrunk_stride_double)
+              shrunk_places_3 = Add (shrunk_places_2, shrunk_stride)
+              shrunk_flat_double = Constant <value = double[1] {-1}> ()
+              shrunk_flat = Cast <to = 7> (shrunk_flat_double)
+              shrunk_flat_2 = Reshape (zero, shrunk_flat)
+              shrunk_both = Concat <axis = 0> (lowered, shrunk_flat_2)
+              shrunk_condition = Cast <to = 7> (above)
+              shrunk_way = Sub (shrunk_places, shrunk_places_3)
+              shrunk_moved = Mul (shrunk_condition, shrunk_way)
+              shrunk_places_4 = Add (shrunk_moved, shrunk_places_3)
+              shrunk = Gather <axis = 0> (shrunk_both, shrunk_places_4)
+              minus_lambd = Constant <value = float {-1}> ()
+              below = Less (x, minus_lambd)
+              raised = Add (x, bias)
+              shrunk_2_places = Add (shrunk_places, shrunk_stride)
+              shrunk_2_both = Concat <axis = 0> (raised, shrunk)
+              shrunk_2_condition = Cast <to = 7> (below)
+              shrunk_2_way = Sub (shrunk_places, shrunk_2_places)
+              shrunk_2_moved = Mul (shrunk_2_condition, shrunk_2_way)
+              shrunk_2_places_2 = Add (shrunk_2_moved, shrunk_2_places)
+              y = Gather <axis = 0> (shrunk_2_both, shrunk_2_places_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(5)
 
@@ -24,6 +24,11 @@ RNG = np.random.default_rng(5)
             "g (float[1,128,2] x, float[16] w) => (float[A,B,C,2] y) <int64 s = {8}> { y = STFT (x, s, w) }",
             "a one-sided STFT is of a real signal",
             id="one side of complex",
+        ),
+        pytest.param(
+            "g (float[1,16,1] x) => (float[1,7,4,2] y) <int64 s = {2}, int64 n = {4}> { y = STFT (x, s, , n) }",
+            "it gives 3 frequencies, and the model declares 4",
+            id="declared as if it had both sides",
         ),
     ],
 )
@@ -79,3 +84,30 @@ def test_a_length_at_run_time(by_window, parts, onesided, size, target):
     feeds = {"x": x, "s": np.array(7), "w": window if by_window else np.array(size, np.int32)}
     got = run(convert_version(model(text, 17), target).model, feeds)[0]
     np.testing.assert_allclose(got, np.stack([expected.real, expected.imag], axis=-1), rtol=0, atol=4e-5)
+
+
+REWRITES = [
+    (
+        "stft.transform_frames",
+        17,
+        16,
+        "g (float[1,4,1] x, float[2] w) => (float[1,3,2,2] y) <int64 step = {1}> { y = STFT (x, step, w) }",
+        """
+            <int64[3,2] places = {0, 1, 1, 2, 2, 3}, int64[1] axis = {1}, int64[3] form = {1, 3, 2},
+             float[2,4] roots = {1, -0, 1, -0, 1, -0, -1, -0}, int64[4] form_2 = {1, 3, 2, 2}>
+            {
+              frames = Gather <axis = 1> (x, places)
+              window = Unsqueeze (w, axis)
+              weighted = Mul (frames, window)
+              shaped = Reshape (weighted, form)
+              product = MatMul (shaped, roots)
+              y = Reshape (product, form_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

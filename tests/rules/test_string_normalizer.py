@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, refusal, run
 
 
 def normalizer(attributes: str, shape: str = "N") -> str:
@@ -61,3 +61,36 @@ def test_constants_are_joined(left, right, expected):
     result = convert_version(proto, 13).model
     assert [node.op_type for node in result.graph.node] == ["Constant"]
     np.testing.assert_array_equal(run(result, {})[0], expected, strict=True)
+
+
+REWRITES = [
+    (
+        "string_normalizer.drop_stopwords",
+        10,
+        9,
+        'g (string[3] x) => (string[N] y) { y = StringNormalizer <is_case_sensitive = 1, stopwords = ["the"]> (x) }',
+        """
+            <int64[2] column = {-1, 1}, float zero = {0}, float[1] one = {1}, int64[1] flat = {-1}, string[1] empty = {""}>
+            {
+              texts = Reshape (x, column)
+              counts = TfIdfVectorizer <max_gram_length = 1, max_skip_count = 0, min_gram_length = 1, mode = "TF", ngram_counts = [0], ngram_indexes = [0], pool_strings = ["the"]> (texts)
+              total = ReduceSum <axes = [1], keepdims = 0> (counts)
+              is_stopword = Greater (total, zero)
+              kept = Not (is_stopword)
+              kept_2 = Cast <to = 1> (kept)
+              some = ReduceMax <axes = [0], keepdims = 1> (kept_2)
+              none = Sub (one, some)
+              chosen = Concat <axis = 0> (kept_2, none)
+              places = NonZero (chosen)
+              places_2 = Reshape (places, flat)
+              words = Concat <axis = 0> (x, empty)
+              y = Gather <axis = 0> (words, places_2)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, known, model, refusal, run
+from helpers import assert_rewrites, convert_version, known, model, refusal, run
 
 SINCE_24 = pytest.mark.skipif(not known(24), reason="onnx has no opset 24")
 
@@ -27,3 +27,41 @@ def test_tensor_scatter(mode, starts, dims):
             expected[batch, :, (starts[batch] + step) % 4] = update[batch, :, step]
     got = run(convert_version(model(text, 24), 13).model, {"p": past, "u": update, "w": np.array(starts)})[0]
     np.testing.assert_array_equal(got, expected)
+
+
+REWRITES = [
+    (
+        "tensor_scatter.scatter_along_the_sequence",
+        24,
+        23,
+        "g (float[1,4,2] x, float[1,2,2] u, int64[1] i) => (float[1,4,2] y) { y = TensorScatter (x, u, i) }",
+        """
+            <int64[3] form = {-1, 1, 1}, int64[1,2,1] places = {0, 1}, int64[3] shape = {1, 2, 2}>
+            {
+              starts = Reshape (i, form)
+              places_2 = Add (starts, places)
+              places_3 = Expand (places_2, shape)
+              y = ScatterElements <axis = 1> (x, places_3, u)
+            }
+        """,
+    ),
+    (
+        "tensor_scatter.scatter_along_the_sequence",
+        24,
+        23,
+        "g (float[1,4,2] x, float[1,1,2] u, int64[1] i) => (float[1,4,2] y) { y = TensorScatter (x, u, i) }",
+        """
+            <int64[3] form = {-1, 1, 1}, int64[3] shape = {1, 1, 2}>
+            {
+              starts = Reshape (i, form)
+              places = Expand (starts, shape)
+              y = ScatterElements <axis = 1> (x, places, u)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

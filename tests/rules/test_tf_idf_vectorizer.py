@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 ATTRIBUTES = {
     "mode": '"TF"',
@@ -70,3 +70,30 @@ def test_one_sequence(kind, length):
 
 def test_an_index_twice_counts_both():
     assert_same(vectorizer(ngram_indexes="[2, 0, 1, 4, 5, 5]"), 7, {"x": SEQUENCES})
+
+
+REWRITES = [
+    (
+        "tf_idf_vectorizer.count_equal_windows",
+        9,
+        8,
+        'g (int64[4] x) => (float[2] y) { y = TfIdfVectorizer <max_gram_length = 1, max_skip_count = 0, min_gram_length = 1, mode = "TF", ngram_counts = [0], ngram_indexes = [0, 1], pool_int64s = [3, 5]> (x) }',
+        """
+            {
+              window = Unsqueeze <axes = [1]> (x)
+              pool_double = Constant <value = double[2] {3, 5}> ()
+              pool = Cast <to = 7> (pool_double)
+              equal = Equal (window, pool)
+              found = Cast <to = 1> (equal)
+              count = ReduceSum <axes = [0], keepdims = 0> (found)
+              weights = Constant <value = float[2,2] {1, 0, 0, 1}> ()
+              y = MatMul (count, weights)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -66,6 +66,22 @@ REWRITES = [
         "g (float[2,3] x) => (float[2,6] y) <float n = {2}, float a = {1}> { y = Tile (x, n, a) }",
         "<int64[2] v1 = {1, 2}> { y = Tile (x, v1) }",
     ),
+    (
+        "tile.tile_axis_by_axis",
+        6,
+        5,
+        "g (float[2,3] x) => (float[4,9] y) <int64[2] r = {2, 3}> { y = Tile (x, r) }",
+        """
+            {
+              tiles = Constant <value = float {2}> ()
+              axis = Constant <value = float {0}> ()
+              tiled0 = Tile (x, tiles, axis)
+              tiles_2 = Constant <value = float {3}> ()
+              axis_2 = Constant <value = float {1}> ()
+              y = Tile (tiled0, tiles_2, axis_2)
+            }
+        """,
+    ),
 ]
 
 

@@ -23,6 +23,11 @@ X = np.array([[3, -1, 3, 0, -0.0], [2, -2, 5, np.inf, -np.inf], [1, 1, 1, 1, 0]]
             id="computed_k_of_an_unknown_length",
         ),
         pytest.param(
+            "g (float[3, 0] x, int64[1] k) => (float[3, M] v, int64[3, M] i) { v, i = TopK (x, k) }",
+            *(9, "its axis is empty, and before opset 10 TopK takes no k below 1"),
+            id="computed_k_of_nothing",
+        ),
+        pytest.param(
             "g (float[3, 5] x) => (float[3, 0] v, int64[3, 0] i) <int64[1] k = {0}> { v, i = TopK (x, k) }",
             *(9, "k is 0, and before opset 10 TopK takes no k below 1"),
             id="nothing_is_taken",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import convert_version, known, model, refusal, run
+from helpers import assert_rewrites, convert_version, known, model, refusal, run
 
 DTYPES = {"float": "float32", "double": "float64", "float16": "float16", "int64": "int64", "int8": "int8", "uint32": "uint32"}
 
@@ -112,3 +112,46 @@ def test_what_is_no_number_is_one_value_behind_all_others(is_sorted):
         values, first, counts, inverse = values[order], first[order], counts[order], np.argsort(order)[inverse]
     for expected, got in zip((values, first, inverse, counts), run(result, {"x": x}), strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+REWRITES = [
+    (
+        "unique.sort_and_compare_neighbours",
+        11,
+        10,
+        "g (int64[3] x) => (int64[N] y) { y = Unique (x) }",
+        """
+            <int64 sorted_base = {4294967296}, int64[1] count = {3}, int64[2] part = {0, 1}, int64[2] part_3 = {1, 2},
+             int64[1] first = {1}, int64[1] flat = {-1}>
+            {
+              sorted_high = Div (x, sorted_base)
+              sorted_rounded = Mul (sorted_high, sorted_base)
+              sorted_low = Sub (x, sorted_rounded)
+              sorted_double = Cast <to = 11> (sorted_high)
+              sorted_double_2 = Cast <to = 11> (sorted_low)
+              sorted_negated = Neg (sorted_double)
+              sorted_negated_2 = Neg (sorted_double_2)
+              sorted_by_low, sorted_by_low_2 = TopK <axis = 0> (sorted_negated_2, count)
+              sorted_high_2 = Gather <axis = 0> (sorted_negated, sorted_by_low_2)
+              sorted_by_high, sorted_by_high_2 = TopK <axis = 0> (sorted_high_2, count)
+              sorted = Gather <axis = 0> (sorted_by_low_2, sorted_by_high_2)
+              sorted_2 = Gather <axis = 0> (x, sorted)
+              part_2 = Gather <axis = 0> (sorted_2, part)
+              part_4 = Gather <axis = 0> (sorted_2, part_3)
+              equal = Equal (part_2, part_4)
+              differs = Not (equal)
+              differs_2 = Cast <to = 7> (differs)
+              is_start = Concat <axis = 0> (first, differs_2)
+              nonzero = NonZero (is_start)
+              starts = Reshape (nonzero, flat)
+              firsts = Gather <axis = 0> (sorted, starts)
+              y = Gather <axis = 0> (x, firsts)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

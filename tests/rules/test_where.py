@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, model, refusal
 
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
@@ -36,3 +36,33 @@ def test_shapes(shapes, are_known, target):
     proto = model(f"g (bool{c} c, float{x} x, float{y} y) => (float[{out}] z) {{ z = Where (c, x, y) }}", 9)
     given = {"c": RNG.random(shapes[0]) < 0.5, "x": np.resize(SPECIAL, shapes[1]), "y": np.resize(SPECIAL[::-1], shapes[2])}
     assert_same(proto, target, given)
+
+
+REWRITES = [
+    (
+        "where.gather_from_both",
+        9,
+        8,
+        "g (bool[2] c, float[2] a, float[2] b) => (float[2] y) { y = Where (c, a, b) }",
+        """
+            {
+              places_double = Constant <value = double[2] {0, 1}> ()
+              places = Cast <to = 7> (places_double)
+              stride_double = Constant <value = double {2}> ()
+              stride = Cast <to = 7> (stride_double)
+              places_2 = Add (places, stride)
+              both = Concat <axis = 0> (a, b)
+              condition = Cast <to = 7> (c)
+              way = Sub (places, places_2)
+              moved = Mul (condition, way)
+              places_3 = Add (moved, places_2)
+              y = Gather <axis = 0> (both, places_3)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

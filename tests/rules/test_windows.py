@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same, convert_version, model, refusal, run
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 
 def test_refused():
@@ -41,3 +41,33 @@ def test_a_constant_size_makes_a_constant():
     result = convert_version(model("g () => (float[8] y) <int64 n = {8}> { y = HannWindow (n) }", 17), 13).model
     assert [node.op_type for node in result.graph.node] == ["Constant"]
     np.testing.assert_allclose(run(result, {})[0], np.hanning(9)[:8], rtol=1e-6, atol=1e-7)
+
+
+REWRITES = [
+    (
+        "windows.sum_of_cosines",
+        17,
+        16,
+        "g (int64 n) => (float[N] y) { y = HannWindow (n) }",
+        """
+            <int64[1] vector = {1}, int64 scalar = {0}, int64 scalar_2 = {1}, float circle = {6.2831855},
+             float coefficient = {0.5}>
+            {
+              size = Reshape (n, vector)
+              indices = Range (scalar, n, scalar_2)
+              places = Cast <to = 1> (indices)
+              period = Cast <to = 1> (size)
+              step = Div (circle, period)
+              angle = Mul (places, step)
+              cos = Cos (angle)
+              first = Mul (cos, coefficient)
+              y = Sub (coefficient, first)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -24,7 +24,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 from split_rewrite import rewriter
-from split_rewrite.rewriter import InvalidModelError, SplitRewriteError, UnconvertibleError, cli
+from split_rewrite.rewriter import InvalidModelError, Options, SplitRewriteError, UnconvertibleError, cli
 from split_rewrite.rewriter.child_call import import_path
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
@@ -226,22 +226,26 @@ def assert_compares_equal(proto: onnx.ModelProto, target: int) -> onnx.ModelProt
     return result
 
 
-def assert_rewrites(before: str, after: str, rule: str, opset: int, target: int) -> None:
+def assert_rewrites(
+    before: str | onnx.ModelProto, after: str, rule: str, opset: int, target: int, options: Options | None = None
+) -> onnx.ModelProto:
     """`rule` takes part in converting the graph `before` from `opset` to `target`, and `after` is what is written.
 
-    `before` is text as `model` takes it; `after` leaves the interface out, which does not change: it is the initializers and the
-    nodes, `<int64[2] sizes = {1, 3}> {a, b = Split (x, sizes)}`. Names are compared for the values of the interface only; the
-    others may have any name in `after`, as long as it is the same value wherever it is the same name.
+    `before` is text as `model` takes it, or a model where text cannot say it; `after` leaves the interface out, which does not
+    change: it is the initializers and the nodes, `<int64[2] sizes = {1, 3}> {a, b = Split (x, sizes)}`. Names are compared for
+    the values of the interface only; the others may have any name in `after`, as long as it is the same value wherever it is
+    the same name. Returns what is written.
     """
     if not {opset, target} <= set(known(opset, target)):
         pytest.skip(f"onnx has no opset {max(opset, target)}")
-    given = model(before, opset)
-    result = convert_version(given, target)
+    given = model(before, opset) if isinstance(before, str) else before
+    result = convert_version(given, target, options=options)
     assert rule in result.report.applied, f"the rules that apply are {sorted(result.report.applied)}"
     expected = model(f"g () => () {after}", target)
     interface = {value.name for value in (*given.graph.input, *given.graph.output)}
     written = rewrite_text(result.model.graph, interface)
     assert written == rewrite_text(expected.graph, interface), f"what is written is\n{written}"
+    return result.model
 
 
 def rewrite_text(graph: onnx.GraphProto, interface: Collection[str]) -> str:
@@ -293,42 +297,6 @@ def _rename_values(graph: onnx.GraphProto, names: dict[str, str], new_names: Ite
 def _plain_tensor(tensor: onnx.TensorProto, name: str) -> onnx.TensorProto:
     """`tensor` under this name, its elements always in the same field."""
     return numpy_helper.from_array(numpy_helper.to_array(tensor), name)
-
-
-def assert_becomes(before: str, after: str, opsets: tuple[int, int]) -> onnx.ModelProto:
-    """Convert `before` from the first of `opsets` to the second, and compare its main graph with that of `after`.
-
-    Both are graphs as text. What values between inputs and outputs are called makes no difference, nor what nodes are called,
-    nor whether a constant is an initializer or a node. Returns the result.
-    """
-    source, target = opsets
-    result = convert_version(model(before, source, 10 if source > 20 else 8), target).model
-    assert formulas(result) == formulas(model(after, target))
-    return result
-
-
-def formulas(proto: onnx.ModelProto) -> list[str]:
-    """The nodes of the main graph, a line each, with constants in place and other values numbered as they are made."""
-    graph = proto.graph
-    shown = {"": "", **{value.name: value.name for value in (*graph.input, *graph.output)}}
-    shown.update((tensor.name, _constant(tensor)) for tensor in graph.initializer)
-    lines: list[str] = []
-    for node in graph.node:
-        if node.op_type == "Constant" and node.output[0] not in shown:
-            shown[node.output[0]] = _constant(node.attribute[0].t)
-            continue
-        for name in node.output:
-            shown.setdefault(name, f"value{len(shown)}")
-        attributes = ", ".join(sorted(str(onnx.helper.printable_attribute(attribute)) for attribute in node.attribute))
-        operands = ", ".join(shown[name] for name in node.input)
-        lines.append(f"{', '.join(shown[name] for name in node.output)} = {node.op_type}<{attributes}>({operands})")
-    numbers = {name: f"#{index}" for index, name in enumerate(dict.fromkeys(re.findall(r"value\d+", " ".join(lines))))}
-    return [re.sub(r"value\d+", lambda found: numbers[found.group()], line) for line in lines]
-
-
-def _constant(tensor: onnx.TensorProto) -> str:
-    array = onnx.numpy_helper.to_array(tensor)
-    return f"{array.dtype}{list(array.shape)} {array.tolist()}"
 
 
 def optimized(proto: onnx.ModelProto) -> list[str]:

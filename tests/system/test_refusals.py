@@ -218,9 +218,9 @@ REFUSED: dict[str, Refusal] = {
         "g (string[2, 2] x) => (string[2, 2] y) {y = Trilu(x)}",
         16, 13, "the specification does not say what Trilu puts in the place of strings",
     ),
-    "scale-of-a-narrower-type": Refusal(
-        '<ir_version: 10, opset_import: ["" : 23]> g (float[4, 6] x, float16 s) => (uint8[4, 6] y) {y = QuantizeLinear(x, s)}',
-        23, 22, "'x' is float and divided as float16, which is new in opset 23",
+    "quotient-of-integers": Refusal(
+        '<ir_version: 10, opset_import: ["" : 23]> g (float[4, 6] x, int32 s) => (uint8[4, 6] y) {y = QuantizeLinear(x, s)}',
+        23, 22, "'x' is divided in int32, which is new in opset 23",
     ),
     "nonzero-of-a-scalar": Refusal(
         "g (float x) => (int64[A, K] y) {y = NonZero(x)}",
@@ -274,13 +274,13 @@ REFUSED: dict[str, Refusal] = {
         "g (int64[2] x) => (int64[4] y) <int64[1] r = {2}> {y = Tile(x, r)}",
         16, 4, "before opset 6, Tile takes floating-point numbers only",
     ),
-    "quantized-to-4-bits": Refusal(
-        "g (float[2, 4] x, float[2, 2] s) => (uint4[2, 4] y) {y = QuantizeLinear<axis = 1, block_size = 2, output_dtype = 21>(x, s)}",
-        21, 20, "quantizing to uint4 needs a newer QuantizeLinear",
+    "quantized-by-integers": Refusal(
+        "g (int32[4, 2] x, int32[2, 2] s) => (uint8[4, 2] y) {y = QuantizeLinear<axis = 0, block_size = 2>(x, s)}",
+        21, 20, "the scale 's' is no floating-point number",
     ),
-    "dequantized-from-4-bits": Refusal(
-        "g (uint4[2, 4] x, float[2, 2] s) => (float[2, 4] y) {y = DequantizeLinear<axis = 1, block_size = 2>(x, s)}",
-        21, 20, "dequantizing uint4 needs a newer DequantizeLinear",
+    "quantized-to-8-bit-floats": Refusal(
+        "g (float[4, 2] x, float[2, 2] s, float8e5m2[2, 2] z) => (float8e5m2[4, 2] y) {y = QuantizeLinear<axis = 0, block_size = 2>(x, s, z)}",
+        21, 20, "quantizing to float8e5m2 by several zero points needs a newer QuantizeLinear",
     ),
     "deprecated": Refusal(
         "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, 2, 2}> {y = Upsample(x, s)}",

@@ -46,7 +46,7 @@ def test_former_rules_lead_to_rules_that_exist() -> None:
     ("former", "present"),
     [
         ("is_nan.neither_below_one_nor_above_zero", {"is_nan.compare_with_zero_and_one"}),
-        ("group_normalization.in_its_own_words", {"group_normalization.expand_function_body"}),
+        ("group_normalization.in_its_own_words", {"group_normalization.normalize_groups"}),
         ("decompose_strings.keep_what_is_no_stopword", {"string_normalizer.drop_stopwords"}),
     ],
 )

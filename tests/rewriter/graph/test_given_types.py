@@ -145,3 +145,9 @@ def test_what_follows_from_the_inputs_cannot_be_declared_otherwise() -> None:
 def test_what_is_no_type_cannot_be_declared(text: str) -> None:
     with pytest.raises(ArgumentError, match=re.escape(f"--declare: '{text}' of 'a' is not a type as in float[N,64]")):
         convert_version(mystery(), 16, options=Options(declare={"a": text}))
+
+
+def test_a_symbol_that_is_not_utf_8_says_nothing() -> None:
+    source = model("g (float[N,3] x) => (float[N,3] z) <float[WXYZ,3] y> { y = Relu (x)\n z = Neg (y) }", 13)
+    damaged = onnx.ModelProto.FromString(source.SerializeToString().replace(b"WXYZ", b"\xff\xfe\xfd\xfc"))
+    assert shown(fixed(damaged, {"x": [2, 3]}))["z"] == "float[2,3]"

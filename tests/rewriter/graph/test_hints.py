@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from helpers import model, refusal
+from helpers import convert_version, model, refusal
+
+from split_rewrite.rewriter import UnconvertibleError
+from split_rewrite.rewriter.graph import hints
 
 CUSTOM = '<ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>'
 HINTS = {
@@ -38,3 +41,15 @@ def test_hints(text: str, row: tuple[int, int, str]) -> None:
     message = refusal(model(text, opset), target)
     assert f"hint: {hint}" in message
     assert message.count("--overwrite-input-shape") + message.count("--declare") == 1
+
+
+def test_what_stands_behind_a_value_is_looked_at_once_for_all_hints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk for each of a thousand blockers in a row would take a million steps."""
+    seen: list[object] = []
+    settled = hints._decides_no_shape
+    monkeypatch.setattr(hints, "_decides_no_shape", lambda place: seen.append(place.key) or settled(place))
+    body = "\n".join(f"r{index + 1} = Relu (r{index})\n d{index} = Det (r{index + 1})" for index in range(50))
+    outputs = ", ".join(f"float[B] d{index}" for index in range(50))
+    with pytest.raises(UnconvertibleError) as refusal:
+        convert_version(model(f"g (float[B,N,N] r0) => ({outputs}) {{ {body} }}", 11), 10)
+    assert len(refusal.value.blockers) == 50 and len(seen) == len(set(seen)) == 51

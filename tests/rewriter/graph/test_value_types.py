@@ -48,3 +48,11 @@ def test_a_long_way_back_is_as_well_known_as_a_short_one() -> None:
     for names in (["y60", "y150"], ["y150", "y60"]):
         scope = the_model(source).main
         assert [scope.shape(name) for name in names] == [(2, 3), (2, 3)]
+
+
+def test_a_long_chain_of_nodes_that_a_rule_made_needs_no_recursion() -> None:
+    scope = the_model(model("g (float[6] x) => (float[A] y) { y = Relu (x) }")).main
+    for index in range(3000):
+        read = f"m{index - 1}" if index else "x"
+        scope.register(onnx.helper.make_node("Relu", [read], [f"m{index}"]), 18)
+    assert scope.shape("m2999") == (6,)

@@ -175,38 +175,32 @@ def test_refuses_more_than_one_file_can_hold(tmp_path, monkeypatch):
     assert sorted(content(tmp_path)) == ["model.onnx"]
 
 
+def _convert_as_nobody(source: Path) -> None:
+    """For a child process, which can cease to be root."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+    convert(source, source.with_name("out.onnx"))
+
+
 def test_refuses_a_read_only_folder():
-    """In a child process, which can cease to be root."""
-
-    def convert_as_nobody(source: Path) -> None:
-        if os.getuid() == 0:
-            os.setuid(65534)
-        convert(source, source.with_name("out.onnx"))
-
     with tempfile.TemporaryDirectory() as folder:
         source = save(Path(folder, "model.onnx"), runnable())
         Path(folder).chmod(0o555)
         with pytest.raises(SplitRewriteError, match=r"out\.onnx: cannot be written: Permission denied"):
-            run_isolated(convert_as_nobody, source)
+            run_isolated(_convert_as_nobody, source)
         assert sorted(content(Path(folder))) == ["model.onnx"]
         Path(folder).chmod(0o755)
 
 
 def test_refuses_a_read_only_file():
     """As any program that opens it for writing would be; as nobody, because root may write everything."""
-
-    def convert_as_nobody(source: Path) -> None:
-        if os.getuid() == 0:
-            os.setuid(65534)
-        convert(source, source.with_name("out.onnx"))
-
     with tempfile.TemporaryDirectory() as folder:
         source = save(Path(folder, "model.onnx"), runnable())
         Path(folder, "out.onnx").write_bytes(b"precious")
         Path(folder, "out.onnx").chmod(0o444)
         Path(folder).chmod(0o777)
         with pytest.raises(SplitRewriteError, match=r"out\.onnx: cannot be written: Permission denied"):
-            run_isolated(convert_as_nobody, source)
+            run_isolated(_convert_as_nobody, source)
         assert content(Path(folder))["out.onnx"] == b"precious"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
@@ -24,11 +25,16 @@ evidence = "by documentation"
 PROBES = [probe for probe in probes() if probe.form not in ("opset", "ir_version", "operators")]
 
 
-def converted(proto: onnx.ModelProto, form: str, folder: Path) -> onnx.ModelProto:
-    """`proto` at its own opset, for a runtime of which nothing is known but that it computes `form` wrongly."""
+def for_a_runtime(form: str, folder: Path, skip: Sequence[str] = ()) -> Options:
+    """A conversion for a runtime of which nothing is known but that it computes `form` wrongly."""
     path = folder / "npu.toml"
     path.write_text(PROFILE.format(form), encoding="utf-8")
-    return convert_version(proto, proto.opset_import[0].version, options=Options(for_runtimes=[str(path)])).model
+    return Options(for_runtimes=[str(path)], skip=skip)
+
+
+def converted(proto: onnx.ModelProto, form: str, folder: Path) -> onnx.ModelProto:
+    """`proto` at its own opset, for a runtime that computes `form` wrongly."""
+    return convert_version(proto, proto.opset_import[0].version, options=for_a_runtime(form, folder)).model
 
 
 REFUSED = {
@@ -161,6 +167,234 @@ def test_what_cannot_be_avoided_is_refused(form: str, text: str, reason: str, tm
 
 def test_skip_leaves_the_form(tmp_path: Path) -> None:
     proto = model("agraph (float[2] x) => (float[2] y) { y = Max(x, x, x) }", 13)
-    (tmp_path / "npu.toml").write_text(PROFILE.format("Three operands or more"), encoding="utf-8")
-    options = Options(for_runtimes=[str(tmp_path / "npu.toml")], skip=["elementwise.two_by_two"])
+    options = for_a_runtime("Three operands or more", tmp_path, skip=["elementwise.two_by_two"])
     assert convert_version(proto, options=options).model.graph.node == proto.graph.node
+
+
+REWRITES = [
+    (
+        "bools.through_int32",
+        "Split of bool",
+        13,
+        "g (bool[4] x) => (bool[2] y, bool[2] z) { y, z = Split(x) }",
+        """
+            {
+              as_int32 = Cast <to = 6> (x)
+              as_int32_2, as_int32_2_as_int32 = Split (as_int32)
+              y = Cast <to = 9> (as_int32_2)
+              z = Cast <to = 9> (as_int32_2_as_int32)
+            }
+        """,
+    ),
+    (
+        "constants.plain_tensor",
+        "Constant without the attribute value",
+        13,
+        "g (float[2] x) => (float[2] y) { t = Constant<value_float = 2.0>() y = Mul(x, t) }",
+        "{ t = Constant <value = float {2}> () y = Mul (x, t) }",
+    ),
+    (
+        "constants.state_value",
+        "ConstantOfShape without value",
+        13,
+        "g (float[3] x) => (float[2,3] y) <int64[2] s = {2, 3}> { c = ConstantOfShape(s) y = Add(c, x) }",
+        "<int64[2] s = {2, 3}> { c = ConstantOfShape <value = float[1] {0}> (s) y = Add (c, x) }",
+    ),
+    (
+        "constants.fold_scalar",
+        "ConstantOfShape of a scalar",
+        13,
+        "g (float[3] x) => (float[3] y) <int64[0] s = {}> { c = ConstantOfShape<value = float[1] {2}>(s) y = Add(c, x) }",
+        "{ c = Constant <value = float {2}> () y = Add (c, x) }",
+    ),
+    (
+        "constants.fold_constants",
+        "Operator on constants",
+        13,
+        "g (float[3] x) => (float[3] y) <float a = {1}, float b = {2}> { c = Add(a, b) y = Add(c, x) }",
+        "{ c = Constant <value = float {3}> () y = Add (c, x) }",
+    ),
+    (
+        "elementwise.two_by_two",
+        "Three operands or more",
+        13,
+        "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Max(a, b, c) }",
+        "{ of_two = Max (a, b) y = Max (of_two, c) }",
+    ),
+    (
+        "elementwise.two_by_two",
+        "Three operands or more",
+        13,
+        "g (float[2] a, float[2] b, float[2] c) => (float[2] y) { y = Mean(a, b, c) }",
+        "<float count = {3}> { of_two = Sum (a, b) of_two_2 = Sum (of_two, c) y = Div (of_two_2, count) }",
+    ),
+    (
+        "elementwise.multiply",
+        "Pow by 3",
+        13,
+        "g (float[2] x) => (float[2] y) <float e = {3}> { y = Pow(x, e) }",
+        "{ square = Mul (x, x) y = Mul (square, x) }",
+    ),
+    (
+        "elementwise.is_not_zero",
+        "Cast to bool",
+        13,
+        "g (float[2] x) => (bool[2] y) { y = Cast<to = 9>(x) }",
+        "<float zero = {0}> { is_zero = Equal (x, zero) y = Not (is_zero) }",
+    ),
+    (
+        "elementwise.transpose_first",
+        "Gemm with transA",
+        13,
+        "g (float[3,2] a, float[3,2] b) => (float[2,2] y) { y = Gemm<transA = 1>(a, b) }",
+        "{ transposed = Transpose <perm = [1, 0]> (a) y = Gemm (transposed, b) }",
+    ),
+    (
+        "elementwise.by_definition",
+        "Shrink",
+        9,
+        "g (float[2] x) => (float[2] y) { y = Shrink<bias = 0.5>(x) }",
+        """
+            <float NegLmbda = {-0.5}, float Lambd = {0.5}, float Zero = {0}>
+            {
+              InputLessThanNegLambda = Less (x, NegLmbda)
+              InputAddBias = Add (x, Lambd)
+              InputSubBias = Sub (x, Lambd)
+              LambdaLessThanInput = Less (Lambd, x)
+              InputSubBiasOrZero = Where (LambdaLessThanInput, InputSubBias, Zero)
+              y = Where (InputLessThanNegLambda, InputAddBias, InputSubBiasOrZero)
+            }
+        """,
+    ),
+    (
+        "indices.along_one_axis",
+        "Negative index",
+        13,
+        "g (float[2,3] x) => (float[1,3] y) <int64[1,3] i = {-1, 0, -2}> { y = GatherElements(x, i) }",
+        "<int64[1,3] from_the_front = {1, 0, 0}> { y = GatherElements (x, from_the_front) }",
+    ),
+    (
+        "indices.along_many_axes",
+        "Negative index",
+        13,
+        "g (float[2,3] x) => (float[2] y) <int64[2,2] i = {0, -1, -1, 0}> { y = GatherND(x, i) }",
+        "<int64[2,2] from_the_front = {0, 2, 1, 0}> { y = GatherND (x, from_the_front) }",
+    ),
+    (
+        "indices.of_classes",
+        "Negative index",
+        13,
+        "g (float[2] v) => (float[2,3] y) <int64[2] i = {-1, 1}, int64 d = {3}> { y = OneHot(i, d, v) }",
+        "<int64[2] from_the_front = {2, 1}, int64 d = {3}> { y = OneHot (from_the_front, d, v) }",
+    ),
+    (
+        "reductions.leave_out_all_axes",
+        "Reduce axes as an input",
+        18,
+        "g (float[2,3] x) => (float[1,1] y) <int64[2] a = {1, 0}> { y = ReduceMean(x, a) }",
+        "{ y = ReduceMean (x) }",
+    ),
+    (
+        "reductions.reduce_nothing",
+        "Reduce with noop_with_empty_axes",
+        18,
+        "g (float[2] x) => (float[2] y) { y = ReduceSum <noop_with_empty_axes = 1>(x) }",
+        "{ y = Identity (x) }",
+    ),
+    (
+        "reductions.reduce_nothing",
+        "Reduce with noop_with_empty_axes",
+        18,
+        "g (float[2,3] x) => (float[2,1] y) <int64[1] a = {1}> { y = ReduceSum <noop_with_empty_axes = 1>(x, a) }",
+        "<int64[1] a = {1}> { y = ReduceSum (x, a) }",
+    ),
+    (
+        "reductions.fold_axes",
+        "Squeeze axes computed at run time",
+        13,
+        "g (float[1,2] x) => (float[2] y) <int64 z = {0}, int64[1] v = {1}> { a = Reshape(z, v) y = Squeeze(x, a) }",
+        "<int64[1] axes = {0}> { y = Squeeze (x, axes) }",
+    ),
+    (
+        "softmaxes.of_a_matrix",
+        "Softmax before opset 13, axis not last",
+        11,
+        "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis = 1>(x) }",
+        """
+            <int64[3] shape = {2, 3, 4}>
+            {
+              matrix = Flatten <axis = 1> (x)
+              of_matrix = Softmax <axis = 1> (matrix)
+              y = Reshape (of_matrix, shape)
+            }
+        """,
+    ),
+    (
+        "splits.state_uneven_sizes",
+        "Split by num_outputs, uneven",
+        18,
+        "g (float[5] x) => (float[3] y, float[2] z) { y, z = Split<num_outputs = 2>(x) }",
+        "<int64[2] split = {3, 2}> { y, z = Split (x, split) }",
+    ),
+    (
+        "splits.state_all_sizes",
+        "Split without sizes",
+        13,
+        "g (float[4] x) => (float[2] y, float[2] z) { y, z = Split(x) }",
+        "<int64[2] split = {2, 2}> { y, z = Split (x, split) }",
+    ),
+    (
+        "splits.drop_empty_parts",
+        "Split with a part of length 0",
+        13,
+        "g (float[4] x) => (float[3] y, float[1] z) <int64[3] s = {3, 0, 1}> { y, none, z = Split(x, s) }",
+        "<int64[2] split = {3, 1}> { y, z = Split (x, split) }",
+    ),
+    (
+        "splits.fold_sizes",
+        "Split sizes computed at run time",
+        13,
+        "g (float[3] x) => (float[1] y, float[2] z) <int64[1] one = {1}, int64[1] two = {2}> { s = Concat<axis = 0>(one, two) y, z = Split(x, s) }",
+        "<int64[2] split = {1, 2}> { y, z = Split (x, split) }",
+    ),
+    (
+        "windows.pad_first",
+        "AveragePool with count_include_pad",
+        13,
+        "g (float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<count_include_pad = 1, kernel_shape = [2], pads = [1,1]>(x) }",
+        "<int64[6] pads = {0, 0, 1, 0, 0, 1}> { padded = Pad (x, pads) y = AveragePool <kernel_shape = [2]> (padded) }",
+    ),
+    (
+        "windows.state_lower_pads",
+        "Conv with auto_pad SAME_LOWER",
+        13,
+        'g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,4] y) { y = Conv<auto_pad = "SAME_LOWER">(x, w) }',
+        "{ y = Conv <pads = [1, 0]> (x, w) }",
+    ),
+    (
+        "windows.state_pads",
+        "ConvTranspose with output_shape",
+        13,
+        "g (float[1,1,3] x, float[1,1,3] w) => (float[1,1,3] y) { y = ConvTranspose<output_shape = [3]>(x, w) }",
+        "{ y = ConvTranspose <pads = [1, 1]> (x, w) }",
+    ),
+    (
+        "windows.cut_by_slice",
+        "Pad by negative numbers",
+        13,
+        "g (float[3] x) => (float[3] y) <int64[2] p = {-1, 1}> { y = Pad(x, p) }",
+        """
+            <int64[1] starts = {1}, int64[1] ends = {9223372036854775807}, int64[2] pads = {0, 1}>
+            {
+              cut = Slice (x, starts, ends)
+              y = Pad (cut, pads)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "form", "opset", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, form: str, opset: int, before: str, after: str, tmp_path: Path) -> None:
+    options = for_a_runtime(form, tmp_path, skip=["fold_split.literal_sizes"])  # which would come before splits.fold_sizes
+    assert_rewrites(before, after, rule, opset, opset, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import helpers
 import numpy as np
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite.rewriter.graph.survey import all_graphs
 
@@ -46,3 +46,30 @@ def test_an_if_gives_the_elements(other: str, target: int) -> None:
             given = {"x": x, "c": np.array(condition)}
             for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
                 np.testing.assert_array_equal(got, expected, strict=True)
+
+
+REWRITES = [
+    (
+        "branch_lists.elements_for_a_list",
+        17,
+        17,
+        "g (bool c, float[2] a, float[2] b) => (float[4] y) { s = If (c) <then_branch = t () => (seq(float[2]) p) { p = SequenceConstruct (a, b) }, else_branch = e () => (seq(float[2]) q) { q = SequenceConstruct (b, a) }> y = ConcatFromSequence <axis = 0> (s) }",
+        """
+            {
+              s_element0, s_element1 = If (c) <else_branch = body () => (float[2] s_element_3, float[2] s_element_4) {
+                s_element_3 = Identity (b)
+                s_element_4 = Identity (a)
+              }, then_branch = body () => (float[2] s_element, float[2] s_element_2) {
+                s_element = Identity (a)
+                s_element_2 = Identity (b)
+              }>
+              y = Concat <axis = 0> (s_element0, s_element1)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -6,7 +6,7 @@ import helpers
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, simplify
+from helpers import assert_rewrites, convert_version, simplify
 
 from split_rewrite.rewriter.graph.survey import all_graphs
 
@@ -131,3 +131,28 @@ def test_a_list_that_is_only_read_stays_outside(handed_on: str) -> None:
         given = {"x": np.arange(24, dtype=np.float32).reshape(6, 4), "n": np.array(count)}
         for got, expected in zip(helpers.run(result, given), helpers.run(source, given), strict=True):
             np.testing.assert_array_equal(got, expected, strict=True)
+
+
+REWRITES = [
+    (
+        "loop_lists.lists_without_carrying",
+        17,
+        17,
+        "g (int64 n, float[1] x) => (float[N] y) <bool c = {1}> { e = SequenceEmpty () s = Loop (n, c, e) <body = t (int64 i, bool g, seq(float[1]) a) => (bool d, seq(float[1]) b) { d = Identity (g) b = SequenceInsert (a, x) }> y = ConcatFromSequence <axis = 0> (s) }",
+        """
+            <bool c = {1}, int64[1] merged = {-1}>
+            {
+              s_rows = Loop (n, c) <body = body (int64 i, bool g) => (bool d, float[1] s_row) {
+                d = Identity (g)
+                s_row = Identity (x)
+              }>
+              y = Reshape (s_rows, merged)
+            }
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
+    assert_rewrites(before, after, rule, opset, target)

@@ -1,0 +1,104 @@
+"""The mistakes of a QuantizeLinear or DequantizeLinear that onnx.checker lets through: scales and zero points that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnx import TensorProto
+
+from ..graph.node import Node
+from ..opsets.inference import Shape, elem_type_name
+
+_SCALE, _ZERO = 1, 2
+_STORED_AS_INT32: dict[int, tuple[int, int]] = {
+    TensorProto.INT8: (-128, 127),
+    TensorProto.UINT8: (0, 255),
+    TensorProto.INT16: (-32768, 32767),
+    TensorProto.UINT16: (0, 65535),
+}
+"""The lowest and the highest number of the integer types that a tensor may store as numbers of 32 bits."""
+_BLOCKS_FROM, _AXES_FROM = 21, 13
+"""The opsets from which on there is a scale for each block, and for each index of an axis."""
+
+
+def quantization_problems(node: Node) -> Iterator[str]:
+    """What is wrong with the scale, the zero point and the blocks, as far as their shapes and values are known."""
+    if any(attribute.ref_attr_name for attribute in node.proto.attribute):
+        return
+    block = node.attr("block_size", 0) if node.opset >= _BLOCKS_FROM else 0
+    if block < 0:
+        yield f"block_size is {block}"
+    elif block:
+        yield from _block_problems(node, block)
+    else:
+        yield from _axis_problems(node)
+    yield from _zero_point_problems(node)
+    kind, stated = node.elem_type(_ZERO), node.attr("output_dtype", 0)
+    if node.op_type == "QuantizeLinear" and node.opset >= _BLOCKS_FROM and kind and stated not in (0, kind):
+        yield f"output_dtype is {elem_type_name(stated)} and the zero point {elem_type_name(kind)}"
+
+
+def _block_problems(node: Node, block: int) -> Iterator[str]:
+    """What is wrong with a scale for each block: it has the shape of x, with the number of blocks in the place of one dimension."""
+    shape, scale = node.shape(), node.shape(_SCALE)
+    if shape is None or scale is None:
+        return
+    if len(shape) != len(scale):
+        yield f"with block_size the scale has the rank of x, which is {len(shape)}, and not {len(scale)}"
+        return
+    axis = node.attr("axis", 1)
+    if not -len(shape) <= axis < len(shape):
+        yield f"axis={axis} is out of range for rank {len(shape)}"
+        return
+    axis %= len(shape)
+    for index, (size, scales) in enumerate(zip(shape, scale, strict=True)):
+        blocks = -(-size // block) if index == axis and isinstance(size, int) else size
+        if isinstance(blocks, int) and isinstance(scales, int) and blocks != scales:
+            what = f"a dimension of {size} has {blocks} blocks of {block}" if index == axis else f"dimension {index} of x is {size}"
+            yield f"{what}, and the scale has {scales}"
+
+
+def _axis_problems(node: Node) -> Iterator[str]:
+    """What is wrong with a scale for all of x, or for each index of an axis."""
+    shape, scale = node.shape(), node.shape(_SCALE)
+    if scale is None or scale in ((), (1,)):
+        return
+    axis = node.attr("axis", 1)
+    if len(scale) != 1:
+        if any(size != 1 for size in scale):
+            yield f"the scale has rank {len(scale)}" + (" and there is no block_size" if node.opset >= _BLOCKS_FROM else "")
+    elif node.opset < _AXES_FROM:
+        if isinstance(scale[0], int):
+            yield f"the scale has {scale[0]} elements, and before opset {_AXES_FROM} it is a scalar"
+    elif shape is not None and -len(shape) <= axis < len(shape):
+        if isinstance(scale[0], int) and isinstance(shape[axis], int) and scale[0] != shape[axis]:
+            yield f"axis {axis} of x has a length of {shape[axis]}, and the scale {scale[0]} elements"
+    elif shape is not None and len(shape) > 1:
+        yield f"axis={axis} is out of range for rank {len(shape)}"
+
+
+def _zero_point_problems(node: Node) -> Iterator[str]:
+    """What is wrong with the shape of the zero point, and its numbers."""
+    scale, zero = node.shape(_SCALE), node.shape(_ZERO)
+    if scale is not None and zero is not None and _differ(scale, zero):
+        yield f"the shape of the zero point is {_shown(zero)}, and that of the scale {_shown(scale)}"
+    tensor = node.scope.constants.tensor(node.input(_ZERO)) if node.has_input(_ZERO) else None
+    if tensor is None or tensor.data_type not in _STORED_AS_INT32:
+        return
+    low, high = _STORED_AS_INT32[tensor.data_type]
+    wrong = next((number for number in tensor.int32_data if not low <= number <= high), None)
+    if wrong is not None:
+        yield f"the zero point is {wrong}, beyond {elem_type_name(tensor.data_type)}"
+
+
+def _differ(scale: Shape, zero: Shape) -> bool:
+    """Whether two shapes are certain to be different; a scalar and a vector of one are the same here, as they are to runtimes."""
+    if {scale, zero} <= {(), (1,)}:
+        return False
+    pairs = zip(scale, zero, strict=False)
+    return len(scale) != len(zero) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+
+
+def _shown(shape: Shape) -> str:
+    """A shape as messages show it."""
+    return "(" + ", ".join("?" if dim is None else str(dim) for dim in shape) + ")"

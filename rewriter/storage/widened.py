@@ -1,0 +1,140 @@
+"""Stored elements of a narrow type, read as elements of a wider type that holds the same numbers.
+
+What is on the disk stays as it is: it is widened while it is read or copied, a buffer at a time, so that memory does not grow with
+the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from onnx import TensorProto
+
+from .payload import (
+    MARK,
+    RAW_DATA,
+    Payload,
+    decoded,
+    element_bits,
+    element_dtype,
+    external_entries,
+    is_external,
+    raw_length,
+    without_payload,
+)
+
+_NARROW_KEY = f"{MARK}-narrow"
+"""The external data entry that names the element type of what is stored; no file that was read has it, as it holds the mark."""
+_BUFFER = 1 << 18  # bytes of stored data that are widened at once
+_SIGNED = frozenset({22, 26})  # int4 and int2, by number: the oldest supported onnx has no name for int2
+_UNSIGNED = frozenset({21, 25})  # uint4 and uint2
+
+
+@dataclass(frozen=True)
+class WidenedPayload:
+    """The `count` elements of type `narrow` in `stored`, as raw data of type `wide`; both are numbers of TensorProto.DataType."""
+
+    stored: Payload
+    narrow: int
+    wide: int
+    count: int
+    field: int = RAW_DATA
+
+    @property
+    def length(self) -> int:
+        """Its length in bytes, widened."""
+        return self.count * _bits(self.wide) // 8
+
+    def read(self) -> bytes:
+        """Its bytes. Raises InvalidModelError if the file has changed."""
+        return b"".join(self.parts())
+
+    def parts(self) -> Iterator[bytes]:
+        """Its bytes, some at a time. Raises InvalidModelError if the file has changed."""
+        left = self.length
+        for start in range(0, self.stored.length, _BUFFER):
+            raw = self.stored.raw_range(start, min(start + _BUFFER, self.stored.length)).read()
+            part = _widened_bytes(raw, self.narrow, self.wide)[:left]
+            left -= len(part)
+            yield part
+
+    def elements(self, start: int, stop: int) -> WidenedPayload | None:
+        """Elements `start` to `stop`; None where they begin in the middle of a byte."""
+        bits = _bits(self.narrow)
+        if start * bits % 8:
+            return None
+        stored = self.stored.raw_range(start * bits // 8, -(-stop * bits // 8))
+        return WidenedPayload(stored, self.narrow, self.wide, stop - start)
+
+
+def widen_raw(raw: bytes, tensor: TensorProto, wide: int) -> TensorProto:
+    """`tensor`, whose raw data is `raw`, with elements of type `wide` in their place."""
+    widened = without_payload(tensor)
+    widened.data_type = wide
+    count = int(np.prod(tensor.dims, dtype=np.int64))
+    widened.raw_data = _widened_bytes(raw, tensor.data_type, wide)[: count * _bits(wide) // 8]
+    return widened
+
+
+def refer_widened(tensor: TensorProto, wide: int) -> TensorProto:
+    """`tensor`, whose payload is on disk as raw data, as one of type `wide` that refers to the same bytes."""
+    widened = TensorProto()
+    widened.CopyFrom(tensor)
+    widened.data_type = wide
+    widened.external_data.add(key=_NARROW_KEY, value=str(tensor.data_type))
+    return widened
+
+
+def as_bytes(tensor: TensorProto) -> TensorProto:
+    """`tensor`, whose payload is raw data, as a vector of the bytes that it is."""
+    packed = TensorProto()
+    packed.CopyFrom(tensor)
+    packed.data_type, packed.dims[:] = TensorProto.UINT8, [raw_length(tensor)]
+    return packed
+
+
+def elements_of_bytes(narrow: int, wide: int) -> np.ndarray:
+    """The elements of type `wide` that each byte of packed elements of type `narrow` stands for, a row each."""
+    dtype = element_dtype(TensorProto(data_type=wide))
+    return _table(narrow, wide).view(dtype).reshape(256, -1)
+
+
+def as_stored(tensor: TensorProto) -> TensorProto:
+    """`tensor` with the type of what is stored: another one than its own where it is widened when it is read."""
+    narrow = external_entries(tensor).get(_NARROW_KEY) if is_external(tensor) else None
+    if narrow is None:
+        return tensor
+    stored = TensorProto()
+    stored.CopyFrom(tensor)
+    stored.data_type = int(narrow)
+    return stored
+
+
+def _bits(elem_type: int) -> int:
+    return element_bits(TensorProto(data_type=elem_type))
+
+
+def _widened_bytes(raw: bytes, narrow: int, wide: int) -> bytes:
+    """Packed elements of type `narrow` as raw data of type `wide`; bits that fill up the last byte become elements, too."""
+    if narrow == TensorProto.BFLOAT16 and wide == TensorProto.FLOAT:  # its bits are the upper half of a float's
+        return (np.frombuffer(raw, "<u2").astype("<u4") << 16).tobytes()
+    return _table(narrow, wide)[np.frombuffer(raw, np.uint8)].tobytes()
+
+
+@cache
+def _table(narrow: int, wide: int) -> np.ndarray:
+    """The elements of type `wide` that each byte of packed elements of type `narrow` stands for, seen as one number a byte."""
+    bits, every_byte = _bits(narrow), bytes(range(256))
+    count = 256 * 8 // bits
+    if narrow in _SIGNED | _UNSIGNED:
+        unpacked = np.unpackbits(np.frombuffer(every_byte, np.uint8), bitorder="little").reshape(count, bits)
+        values = unpacked @ (1 << np.arange(bits))
+        if narrow in _SIGNED:
+            values = values - ((values >> (bits - 1)) << bits)
+    else:
+        values = decoded(every_byte, TensorProto(data_type=narrow, dims=[count]))
+    elements = values.astype(element_dtype(TensorProto(data_type=wide)))
+    return elements.view(f"<u{elements.nbytes // 256}")

@@ -1,0 +1,135 @@
+"""QuantizeLinear and DequantizeLinear of types that the target does not have, computed in wider types that it has.
+
+Integers of 4 or 2 bits are quantized to 8 bits and clipped. Floating-point types have no wider one that the operators take, so what
+is quantized to them is divided and rounded, and what is dequantized from them is multiplied.
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ..rewriter.engine.registry import widen
+from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.node import Node
+from .shared.axes import from_the_front
+from .shared.indices import int64
+from .shared.integers import BITS
+from .shared.rounding import FORMATS, become_value, rounded
+from .shared.typed import type_name
+
+_SCALE, _ZERO = 1, 2
+"""Positions of the scale and the zero point among the inputs."""
+_FLOAT8E8M0 = 24
+"""TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
+_RANGES = {21: (0, 15), 22: (-8, 7), 25: (0, 3), 26: (-2, 1)}
+"""The lowest and the highest number of UINT4, INT4, UINT2 and INT2, by number, as old releases of onnx lack some of the names."""
+
+
+@widen("QuantizeLinear")
+def quantize_to_wider_type(node: Node) -> None:
+    """What is quantized to a type that the target does not have becomes the same numbers in a wider type."""
+    kind = node.output_elem_type() or TensorProto.UINT8
+    scale = node.need_elem_type(_SCALE)
+    if scale == TensorProto.BFLOAT16 and node.wider(scale) != scale and node.rounds_to(scale):
+        raise Unconvertible("it divides in bfloat16, and in a wider type the result would not be the same to the last bit")
+    if kind in _RANGES and node.wider(kind) != kind:
+        _clip_to(node, kind)
+    elif node.wider(kind) != kind:
+        _divide_and_round(node, kind)
+
+
+def _clip_to(node: Node, kind: int) -> None:
+    """Quantize to the wider type, whose range has that of `kind` within it, and clip."""
+    wide = node.wider(kind)
+    if node.has_attr("output_dtype"):
+        node.set_attr("output_dtype", wide)
+    dtype = helper.tensor_dtype_to_np_dtype(wide)
+    bounds = [node.add_constant(bound, dtype, "bound") for bound in _RANGES[kind]]
+    output = node.output(0)
+    node.after("Clip", [node.detach_output(0, "unclipped"), *bounds], outputs=[output])
+
+
+def _divide_and_round(node: Node, kind: int) -> None:
+    """Let the node be x / scale, rounded to the floating-point type `kind`."""
+    if kind not in FORMATS:
+        raise Unconvertible(f"older operators cannot round to {type_name(kind)}")
+    _require_no_zero_point(node)
+    precision = node.attr("precision", 0) or node.need_elem_type(_SCALE)
+    work = TensorProto.FLOAT
+    if precision == TensorProto.FLOAT16:
+        once = node.meaning("x is divided in float16 and then rounded", "divides it in float")
+        work = TensorProto.FLOAT16 if once == "specification" else work
+    elif precision not in (TensorProto.FLOAT, _FLOAT8E8M0):
+        raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
+    x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
+    scale = _cast(node, _spread(node, node.input(_SCALE)), node.wider(node.need_elem_type(_SCALE)), work)
+    quotient = _cast(node, node.before("Div", [x, scale], what="quotient"), work, TensorProto.FLOAT)
+    y = rounded(node, quotient, kind, saturate=kind not in _SATURATES or bool(node.attr("saturate", 1)))
+    node.become("Cast", [y], to=node.wider(kind))
+
+
+_SATURATES = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
+"""The types that the attribute saturate is about."""
+
+
+@widen("DequantizeLinear")
+def dequantize_from_wider_type(node: Node) -> None:
+    """What is dequantized from, or to, a floating-point type that the target does not have is computed in float."""
+    source, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
+    kind = node.attr("output_dtype", 0) or scale
+    if source in FORMATS and node.wider(source) != source:
+        product, held = _product(node, scale, kind)
+    elif node.wider(kind) == kind:
+        return
+    else:
+        product, held = _dequantized(node, source, kind), TensorProto.FLOAT
+    if node.wider(kind) != kind:
+        product = rounded(node, product, kind)
+    if node.wider(kind) == held:
+        become_value(node, product)
+    else:
+        node.become("Cast", [product], to=node.wider(kind))
+
+
+def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
+    """x * scale, for an output of type `kind`, and the type in which that is."""
+    _require_no_zero_point(node)
+    work = TensorProto.FLOAT16 if scale == kind == TensorProto.FLOAT16 else TensorProto.FLOAT
+    x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
+    factor = _cast(node, _spread(node, node.input(_SCALE)), node.wider(scale), work)
+    return node.before("Mul", [x, factor], what="product"), work
+
+
+def _dequantized(node: Node, source: int, kind: int) -> str:
+    """The product in float of integers of up to 16 bits and a scale of type `kind`, which is exact for bfloat16."""
+    if kind != TensorProto.BFLOAT16 or BITS.get(node.wider(source), 32) > 8:
+        raise Unconvertible(f"an output of {type_name(kind)} for x of {type_name(source)} is new in opset 19")
+    attributes = {name: node.attr(name) for name in ("axis", "block_size")}
+    return node.before("DequantizeLinear", node.inputs, what="product", **attributes)
+
+
+def _require_no_zero_point(node: Node) -> None:
+    """Raises Unconvertible where there is a zero point that is not zero: for floating-point types it has no defined meaning."""
+    if node.has_input(_ZERO) and np.asarray(node.const_input(_ZERO, "the zero point"), np.float32).any():
+        raise Unconvertible("a zero point of a floating-point type has to be 0")
+
+
+def _cast(node: Node, name: str, held: int, kind: int) -> str:
+    return name if held == kind else node.before("Cast", [name], what="cast", to=kind)
+
+
+def _spread(node: Node, scale: str) -> str:
+    """`scale`, the scale of the node, in a shape that broadcasts to x."""
+    if node.need_rank(_SCALE) == 0:
+        return scale
+    rank = node.need_rank()
+    (axis,) = from_the_front([node.attr("axis", 1)], rank)
+    block = node.attr("block_size", 0)
+    if block:
+        positions = int64(node, [place // block for place in range(node.need_dimension(axis))], "block")
+        return node.before("Gather", [scale, positions], what="each", axis=axis)
+    if rank == 1 or axis == rank - 1 or node.shape(_SCALE) == (1,):
+        return scale
+    return node.before("Reshape", [scale, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")

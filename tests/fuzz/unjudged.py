@@ -1,0 +1,214 @@
+"""What `exhaustive` does not judge, and why: what runtimes compute otherwise than the specification says, and what it leaves open.
+
+Nothing is here because a rule gets it wrong. Each row was seen on the releases of onnx and onnxruntime that this project installs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from engines import all_nodes, default_opset
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from split_rewrite.rewriter.opsets.inference import elem_type_name
+
+_HALVES = {"float16", "bfloat16"}
+_INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+class Use(NamedTuple):
+    """One node of a model: `arrays` are the inputs of the model and what it stores, by name."""
+
+    node: NodeProto
+    opset: int
+    arrays: Mapping[str, np.ndarray]
+    kinds: frozenset[str]
+    """The element types that the model has."""
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        found = next((attribute for attribute in self.node.attribute if attribute.name == name), None)
+        return default if found is None else helper.get_attribute_value(found)
+
+    def operand(self, index: int) -> np.ndarray | None:
+        return self.arrays.get(self.node.input[index]) if index < len(self.node.input) else None
+
+    @property
+    def floats(self) -> Iterator[np.ndarray]:
+        """Its operands of floating-point numbers, as double."""
+        for name in self.node.input:
+            array = self.arrays.get(name)
+            if array is not None and array.dtype.kind not in "OUSbiuc":
+                yield array.astype(np.float64)
+
+
+class Row(NamedTuple):
+    """Where `applies` holds of a node, `reason` says why nothing is concluded from it."""
+
+    op_types: str
+    applies: Callable[[Use], bool]
+    reason: str
+
+
+def uses(model: ModelProto, feeds: Mapping[str, Any]) -> list[Use]:
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    arrays |= {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}
+    values = (*model.graph.input, *model.graph.output, *model.graph.value_info)
+    types = [value.type.tensor_type.elem_type for value in values if value.type.HasField("tensor_type")]
+    kinds = frozenset(elem_type_name(kind) for kind in (*types, *(tensor.data_type for tensor in model.graph.initializer)))
+    return [Use(node, default_opset(model) or 0, arrays, kinds) for node in all_nodes(model)]
+
+
+def _reason(rows: Sequence[Row], found: Sequence[Use]) -> str:
+    return next(
+        (row.reason for use in found for row in rows if use.node.op_type in row.op_types.split() and row.applies(use)),
+        "",
+    )
+
+
+# A runtime that is not believed.
+
+
+def _always(_use: Use) -> bool:
+    return True
+
+
+def _is_empty(array: np.ndarray | None) -> bool:
+    return array is not None and array.size == 0
+
+
+def _multiplies_nothing(use: Use) -> bool:
+    return _is_empty(use.operand(0)) or _is_empty(use.operand(1))
+
+
+def _pads_less_than_nothing(use: Use) -> bool:
+    kernel, auto_pad = use.attribute("kernel_shape", []), use.attribute("auto_pad", b"")
+    strides = use.attribute("strides", [1] * len(kernel))
+    return use.opset < 19 and auto_pad.startswith(b"SAME") and any(a > b for a, b in zip(strides, kernel, strict=False))
+
+
+_DISTRUSTED = {
+    "onnxruntime": (
+        Row("MatMulInteger", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
+        Row(
+            "QLinearMatMul",
+            lambda use: _multiplies_nothing(use) or _is_empty(use.operand(3)),
+            "leaves memory as it was where a product adds up nothing",
+        ),
+        Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
+        Row("Resize", lambda use: bool(use.attribute("keep_aspect_ratio_policy")), "ignores what keeps the proportions in Resize"),
+        Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
+    ),
+    "onnx.reference": (
+        Row("Clip", _always, "lets infinities pass where a bound of Clip is left out"),
+        Row("Dropout", _always, "has a mask of its own for Dropout"),
+        Row(
+            "Squeeze",
+            lambda use: use.opset < 13 and use.attribute("axes") == [],
+            "takes empty axes of Squeeze for all until opset 12",
+        ),
+        Row("Upsample Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
+        Row("LpPool", lambda use: use.opset < 2, "takes the root of LpPool in float"),
+        Row("Resize", lambda use: "double" in use.kinds, "computes the positions of a Resize of doubles in float"),
+        Row("ReduceLogSumExp", lambda use: use.opset < 18, "subtracts infinities in ReduceLogSumExp below opset 18"),
+    ),
+}
+"""What each runtime computes otherwise than the specification says: runtime → rows."""
+
+
+def distrusted(engine: str, model: ModelProto, feeds: Mapping[str, Any]) -> str:
+    """Why the numbers that this runtime gives for the model say nothing; "" where they do."""
+    return _reason(_DISTRUSTED[engine], uses(model, feeds))
+
+
+# Models whose numbers the specification leaves open.
+
+
+def _has_nonfinite(use: Use) -> bool:
+    return any(not np.isfinite(array).all() for array in use.floats)
+
+
+def _divides_to_much(use: Use) -> bool:
+    limit = 1000 if _HALVES & use.kinds else 2**24
+    return any(not (np.abs(array) < limit).all() for array in use.floats)
+
+
+_OPEN = (
+    Row(
+        "MaxPool GlobalMaxPool",
+        lambda use: any(np.isnan(array).any() for array in use.floats),
+        "kernels differ in how they take NaN",
+    ),
+    Row("TopK", lambda use: any(np.isnan(array).any() for array in use.floats), "it is not said where TopK puts NaN"),
+    Row("QuantizeLinear", _divides_to_much, "runtimes overflow where QuantizeLinear saturates"),
+    Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
+    Row(
+        "ReduceLogSum ReduceLogSumExp",
+        lambda use: bool(_INTEGERS & use.kinds) and not {"float", "double", *_HALVES} & use.kinds,
+        "an infinity or the logarithm of a negative number becomes an integer",
+    ),
+)
+
+
+def left_open(model: ModelProto, feeds: Mapping[str, Any]) -> str:
+    """Why no numbers of the model can be judged; "" where they can."""
+    return _reason(_OPEN, uses(model, feeds))
+
+
+# Differences that prove nothing.
+
+
+def _overflows(use: Use) -> bool:
+    """Whether the square of an operand is beyond its type."""
+    limits = [np.sqrt(float(_limit(array))) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
+    return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
+
+
+def _is_float(array: np.ndarray | None) -> bool:
+    return array is not None and array.dtype.kind not in "OUSbiuc"
+
+
+def _limit(array: Any) -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(array.dtype).max
+
+
+_SQUARES = (
+    "BatchNormalization GroupNormalization InstanceNormalization LayerNormalization RMSNormalization LpNormalization LpPool "
+    "MeanVarianceNormalization ReduceL2 ReduceSumSquare"
+)
+_EXTREME = (Row(_SQUARES, _overflows, "the square of an operand overflows, and forms of a variance differ in where"),)
+
+
+def overflowing(model: ModelProto, feeds: Mapping[str, Any]) -> str:
+    """Why elements that are infinite or NaN in one model only prove nothing; "" where they do."""
+    return _reason(_EXTREME, uses(model, feeds))
+
+
+def _stash(use: Use) -> str:
+    return elem_type_name(use.attribute("stash_type", TensorProto.FLOAT))
+
+
+_NAMES = {"bfloat16": "bfloat16", "float16": "float16", "float": "float32", "double": "float64"}
+"""The floating-point types by their names in ONNX, the narrowest first, with their names in numpy."""
+_COARSE = "GroupNormalization LayerNormalization RMSNormalization"
+
+
+def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:
+    """The types, the narrowest first, in which runtimes may compute: stash_type, and those of mixed operands."""
+    found: set[str] = set()
+    for use in uses(model, feeds):
+        if use.node.op_type in _COARSE.split():
+            found.add(_stash(use))
+        if use.node.op_type in ("Gelu", "GridSample") or (use.node.op_type == "BatchNormalization" and len(use.kinds) > 1):
+            found.add("float")  # of the constants of the function body, of positions, or of the mean and variance
+        if use.node.op_type == "DeformConv" and "float16" in use.kinds:
+            found.add("bfloat16")  # positions are rounded, and sums of what is read there may cancel out
+        if use.node.op_type == "Attention":
+            found |= use.kinds
+    return [name for kind, name in _NAMES.items() if kind in found]
+
+
+__all__ = ["distrusted", "left_open", "overflowing", "working_types"]

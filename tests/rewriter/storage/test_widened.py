@@ -1,0 +1,115 @@
+"""Stored elements of narrow types, read and written as wider ones."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from helpers import command_line, convert_version
+from onnx import TensorProto, helper, numpy_helper
+
+from split_rewrite.rewriter.storage import read
+from split_rewrite.rewriter.storage.skeleton import Skeleton
+
+FLOATS = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+
+
+def dequantizing(shape: list[int], data: bytes, kind: int = TensorProto.INT4) -> onnx.ModelProto:
+    """A model with a weight of `kind` in raw data."""
+    weight = TensorProto(name="w", data_type=kind, dims=shape, raw_data=data)
+    nodes = [helper.make_node("Transpose", ["w"], ["t"]), helper.make_node("DequantizeLinear", ["t", "s"], ["y"])]
+    interface = helper.make_tensor_value_info("s", TensorProto.FLOAT, []), helper.make_tensor_value_info("y", 1, shape[::-1])
+    graph = helper.make_graph(nodes, "g", [interface[0]], [interface[1]], [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def packed(shape: list[int]) -> tuple[bytes, np.ndarray]:
+    """Random elements of int4 as raw data, and their values as int8."""
+    count = int(np.prod(shape))
+    values = np.random.default_rng(0).integers(-8, 8, count, dtype=np.int8)
+    low_bits = np.append(values, np.int8(0))[: count + count % 2].view(np.uint8) & 15
+    return (low_bits[::2] | low_bits[1::2] << 4).tobytes(), values.reshape(shape)
+
+
+def save_external(path: Path, proto: onnx.ModelProto) -> None:
+    onnx.save(proto, path, save_as_external_data=True, location="m.data", size_threshold=1)
+
+
+@pytest.mark.parametrize("mode", ["auto", "copy", "inline", "split"])
+@pytest.mark.parametrize("shape", [[3, 5], [301, 1999]], ids=["small_and_odd", "larger_than_a_buffer"])
+def test_external_data(tmp_path: Path, shape: list[int], mode: str) -> None:
+    data, values = packed(shape)
+    save_external(tmp_path / "m.onnx", dequantizing(shape, data))
+    before = hashlib.sha1((tmp_path / "m.data").read_bytes()).hexdigest()
+    ended = command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "13", "--external-data", mode)
+    assert ended.status == 0, ended.err
+    assert hashlib.sha1((tmp_path / "m.data").read_bytes()).hexdigest() == before
+    (weight,) = onnx.load(tmp_path / "o.onnx").graph.initializer
+    assert weight.data_type == TensorProto.INT8
+    np.testing.assert_array_equal(numpy_helper.to_array(weight), values)
+
+
+def test_large_data_in_the_model_file(tmp_path: Path) -> None:
+    shape = [4111, 4099]  # more than 8 MiB, from which on weights are cut out
+    data, values = packed(shape)
+    onnx.save(dequantizing(shape, data), tmp_path / "m.onnx")
+    assert command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "13", "--compare", "off").status == 0
+    (weight,) = onnx.load(tmp_path / "o.onnx").graph.initializer
+    np.testing.assert_array_equal(numpy_helper.to_array(weight), values)
+
+
+@pytest.mark.parametrize("bytes_more", [-1, 1])
+def test_data_of_wrong_length(tmp_path: Path, bytes_more: int) -> None:
+    data, _ = packed([3, 5])
+    onnx.save(dequantizing([3, 5], (data + b"\0")[: 8 + bytes_more]), tmp_path / "m.onnx")
+    ended = command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "13")
+    assert ended.status == 2
+    assert len(ended.err.splitlines()) == 1
+    assert not (tmp_path / "o.onnx").exists()
+
+
+def test_external_data_of_wrong_length(tmp_path: Path) -> None:
+    save_external(tmp_path / "m.onnx", dequantizing([3, 5], packed([3, 5])[0]))
+    (tmp_path / "m.data").write_bytes(b"\0" * 7)
+    ended = command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "13")
+    assert (ended.status, len(ended.err.splitlines())) == (2, 1)
+    assert "tensor 'w': needs bytes 0 to 8 of data file 'm.data', which has 7" in ended.err
+
+
+def test_elements_in_int32_data() -> None:
+    data, values = packed([3, 5])
+    given = dequantizing([3, 5], b"")
+    given.graph.initializer[0].ClearField("raw_data")
+    given.graph.initializer[0].int32_data.extend(data)
+    (weight,) = convert_version(given, 13).model.graph.initializer
+    np.testing.assert_array_equal(numpy_helper.to_array(weight), values)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_every_float_of_eight_bits(name: str) -> None:
+    kind = TensorProto.DataType.Value(name.replace("_", "").upper())
+    tensor = TensorProto(name="w", data_type=kind, dims=[256], raw_data=bytes(range(256)))
+    wide = Skeleton.of(onnx.ModelProto()).widened(tensor, TensorProto.FLOAT16)
+    expected = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, name)).astype(np.float32)
+    np.testing.assert_array_equal(numpy_helper.to_array(wide).astype(np.float32), expected)
+
+
+def test_every_bfloat16() -> None:
+    numbers = np.arange(1 << 16, dtype=np.uint16)
+    tensor = TensorProto(name="w", data_type=TensorProto.BFLOAT16, dims=[1 << 16], raw_data=numbers.tobytes())
+    wide = numpy_helper.to_array(Skeleton.of(onnx.ModelProto()).widened(tensor, TensorProto.FLOAT))
+    np.testing.assert_array_equal(wide.view(np.uint32) >> 16, numbers)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 20000), (20000, 40000), (20001, 40000), (3, 6)])
+def test_part(tmp_path: Path, start: int, stop: int) -> None:
+    data, values = packed([40000])
+    save_external(tmp_path / "m.onnx", dequantizing([40000], data))
+    skeleton = read(tmp_path / "m.onnx")
+    wide = skeleton.widened(skeleton.proto.graph.initializer[0], TensorProto.INT8)
+    part = skeleton.part(wide, start, stop, [stop - start], "part")
+    np.testing.assert_array_equal(skeleton.array(part), values[start:stop])
