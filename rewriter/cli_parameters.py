@@ -110,7 +110,7 @@ def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
         raise ValueError(str(error)) from error
 
 
-class ReportFile(click.ParamType[str]):
+class ReportFile(click.ParamType):
     """The name of a file for a report, or - for standard output."""
 
     name = "report"
@@ -126,7 +126,7 @@ class ReportFile(click.ParamType[str]):
         return value
 
 
-class File(click.ParamType[str]):
+class File(click.ParamType):
     """A path as it is; the shell completes it."""
 
     name = "file"
@@ -146,7 +146,7 @@ class RecordFile(File):
         return value
 
 
-class Size(click.ParamType[int]):
+class Size(click.ParamType):
     """Bytes, as 4GB."""
 
     name = "size"

@@ -272,7 +272,7 @@ def _changes(report: Report) -> str:
             break
         picture = _not_drawn(rewrite, drawings, drawn)
         if not picture:
-            picture = _panels(rewrite, f"g{number}")
+            picture = panels(rewrite, f"g{number}")
             drawings += 1
             drawn += len(picture)
         words = _words(rewrite)
@@ -315,15 +315,16 @@ def _summary(nodes: Sequence[NodeProto]) -> str:
     return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "")
 
 
-def _panels(rewrite: DistinctRewrite, label: str) -> str:
+def panels(rewrite: DistinctRewrite, label: str) -> str:
+    """The rewrite drawn before and after, as HTML. `label` is the start of ids that are unique on the page."""
     before, after = Values(rewrite.scope, rewrite.constants, {}), Values(rewrite.scope, rewrite.constants, rewrite.renamed)
     sides = (("before", rewrite.before, before), ("after", rewrite.after, after))
     drawings = [(side, nodes, draw(nodes, values, _side_title(side, nodes), f"{label}{side}")) for side, nodes, values in sides]
     fit = all(drawing.width <= HALF_WIDTH for _, _, drawing in drawings)
-    panels = "".join(
+    figures = "".join(
         _panel(side, _scrolled(side, nodes, drawing.svg) if nodes else _gone(rewrite)) for side, nodes, drawing in drawings
     )
-    return f'<div class="panels{"" if fit else " stacked"}">{panels}</div>'
+    return f'<div class="panels{"" if fit else " stacked"}">{figures}</div>'
 
 
 def _side_title(side: str, nodes: Sequence[NodeProto]) -> str:

@@ -1,23 +1,52 @@
 """The style sheet of the report page: light and dark by the reader's system, for narrow and wide screens, and for paper."""
 
-STYLE = """
-:root {
-  color-scheme: light dark;
+LIGHT = """
   --page: #f4f5f8; --card: #ffffff; --line: #d9dee7; --text: #1b2330; --muted: #566072; --accent: #2b59c3;
   --good: #14693f; --good-back: #e2f4ea; --bad: #a8231b; --bad-back: #fdebe9; --note: #7a4d00; --note-back: #fff3d9;
   --old: #f3eefb; --old-line: #8a6bc4; --new: #e5f1ff; --new-line: #3f7fd0; --pill: #f4f5f8; --pill-line: #a9b2c1;
   --fixed: #fff6e2; --fixed-line: #c79a3a; --edge: #7b8698;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
   --mono: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #10141a; --card: #181e27; --line: #303947; --text: #e6eaf0; --muted: #a4aebd; --accent: #8fb5ff;
-    --good: #6fd8a0; --good-back: #14301f; --bad: #ff9d93; --bad-back: #3a1715; --note: #f2c469; --note-back: #352809;
-    --old: #2a2338; --old-line: #a98ae0; --new: #16283f; --new-line: #6aa5ee; --pill: #202733; --pill-line: #5b6678;
-    --fixed: #33290f; --fixed-line: #b98d35; --edge: #8a95a7;
-  }
-}
+"""
+"""Colours on a light ground, and fonts, as custom properties."""
+DARK = """
+  --page: #10141a; --card: #181e27; --line: #303947; --text: #e6eaf0; --muted: #a4aebd; --accent: #8fb5ff;
+  --good: #6fd8a0; --good-back: #14301f; --bad: #ff9d93; --bad-back: #3a1715; --note: #f2c469; --note-back: #352809;
+  --old: #2a2338; --old-line: #a98ae0; --new: #16283f; --new-line: #6aa5ee; --pill: #202733; --pill-line: #5b6678;
+  --fixed: #33290f; --fixed-line: #b98d35; --edge: #8a95a7;
+"""
+"""The same colours on a dark ground."""
+DRAWINGS = """
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1px;
+  background: var(--line); border-top: 1px solid var(--line); }
+.panels.stacked { grid-template-columns: minmax(0, 1fr); }
+.panels figure { margin: 0; background: var(--card); padding: 10px 18px 18px; min-width: 0; display: flex; flex-direction: column; }
+.panels figcaption { font-size: 11.5px; font-weight: 650; letter-spacing: 0.08em; text-transform: uppercase; color: var(--muted);
+  margin-bottom: 6px; }
+.scroll { overflow-x: auto; margin: auto 0; }
+.scroll.large { max-height: 70vh; overflow-y: auto; }
+.scroll svg { display: block; margin: 0 auto; }
+.nothing { margin: auto; color: var(--muted); padding: 18px 0; text-align: center; }
+.graph { font-family: var(--mono); }
+.graph text { text-anchor: middle; fill: var(--text); unicode-bidi: isolate; }
+.graph .name { font-size: 13px; }
+.graph .op .name { font-weight: 650; }
+.graph .small { font-size: 11px; fill: var(--muted); }
+.graph rect { stroke-width: 1.25; }
+.graph .value rect { fill: var(--pill); stroke: var(--pill-line); }
+.graph .constant rect { fill: var(--fixed); stroke: var(--fixed-line); }
+.before .op rect { fill: var(--old); stroke: var(--old-line); }
+.after .op rect { fill: var(--new); stroke: var(--new-line); }
+.edge path { fill: none; stroke: var(--edge); stroke-width: 1.4; }
+.edge .head { fill: var(--edge); stroke: none; }
+"""
+"""Rewrites drawn before and after, wherever the custom properties are set."""
+STYLE = f"""
+:root {{ color-scheme: light dark; {LIGHT} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
+{DRAWINGS}
+"""
+STYLE += """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.55 var(--sans); overflow-wrap: anywhere; }
 main, header > div, footer { max-width: 1080px; margin: 0 auto; padding: 0 20px; }
@@ -46,16 +75,6 @@ code, .mono { font-family: var(--mono); font-size: 0.88em; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 14px; margin: 14px 0; overflow: hidden; }
 .card > .top { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; padding: 13px 18px 9px; }
 .count { color: var(--muted); font-size: 13.5px; }
-.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1px;
-  background: var(--line); border-top: 1px solid var(--line); }
-.panels.stacked { grid-template-columns: minmax(0, 1fr); }
-figure { margin: 0; background: var(--card); padding: 10px 18px 18px; min-width: 0; display: flex; flex-direction: column; }
-figcaption { font-size: 11.5px; font-weight: 650; letter-spacing: 0.08em; text-transform: uppercase; color: var(--muted);
-  margin-bottom: 6px; }
-.scroll { overflow-x: auto; margin: auto 0; }
-.scroll.large { max-height: 70vh; overflow-y: auto; }
-.scroll svg { display: block; margin: 0 auto; }
-.nothing { margin: auto; color: var(--muted); padding: 18px 0; text-align: center; }
 details { border-top: 1px solid var(--line); padding: 9px 18px; font-size: 14px; }
 details.plain { border: 0; padding: 6px 0; }
 summary { cursor: pointer; color: var(--accent); }
@@ -84,21 +103,9 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 footer { color: var(--muted); font-size: 13px; padding-top: 26px; padding-bottom: 48px; }
 footer dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 3px 16px; border-top: 1px solid var(--line);
   padding-top: 18px; }
-.graph { font-family: var(--mono); }
-.graph text { text-anchor: middle; fill: var(--text); unicode-bidi: isolate; }
-.graph .name { font-size: 13px; }
-.graph .op .name { font-weight: 650; }
-.graph .small { font-size: 11px; fill: var(--muted); }
-.graph rect { stroke-width: 1.25; }
-.graph .value rect { fill: var(--pill); stroke: var(--pill-line); }
-.graph .constant rect { fill: var(--fixed); stroke: var(--fixed-line); }
-.before .op rect { fill: var(--old); stroke: var(--old-line); }
-.after .op rect { fill: var(--new); stroke: var(--new-line); }
-.edge path { fill: none; stroke: var(--edge); stroke-width: 1.4; }
-.edge .head { fill: var(--edge); stroke: none; }
 @media (max-width: 560px) {
   main, header > div, footer { padding-left: 14px; padding-right: 14px; }
-  figure { padding-left: 10px; padding-right: 10px; }
+  .panels figure { padding-left: 10px; padding-right: 10px; }
   .tiles { grid-template-columns: repeat(auto-fit, minmax(132px, 1fr)); }
   th, td { padding: 7px 11px; }
 }

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
 from documentation import ROOT, as_regex, documented
+from messages import assigned, own_nodes, raised, texts
 
 from split_rewrite.rewriter import cli, errors
 
@@ -36,7 +36,6 @@ RAISED_IN = {"stamp.py": {"ValueError"}}
 """Exceptions that only count in these modules: they come out as errors of the program."""
 YIELDED = {"validity.py", "scales.py"}
 """Modules that yield what is wrong with a node."""
-MOST = 64
 
 
 def messages(path: Path) -> Iterator[str]:
@@ -47,59 +46,13 @@ def messages(path: Path) -> Iterator[str]:
 
 
 def _messages_in(function: ast.FunctionDef | ast.Module, errors: set[str], yields: bool) -> Iterator[str]:
-    nodes = list(_own_nodes(function))
-    names: dict[str, list[ast.expr]] = {}
+    for reasons, _ in raised(function, errors):
+        yield from reasons
+    nodes = list(own_nodes(function)) if yields else []
+    names = assigned(nodes)
     for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            names.setdefault(node.targets[0].id, []).append(node.value)
-    for node in nodes:
-        if isinstance(node, ast.Call) and _name(node.func) in errors and node.args:
-            yield from _texts(node.args[0], names)
-        if yields and isinstance(node, ast.Yield) and node.value is not None:
-            yield from _texts(node.value, names)
-
-
-def _own_nodes(function: ast.FunctionDef | ast.Module) -> Iterator[ast.AST]:
-    """What is in the function, without the functions in it."""
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef):
-            pending.extend(ast.iter_child_nodes(node))
-
-
-def _name(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-
-
-def _texts(expression: ast.expr, names: dict[str, list[ast.expr]]) -> list[str]:
-    """The texts that an expression may have, … for what is only known when it runs; none where that is everything."""
-    return [text for text in _parts(expression, names) if re.search(r"\w", text)]
-
-
-def _parts(expression: ast.expr, names: dict[str, list[ast.expr]]) -> list[str]:
-    match expression:
-        case ast.Constant(value=str() as text):
-            return [text]
-        case ast.JoinedStr(values=values):
-            return _joined([_parts(value, names) for value in values])
-        case ast.FormattedValue(value=value):
-            return _parts(value, names)
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            return _joined([_parts(left, names), _parts(right, names)])
-        case ast.IfExp(body=body, orelse=orelse):
-            return _parts(body, names) + _parts(orelse, names)
-        case ast.BoolOp(values=values):
-            return [part for value in values for part in _parts(value, names)]
-        case ast.Name(id=name) if name in names:
-            return [part for value in names[name] for part in _parts(value, {})]
-        case _:
-            return ["…"]
-
-
-def _joined(parts: list[list[str]]) -> list[str]:
-    return ["".join(some) for some in product(*parts)][:MOST]
+        if isinstance(node, ast.Yield) and node.value is not None:
+            yield from texts(node.value, names)
 
 
 MODULES = sorted([*ROOT.glob("rewriter/**/*.py"), *ROOT.glob("rules/**/*.py")])
