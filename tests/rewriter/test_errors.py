@@ -156,6 +156,9 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "square.onnx": bytes_of("g (float[N, N] x) => (float[N, N] y) {y = Relu(x)}"),
     "sequence.onnx": bytes_of("g (seq(float[N]) x) => (int64 y) {y = SequenceLength(x)}"),
     "lone.onnx": bytes_of(LONE),
+    "abs.onnx": bytes_of(LONE.replace("Relu", "Abs")),
+    "random.onnx": bytes_of(LONE.replace("Relu", "RandomNormalLike")),
+    "words.onnx": bytes_of("g (string[4] x) => (string[4] y) {y = Identity(x)}"),
     "young.onnx": edited(LONE, lambda proto: setattr(proto.opset_import[0], "version", 99)),
     "open.onnx": bytes_of(SPLIT.replace("float[N, 3] b, float[N, 1] c", "float[N, K] b, float[N, L] c")),
     "foreign.onnx": bytes_of(FOREIGN),
@@ -686,7 +689,33 @@ UNWRITABLE: dict[str, Row] = {
     ),
 }
 
+
+def fake_runtimes(patch: pytest.MonkeyPatch) -> None:
+    """A runtime that refuses all models, and one that is wrong, as modules in the working folder."""
+    Path("fake_adapters.py").write_bytes((Path(__file__).parent / "runtimes" / "fake_adapters.py").read_bytes())
+
+
 WRONG: dict[str, Row] = {
+    "refused-by-a-runtime": Row(
+        "lone.onnx o.onnx --verify-with fake_adapters:Refuse",
+        "fake_adapters:Refuse refuses the result: no Relu here",
+        fake_runtimes,
+    ),
+    "differs-in-a-runtime": Row(
+        "abs.onnx o.onnx --verify-with fake_adapters:WrongAbs",
+        "output 'y' of the result in fake_adapters:WrongAbs … …; it begins with Abs 'y'",
+        fake_runtimes,
+    ),
+    "text-for-a-runtime": Row(
+        "words.onnx o.onnx --verify-with fake_adapters:Right",
+        "the result cannot be run in fake_adapters:Right: the input 'x' is no array of numbers of numpy",
+        fake_runtimes,
+    ),
+    "random-numbers-for-a-runtime": Row(
+        "random.onnx o.onnx --verify-with fake_adapters:Right",
+        "the result cannot be verified with fake_adapters:Right: …",
+        fake_runtimes,
+    ),
     "fails-the-check": Row(
         "m.onnx o.onnx -t 13",
         "the result failed onnx.checker: it is broken (the model was not written; if the input runs, please report this)",
@@ -731,8 +760,38 @@ def function_twice() -> bytes:
     return proto.SerializeToString()
 
 
+def quantize(opset: int, attributes: str, scale: str = "", zero: str = "int8", shape: str = "") -> bytes:
+    head = f"g (float[4,6] x, float{scale} s, {zero}{shape or scale} z) => ({zero}[4,6] y)"
+    return bytes_of(f"{head} {{[q] y = QuantizeLinear {attributes} (x, s, z)}}", opset)
+
+
+def beyond_its_type() -> bytes:
+    proto = ModelProto.FromString(quantize(21, ""))
+    del proto.graph.input[2]
+    proto.graph.initializer.add(name="z", data_type=TensorProto.INT8, int32_data=[128])
+    return proto.SerializeToString()
+
+
 CUT = "Split 'cut' (main graph) is invalid: "
+Q = "QuantizeLinear 'q' (main graph) is invalid: "
 INVALID: dict[str, tuple[bytes, str]] = {
+    "blocks-and-scales": (quantize(21, "<block_size = 2>", "[4,2]"), Q + "a dimension of 6 has 3 blocks of 2, and the scale has 2"),
+    "scales-beside-blocks": (quantize(21, "<block_size = 2>", "[3,3]"), Q + "dimension 0 of x is 4, and the scale has 3"),
+    "scale-of-another-rank": (
+        quantize(21, "<block_size = 2>", "[6]"),
+        Q + "with block_size the scale has the rank of x, which is 2, and not 1",
+    ),
+    "block-of-no-size": (quantize(21, "<block_size = -2>", "[4,3]"), Q + "block_size is -2"),
+    "scales-without-blocks": (quantize(21, "", "[4,3]"), Q + "the scale has rank 2 and there is no block_size"),
+    "scale-of-rank-2": (quantize(13, "", "[4,3]"), Q + "the scale has rank 2"),
+    "scales-for-an-axis": (quantize(13, "", "[5]"), Q + "axis 1 of x has a length of 6, and the scale 5 elements"),
+    "scales-before-there-are-some": (quantize(10, "", "[6]"), Q + "the scale has 6 elements, and before opset 13 it is a scalar"),
+    "zero-points-for-other-scales": (
+        quantize(13, "", "[6]", shape="[5]"),
+        Q + "the shape of the zero point is (5), and that of the scale (6)",
+    ),
+    "zero-point-beyond-its-type": (beyond_its_type(), Q + "the zero point is 128, beyond int8"),
+    "zero-point-of-another-type": (quantize(21, "<output_dtype = 2>", "[6]"), Q + "output_dtype is uint8 and the zero point int8"),
     "checker": (bytes_of(LONE.replace("Relu", "Rellu")), "the input is not a valid model: …Rellu…"),
     "attribute-of-another-type": (
         bytes_of(SPLIT.replace("axis = 1", 'axis = "x"')),

@@ -120,7 +120,6 @@ REFUSED = {
         "are not whole numbers",
     ),
     "opset-1-without-axis": (1, 2, "g (float[4,4] x) => (float[A0, 4] a, float[B0, 4] b) {a, b = Split(x)}", "axis is not given"),
-    "bfloat16-below-13": (13, 12, "g (bfloat16[4] x) => (bfloat16[A0] a, bfloat16[B0] b) {a, b = Split(x)}", "bfloat16"),
     "integers-at-1": (2, 1, "g (int64[4] x) => (int64[A0] a, int64[B0] b) {a, b = Split(x)}", "int64"),
     "overridable-sizes": (
         13, 5, "g (float[4] x, int64[2] s = {1, 3}) => (float[A0] a, float[B0] b) {a, b = Split(x, s)}", "the sizes 's' are computed at run time",

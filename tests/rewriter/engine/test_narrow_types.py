@@ -208,7 +208,10 @@ def test_bfloat16_products_are_refused_unless_allowed() -> None:
     assert "hint: --allow float32-for-bfloat16 computes in float" in message
 
 
-@pytest.mark.parametrize("compare", ["model", "nodes"])
+OLD_REFERENCE = pytest.mark.skipif(onnx.__version__.startswith("1.17."), reason="its reference has no bfloat16 to compare nodes in")
+
+
+@pytest.mark.parametrize("compare", ["model", pytest.param("nodes", marks=OLD_REFERENCE)])
 def test_bfloat16_computed_in_float(compare) -> None:
     options = Options(allow=frozenset({"float32-for-bfloat16"}))
     given = bfloat16_model()

@@ -40,13 +40,6 @@ from split_rewrite.rewriter.engine.widening import CLASSES, Class, holds
             "MatMul of opset 1 does not take int32",
             id="integers in an operator that rounds",
         ),
-        pytest.param(
-            "g (bfloat16[4,2] x, int64[2] s) => (bfloat16[A,2] a, bfloat16[B,2] b) { a, b = Split <axis = 0> (x, s) }",
-            13,
-            11,
-            "the sizes 's' are computed at run time: is rewritten with Slice, which cannot compute bfloat16 before opset 13",
-            id="an operator that a rule wrote in an old form",
-        ),
     ],
 )
 def test_refused(text, opset, target, reason):
