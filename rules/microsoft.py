@@ -94,17 +94,32 @@ def quick_gelu(node: Node) -> None:
 @replace(_DOMAIN, "SkipLayerNormalization", opset=17)
 def normalize_sum(node: Node) -> None:
     """Add, Add of the bias, and LayerNormalization of the sum, which is the fourth output."""
-    if node.has_output(1) or node.has_output(2):
-        raise Unconvertible("mean and deviation of a SkipLayerNormalization are for training", "remove these outputs")
-    total = node.before("Add", [node.input(0), node.input(1)], what="sum")
-    if node.has_input(4):
-        total = node.before("Add", [total, node.input(4)], what="biased")
-    if node.has_output(3):
-        node.before("Identity", [total], outputs=[node.output(3)])
+    total = _sum(node, bias=4)
     operands = [total, node.input(2), *([node.input(3)] if node.has_input(3) else [])]
     epsilon = node.attr("epsilon", 1e-12)
     node.before("LayerNormalization", operands, outputs=[node.output(0)], axis=-1, epsilon=epsilon)
     node.remove()
+
+
+@replace(_DOMAIN, "SkipSimplifiedLayerNormalization", opset=23)
+def normalize_sum_by_squares(node: Node) -> None:
+    """Add, Add of the bias, and RMSNormalization of the sum, which is the fourth output."""
+    total = _sum(node, bias=3)
+    epsilon = node.attr("epsilon", 1e-12)
+    node.before("RMSNormalization", [total, node.input(2)], outputs=[node.output(0)], axis=-1, epsilon=epsilon)
+    node.remove()
+
+
+def _sum(node: Node, bias: int) -> str:
+    """The sum that a SkipLayerNormalization normalizes, which is its fourth output; `bias` is the position of that input."""
+    if node.has_output(1) or node.has_output(2):
+        raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
+    total = node.before("Add", [node.input(0), node.input(1)], what="sum")
+    if node.has_input(bias):
+        total = node.before("Add", [total, node.input(bias)], what="biased")
+    if node.has_output(3):
+        node.before("Identity", [total], outputs=[node.output(3)])
+    return total
 
 
 @replace(_DOMAIN, "RotaryEmbedding", opset=23)

@@ -18,6 +18,7 @@ RULES = Options(
         microsoft.fast_gelu,
         microsoft.quick_gelu,
         microsoft.normalize_sum,
+        microsoft.normalize_sum_by_squares,
         microsoft.rotate_positions,
     )
 )
@@ -113,6 +114,19 @@ def test_it_computes_the_same(inputs, node, outputs, target):
     for maker in proto.graph.node:
         if len(maker.output) == 4:
             maker.output[1] = maker.output[2] = ""
+    result = convert_version(proto, target, compare="required", options=RULES).model
+    assert {node.domain for node in result.graph.node} == {""}
+    for expected, got in zip(run(proto, inputs), run(result, inputs), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", known(23, 13, 9) if known(23) else ())
+@pytest.mark.parametrize("bias", ["", ", b"])
+def test_sum_normalized_by_squares(target, bias):
+    inputs = {"x": X, "s": normal(2, 3, 4), "g": normal(4)} | ({"b": normal(4)} if bias else {})
+    node = f"y, m, d, z = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.00001> (x, s, g{bias})"
+    proto = of(inputs, node, "float[2,3,4] y, float[2,3,4] z")
+    proto.graph.node[0].output[1] = proto.graph.node[0].output[2] = ""
     result = convert_version(proto, target, compare="required", options=RULES).model
     assert {node.domain for node in result.graph.node} == {""}
     for expected, got in zip(run(proto, inputs), run(result, inputs), strict=True):
