@@ -244,6 +244,18 @@ def made_nodes(folder: Path, nodes: int, runs: int) -> None:
     )
 
 
+def through_onnx_ir(folder: Path, nodes: int, runs: int) -> None:
+    """An onnx_ir.Model costs what a ModelProto does, and the way to a ModelProto and back."""
+    model = str(made(chain, folder / "chain18.onnx", nodes, 18))
+    start = "import sys, onnx, onnx_ir as ir; from split_rewrite.rewriter import convert_version as convert; "
+    programs = {
+        "ModelProto, to_proto, from_proto": "ir.from_proto(ir.to_proto(ir.load(sys.argv[1]))); convert(onnx.load(sys.argv[1]), 11, compare='off')",
+        "onnx_ir.Model": "convert(ir.load(sys.argv[1]), 11, compare='off')",
+    }
+    costs = measure({name: [sys.executable, "-c", start + program, model] for name, program in programs.items()}, runs)
+    show(f"{nodes:,} nodes, every fourth a rewritten Split, 18 → 11, from Python", costs, "ModelProto, to_proto, from_proto")
+
+
 def big_file(folder: Path, gigabytes: float, runs: int) -> None:
     model, out = made(heavy, folder / "heavy.onnx", gigabytes, False), folder / "heavy-out.onnx"
     commands = {"cp": ["cp", str(model), str(out)], "split-rewrite -t 13": [*CONVERT, "13", str(model), str(out)]}
@@ -303,6 +315,7 @@ def main() -> None:
         start_up(folder, runs * 2)
         many_nodes(folder, 20_000 if arguments.quick else 100_000, runs, arguments.peers)
         made_nodes(folder, 12_000 if arguments.quick else 60_000, runs)
+        through_onnx_ir(folder, 20_000, runs)
         big_file(folder, 0.25 if arguments.quick else 1, runs * 2)
         if not arguments.quick:
             big_file(folder, 1.9, runs * 2)
