@@ -413,12 +413,13 @@ def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize(("signal_name", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int) -> None:
-    """The signal comes when the result is staged and not yet in its place. Background jobs of a shell ignore SIGINT: not here."""
+    """The signal comes when the result is staged and not yet in its place. Background jobs of a shell ignore SIGINT, nohup SIGHUP: not here."""
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     program = (
         "import os, signal, sys, time\n"
         "from split_rewrite.rewriter import cli, driver\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         "def compare(*_):\n"
         "    assert len(os.listdir()) == 2\n"
         f"    os.kill(os.getpid(), signal.{signal_name})\n"
