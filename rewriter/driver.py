@@ -24,7 +24,7 @@ from .graph.model import Model
 from .graph.survey import all_graphs
 from .job import Job, blockers_of, duplicate, state_opset
 from .opsets.transitions import newest_opset
-from .options import Comparing, Options, checked, target_of_options
+from .options import Comparing, Options, checked, replacements_of, target_of_options
 from .report.summary import Report
 from .storage import NamedFile, check_apart, spooled, stage
 from .storage.skeleton import Skeleton
@@ -145,7 +145,7 @@ def check_convertible(
     arguments.check_model(model)
     target, options = checked(target_opset, "off", options)
     with _opening(model, None, others) as opening:
-        report = _repaired(opening, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
+        report = _repaired(opening, options, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
     _log_report(report, "cannot be converted" if report.blockers else "can be converted")
     return report
 
@@ -172,14 +172,14 @@ def _opening(
         yield opening
 
 
-def _repaired(opening: Callable[[], Opened], work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
+def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
     """What `work` makes of the model; of one that is not valid, what it makes of it with the repairs that it gets, if any helps."""
     child_call.prepare()
     try:
         return work(opening(), ())
     except InvalidModelError as error:
         opened = opening()
-        repairs = repair(opened.skeleton, str(error))
+        repairs = repair(opened.skeleton, str(error), replacements_of(options))
         if not repairs:
             raise
         return work(opened, repairs)
@@ -245,7 +245,7 @@ def _convert(opening: Callable[[], Opened], target: int | None, options: Options
             conversion = conversion._replace(as_given=opening().skeleton)
         return opened, conversion
 
-    return _repaired(opening, work)
+    return _repaired(opening, options, work)
 
 
 def _convert_skeleton(

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-from .bridge.opening import is_pattern
 from .checks import validity
 from .checks.repair import tidy
 from .comparison.loadable import not_loaded
 from .engine import narrow_types, stamp
 from .engine.conversion import MECHANISMS, Change, Engine, Outcome, Remark, Selection
 from .engine.former_names import current_names
-from .engine.registry import registry, replacements
+from .engine.registry import registry
 from .engine.restrictions import UNRESTRICTED
 from .errors import ArgumentError, Blocker, CheckError, InvalidModelError
 from .graph import given_types, specialization
@@ -23,7 +22,7 @@ from .graph.model import Model
 from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, shown_name
 from .graph.survey import Survey
 from .opsets import inference
-from .options import Options, demands_of_options
+from .options import Options, demands_of_options, patterns_of, replacements_of
 from .report.summary import Report
 from .storage.skeleton import Skeleton
 
@@ -36,9 +35,9 @@ class Job:
         self._options = options
         self._demands = demands_of_options(options)
         self._skeleton = skeleton
-        self._patterns = [rule for rule in options.rules if is_pattern(rule)]
+        self._patterns = patterns_of(options)
         self._written: list[Change] = []
-        self._replacements = replacements([rule for rule in options.rules if not is_pattern(rule)])
+        self._replacements = replacements_of(options)
         self._proto = skeleton.proto
         survey = Survey(self._proto)
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from . import arguments
+from .bridge.opening import is_pattern
 from .checks import validity
 from .comparison.tolerance import EXACT, Tolerance
 from .engine.narrow_types import ALLOWANCES
-from .engine.registry import RuleFunction
+from .engine.registry import Rule, RuleFunction, replacements
 from .errors import ArgumentError
 from .graph.model import Semantics
 
@@ -124,6 +125,16 @@ def target_of_options(options: Options) -> Target:
     from .runtimes.verifying import target_of  # imports the comparison and the profiles
 
     return target_of(options.verify_with, options.python)
+
+
+def patterns_of(options: Options) -> list[RewriteRule]:
+    """The RewriteRules among the rules of `options`."""
+    return [rule for rule in options.rules if is_pattern(rule)]
+
+
+def replacements_of(options: Options) -> dict[str, Rule]:
+    """The other rules, by the operator that they replace, "domain::operator". Raises: ArgumentError where one is no rule."""
+    return replacements([rule for rule in options.rules if not is_pattern(rule)])
 
 
 def demands_of_options(options: Options) -> Demands | None:

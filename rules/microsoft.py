@@ -101,6 +101,16 @@ def normalize_sum(node: Node) -> None:
     node.remove()
 
 
+@replace(_DOMAIN, "SimplifiedLayerNormalization", opset=23)
+def normalize_by_squares(node: Node) -> None:
+    """RMSNormalization, which ONNX has from opset 23 on. onnxruntime has this operator in ONNX's domain; it is moved before."""
+    if node.has_output(1):
+        raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
+    attributes = {"axis": node.attr("axis", -1), "epsilon": node.attr("epsilon", 1e-5), "stash_type": node.attr("stash_type", 1)}
+    node.before("RMSNormalization", node.inputs[:2], outputs=[node.output(0)], **attributes)
+    node.remove()
+
+
 @replace(_DOMAIN, "SkipSimplifiedLayerNormalization", opset=23)
 def normalize_sum_by_squares(node: Node) -> None:
     """Add, Add of the bias, and RMSNormalization of the sum, which is the fourth output."""

@@ -6,13 +6,13 @@ Whatever is not repaired here stays refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import onnx
 from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto
 
 from ..engine.conversion import Remark
-from ..graph.protos import GraphLike, reads, shown_name
+from ..graph.protos import DEFAULT_DOMAINS, GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
 from ..opsets import inference
 from ..storage.skeleton import Skeleton
@@ -27,18 +27,39 @@ def tidy(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark
         yield from _declare_once(graph, _where(proto, graph))
 
 
-def repair(skeleton: Skeleton, refusal: str) -> list[Remark]:
+def repair(skeleton: Skeleton, refusal: str, replaced: Container[str]) -> list[Remark]:
     """Repair in place what onnx.checker refuses and runtimes run; a warning for everything that was wrong.
 
     `refusal` is why the model was refused: inference, which may take all memory on a model that is wrong, runs only where it helps.
+    `replaced` are the operators of other domains that the user's rules replace, as "domain::operator".
     Raises: InvalidModelError where functions call each other without an end, which nothing else here survives.
     """
     proto = skeleton.proto
     check_calls(proto)
     found = list(_let_initializers_be_no_inputs(proto))
+    found += _move_to_their_domain(proto, replaced)
     for graph in reversed(all_graphs(proto)):  # what is inside first: the nodes around it are copied
         found += _sort(graph, _where(proto, graph))
     return [*found, *_forget_stale_shapes(skeleton)] if found or _STALE in refusal else []
+
+
+_MICROSOFT = "com.microsoft"
+_IN_THE_WRONG_DOMAIN = frozenset({"SimplifiedLayerNormalization"})
+"""Operators that onnxruntime has in ONNX's own domain, in which ONNX has none of that name."""
+
+
+def _move_to_their_domain(proto: onnx.ModelProto, replaced: Container[str]) -> Iterator[Remark]:
+    """Operators of onnxruntime that say that they are ONNX's get the domain of all others, where a rule replaces them there."""
+    wanted = {op_type for op_type in _IN_THE_WRONG_DOMAIN if f"{_MICROSOFT}::{op_type}" in replaced}
+    for graph in all_graphs(proto) if wanted else ():
+        for node in graph.node:
+            if node.op_type in wanted and node.domain in DEFAULT_DOMAINS:
+                node.domain = _MICROSOFT
+                message = f"{node.op_type} is an operator of onnxruntime and not of ONNX: its domain is {_MICROSOFT} now"
+                yield _warning("Node", shown_name(node), _where(proto, graph), message)
+    for imports in (proto.opset_import, *(function.opset_import for function in proto.functions)) if wanted else ():
+        if all(entry.domain != _MICROSOFT for entry in imports):
+            imports.add(domain=_MICROSOFT, version=1)
 
 
 def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:

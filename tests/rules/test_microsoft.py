@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import known, model, run
+from helpers import invalidity, known, model, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError, convert_version
 from split_rewrite.rules import microsoft
@@ -19,6 +19,7 @@ RULES = Options(
         microsoft.quick_gelu,
         microsoft.normalize_sum,
         microsoft.normalize_sum_by_squares,
+        microsoft.normalize_by_squares,
         microsoft.rotate_positions,
     )
 )
@@ -131,6 +132,23 @@ def test_sum_normalized_by_squares(target, bias):
     assert {node.domain for node in result.graph.node} == {""}
     for expected, got in zip(run(proto, inputs), run(result, inputs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+SIMPLIFIED = """<ir_version: 8, opset_import: ["" : 17]> agraph (float[2,3,4] x, float[4] g) => (float[2,3,4] y) {
+    y = SimplifiedLayerNormalization <axis = -1, epsilon = 0.001, stash_type = 1> (x, g) }"""
+
+
+def test_what_onnx_has_not_is_refused_without_the_rules():
+    assert "SimplifiedLayerNormalization" in invalidity(model(SIMPLIFIED), 13)
+
+
+@pytest.mark.parametrize("target", known(23, 13, 9) if known(23) else ())
+def test_an_operator_of_onnxruntime_in_the_domain_of_onnx(target):
+    proto, inputs = model(SIMPLIFIED), {"x": X, "g": normal(4)}
+    result, report = convert_version(proto, target, compare="required", options=RULES)
+    assert {node.domain for node in result.graph.node} == {""}
+    assert "SimplifiedLayerNormalization is an operator of onnxruntime and not of ONNX" in report.warnings[0]
+    np.testing.assert_allclose(run(result, inputs)[0], run(proto, inputs)[0], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("target", known(23))
