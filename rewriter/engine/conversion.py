@@ -100,11 +100,12 @@ class Outcome:
     def followed_by(self, later: Outcome) -> Outcome:
         """What this and `later`, the rest of the same conversion, did together."""
         return Outcome(
-            [*self.blockers, *later.blockers],
-            [*self.remarks, *later.remarks],
-            [*self.changes, *later.changes],
-            [*self.rewrites, *later.rewrites],
-            self.inexact | later.inexact,
+            blockers=[*self.blockers, *later.blockers],
+            remarks=[*self.remarks, *later.remarks],
+            changes=[*self.changes, *later.changes],
+            rewrites=[*self.rewrites, *later.rewrites],
+            inexact=self.inexact | later.inexact,
+            sums=self.sums or later.sums,
         )
 
     @property

@@ -229,3 +229,9 @@ def test_bfloat16_computed_in_float(compare) -> None:
 def test_unknown_allowance() -> None:
     with pytest.raises(ArgumentError, match="allow has to be 'float32-for-bfloat16', not 'speed'"):
         Options(allow=frozenset({"speed"}))
+
+
+def test_sums_of_rules_are_remembered_beside_types_that_were_widened() -> None:
+    """The comparison allows for terms that cancel out, as in a DFT, whether or not types were widened before."""
+    text = "g (float[1,8,1] x) => (float[1,8,2] y, float[1] z) <int4[1] w = {1}> { y = DFT (x)  z = Cast <to = 1> (w) }"
+    assert convert_version(model(text, 21), 16).report.sums
