@@ -32,12 +32,22 @@ def command_line(folder: Path, *arguments: str) -> Ended:
 
 
 def _run(folder: Path, arguments: tuple[str, ...]) -> Ended:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    limit = _address_space() + MEMORY  # of this child, which is a copy of a process that ran other tests
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     signal.alarm(SECONDS)
     os.chdir(folder)
     model_client._idle[:] = [Worker(COMPARISON_SECONDS)]
     by_node._PIECE_SECONDS = COMPARISON_SECONDS
     return helpers.command_line(*arguments)
+
+
+def _address_space() -> int:
+    """Bytes that this process has mapped; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize()
 
 
 # -- what the files below are made of
