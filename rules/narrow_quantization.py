@@ -17,6 +17,7 @@ from .shared.axes import from_the_front
 from .shared.indices import int64
 from .shared.integers import BITS
 from .shared.rounding import FORMATS, become_value, rounded
+from .shared.scales import along_axis
 from .shared.typed import type_name
 
 _SCALE, _ZERO = 1, 2
@@ -64,7 +65,7 @@ def _divide_and_round(node: Node, kind: int) -> None:
     elif precision not in (TensorProto.FLOAT, _FLOAT8E8M0):
         raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
-    scale = _cast(node, _spread(node, node.input(_SCALE)), node.wider(node.need_elem_type(_SCALE)), work)
+    scale = _cast(node, _spread(node), node.wider(node.need_elem_type(_SCALE)), work)
     quotient = _cast(node, node.before("Div", [x, scale], what="quotient"), work, TensorProto.FLOAT)
     y = rounded(node, quotient, kind, saturate=kind not in _SATURATES or bool(node.attr("saturate", 1)))
     node.become("Cast", [y], to=node.wider(kind))
@@ -98,7 +99,7 @@ def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
     _require_no_zero_point(node)
     work = TensorProto.FLOAT16 if scale == kind == TensorProto.FLOAT16 else TensorProto.FLOAT
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
-    factor = _cast(node, _spread(node, node.input(_SCALE)), node.wider(scale), work)
+    factor = _cast(node, _spread(node), node.wider(scale), work)
     return node.before("Mul", [x, factor], what="product"), work
 
 
@@ -120,16 +121,11 @@ def _cast(node: Node, name: str, held: int, kind: int) -> str:
     return name if held == kind else node.before("Cast", [name], what="cast", to=kind)
 
 
-def _spread(node: Node, scale: str) -> str:
-    """`scale`, the scale of the node, in a shape that broadcasts to x."""
-    if node.need_rank(_SCALE) == 0:
-        return scale
-    rank = node.need_rank()
-    (axis,) = from_the_front([node.attr("axis", 1)], rank)
+def _spread(node: Node) -> str:
+    """The scale of the node in a shape that broadcasts to x."""
     block = node.attr("block_size", 0)
-    if block:
-        positions = int64(node, [place // block for place in range(node.need_dimension(axis))], "block")
-        return node.before("Gather", [scale, positions], what="each", axis=axis)
-    if rank == 1 or axis == rank - 1 or node.shape(_SCALE) == (1,):
-        return scale
-    return node.before("Reshape", [scale, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")
+    if not block or node.need_rank(_SCALE) == 0:
+        return along_axis(node, _SCALE)
+    (axis,) = from_the_front([node.attr("axis", 1)], node.need_rank())
+    positions = int64(node, [place // block for place in range(node.need_dimension(axis))], "block")
+    return node.before("Gather", [node.input(_SCALE), positions], what="each", axis=axis)

@@ -19,9 +19,10 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.axes import from_the_front, require_axis
+from .shared.axes import require_axis
 from .shared.indices import count_up, int64, length
 from .shared.saturating import RANGES, become_saturated
+from .shared.scales import along_axis
 from .shared.typed import type_name, typed
 from .shared.zero_points import known_zero_point, shifts
 
@@ -354,7 +355,7 @@ def _broadcast(node: Node, block: int) -> _Operands:
     """
     indices = [_SCALE, _ZERO] if shifts(node, _ZERO) else [_SCALE]
     if not block:
-        names = [_along_axis(node, index) for index in indices]
+        names = [along_axis(node, index) for index in indices]
     else:
         axis = _blocked_axis(node)
         form = _in_two_axes(node, axis, block)
@@ -362,18 +363,6 @@ def _broadcast(node: Node, block: int) -> _Operands:
         if form is not None:
             _reshape_around(node, form)
     return _Operands(node.input(0), names[0], names[1] if len(names) > 1 else "")
-
-
-def _along_axis(node: Node, index: int) -> str:
-    """Input `index`, which holds one number, or one for each index of the axis, in a shape that broadcasts to x."""
-    name = node.input(index)
-    if node.need_rank(index) == 0:
-        return name
-    rank = node.need_rank()
-    (axis,) = from_the_front([node.attr("axis", 1)], rank)
-    if rank == 1 or axis == rank - 1:
-        return name
-    return node.before("Reshape", [name, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")
 
 
 def _in_two_axes(node: Node, axis: int, block: int) -> list[int] | None:
