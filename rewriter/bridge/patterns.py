@@ -25,10 +25,12 @@ _PLACE = "\0split-rewrite payload "
 def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tuple[str, onnx.NodeProto]]:
     """Apply `rules` wherever they match; returns the nodes that they wrote, each with the name of its rule.
 
-    The skeleton is as it was where none matches. Raises: ArgumentError where a rule fails.
+    The skeleton is as it was where none matches. The model's inputs and outputs keep names, order and types in any case.
+    Raises: ArgumentError where a rule fails, or takes an input or output away.
     """
     payloads = _Payloads(skeleton)
     model = ir.from_proto(payloads.proto)
+    before = skeleton.proto.graph
     with swapped_tensors([body for _, body in bodies_of(model)], payloads.lazy):
         try:
             count = RewriteRuleSet(rules).apply_to_model(model)
@@ -37,12 +39,40 @@ def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tup
         if not count:
             return []
         RemoveUnusedNodesPass()(model)  # as onnxscript does: what the rules no longer need
+        _restore_names(model.graph, [value.name for value in before.input], [value.name for value in before.output])
         with swapped_tensors([body for _, body in bodies_of(model)], payloads.reference):
             proto = ir.to_proto(model)
+    _restore_interface(proto.graph, before)
     payloads.put_back(proto)
     proto.graph.sparse_initializer.extend(skeleton.proto.graph.sparse_initializer)  # onnx_ir does not know them
     skeleton.proto.CopyFrom(proto)
     return list(_written(skeleton.proto))
+
+
+def _restore_names(graph: ir.Graph, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Give the inputs and outputs of the main graph their names again: a rule that returns what it matched passes its name on."""
+    for value, name in zip(graph.inputs, inputs, strict=False):
+        if value.name != name:
+            value.name = name
+    given: set[int] = set()
+    for index, (value, name) in enumerate(zip(list(graph.outputs), outputs, strict=False)):
+        if value.name != name and (id(value) in given or value.is_graph_input() or value.is_initializer()):
+            copy = ir.node("Identity", [value])
+            graph.append(copy)
+            value = graph.outputs[index] = copy.outputs[0]
+        if value.name != name:
+            value.name = name
+        given.add(id(value))
+
+
+def _restore_interface(graph: onnx.GraphProto, before: onnx.GraphProto) -> None:
+    """Let `graph` declare its inputs and outputs as `before` does. Raises ArgumentError where they are others."""
+    for values, old in ((graph.input, before.input), (graph.output, before.output)):
+        names = [value.name for value in values]
+        if names != [value.name for value in old]:
+            raise ArgumentError("rules: an onnxscript rule took an input or an output of the model away; it has to leave them")
+        del values[:]
+        values.extend(old)
 
 
 class _Payloads:

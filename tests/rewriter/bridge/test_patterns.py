@@ -69,6 +69,40 @@ def test_what_rules_leave_walks_on_to_the_target(rules):
     assert "ones" not in {tensor.name for tensor in result.model.graph.initializer}
 
 
+def returns_what_it_matched(_op, x):
+    return x
+
+
+TWICE_NEGATED = RewriteRule(lambda op, x: op.Neg(op.Neg(x)), returns_what_it_matched, name="twice_negated")
+
+
+@pytest.mark.parametrize(
+    ("text", "outputs"),
+    [
+        ("g (float[N,4] x) => (float[N,4] y) {a = Neg(x) b = Neg(a) y = Relu(b)}", ["Relu"]),
+        ("g (float[N,4] x) => (float[N,4] y, float[N,4] z) {a = Neg(x) y = Neg(a) z = Relu(x)}", ["Relu", "Identity"]),
+        ("g (float[N,4] x) => (float[N,4] q, float[N,4] b) {q = Relu(x) a = Neg(q) b = Neg(a)}", ["Relu", "Identity"]),
+        ("g (float[N,4] x) => (float[N,4] b) {q = Relu(x) a = Neg(q) b = Neg(a)}", ["Relu"]),
+    ],
+)
+def test_inputs_and_outputs_keep_their_names(text, outputs):
+    proto = model(text, 18)
+    result = convert_version(proto, 13, compare="required", options=Options(rules=[TWICE_NEGATED])).model
+    assert sorted(operators(result)) == sorted(outputs)
+    assert result.graph.input == proto.graph.input and result.graph.output == proto.graph.output
+
+
+def test_an_input_that_a_rule_takes_away():
+    def drop(op, x, w):
+        x.graph.inputs.pop()
+        return op.Identity(x)
+
+    with pytest.raises(SplitRewriteError, match="rules: an onnxscript rule took an input or an output of the model away"):
+        convert_version(
+            source("g (float[64,64] x, float z) => (float[64,64] y) {y = Mul(x, ones)}"), 13, options=Options(rules=[rule(drop)])
+        )
+
+
 def test_where_nothing_matches_nothing_changes():
     never = rule(lambda op, x, w: op.Identity(x), check=lambda _context, **_: False)
     assert convert_version(source(), None, options=Options(rules=[never])).model == convert_version(source(), None).model
