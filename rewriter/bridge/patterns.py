@@ -29,24 +29,37 @@ def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tup
     Raises: ArgumentError where a rule fails, or takes an input or output away.
     """
     payloads = _Payloads(skeleton)
-    model = ir.from_proto(payloads.proto)
     before = skeleton.proto.graph
+    try:
+        model = ir.from_proto(payloads.proto)
+    except Exception as error:  # onnx_ir wraps whatever goes wrong in errors of its own
+        raise ArgumentError(
+            f"rules: no onnxscript rule can be applied, as onnx_ir cannot hold the model: {first_line(error)}"
+        ) from error
+    try:
+        proto = _rewritten(model, payloads, rules, before)
+    except Exception as error:  # whatever a user's function raises, at once or when what it made is written
+        raise ArgumentError(f"rules: an onnxscript rule failed: {first_line(error)}") from error
+    if proto is None:
+        return []
+    _restore_interface(proto.graph, before)
+    payloads.put_back(proto)
+    proto.graph.sparse_initializer.extend(before.sparse_initializer)  # onnx_ir does not know them
+    skeleton.proto.CopyFrom(proto)
+    return list(_written(skeleton.proto))
+
+
+def _rewritten(
+    model: ir.Model, payloads: _Payloads, rules: Sequence[RewriteRule], before: onnx.GraphProto
+) -> onnx.ModelProto | None:
+    """`model`, with these payloads, after `rules`; None where none matches. `before` is its main graph as it was."""
     with swapped_tensors([body for _, body in bodies_of(model)], payloads.lazy):
-        try:
-            count = RewriteRuleSet(rules).apply_to_model(model)
-        except Exception as error:  # whatever a user's function raises
-            raise ArgumentError(f"rules: an onnxscript rule failed: {first_line(error)}") from error
-        if not count:
-            return []
+        if not RewriteRuleSet(rules).apply_to_model(model):
+            return None
         RemoveUnusedNodesPass()(model)  # as onnxscript does: what the rules no longer need
         _restore_names(model.graph, [value.name for value in before.input], [value.name for value in before.output])
         with swapped_tensors([body for _, body in bodies_of(model)], payloads.reference):
-            proto = ir.to_proto(model)
-    _restore_interface(proto.graph, before)
-    payloads.put_back(proto)
-    proto.graph.sparse_initializer.extend(skeleton.proto.graph.sparse_initializer)  # onnx_ir does not know them
-    skeleton.proto.CopyFrom(proto)
-    return list(_written(skeleton.proto))
+            return ir.to_proto(model)
 
 
 def _restore_names(graph: ir.Graph, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -44,6 +44,27 @@ def test_a_rule_that_fails_is_named_as_the_cause():
         convert_version(source(), 13, options=Options(rules=[rule(lambda op, x, w: 1 / 0)]))
 
 
+def test_a_rule_whose_tensor_cannot_be_written():
+    def read():
+        raise RuntimeError("gone")
+
+    def broken(op, x, **_):
+        return op.Mul(
+            x, op.initializer(ir.LazyTensor(read, dtype=ir.DataType.FLOAT, shape=ir.Shape([64, 64]), name="lazy"), "lazy")
+        )
+
+    with pytest.raises(SplitRewriteError, match="rules: an onnxscript rule failed: gone"):
+        convert_version(source(), 13, options=Options(rules=[rule(broken)]))
+
+
+def test_a_model_that_onnx_ir_cannot_hold():
+    proto = source()
+    sparse = onnx.helper.make_sparse_tensor(numpy_helper.from_array(ONES[0, :1]), numpy_helper.from_array(np.array([1])), [64, 64])
+    proto.graph.node.insert(0, onnx.helper.make_node("Constant", [], ["c"], sparse_value=sparse))
+    with pytest.raises(SplitRewriteError, match="no onnxscript rule can be applied, as onnx_ir cannot hold the model: Sparse"):
+        convert_version(proto, 13, options=Options(rules=[TIMES_ONE]))
+
+
 def test_what_a_rule_leaves_has_to_be_valid():
     split = rule(lambda op, x, w: op.Split(x))
     with pytest.raises(SplitRewriteError, match="rules: what the onnxscript rules leave is not valid: Split"):
