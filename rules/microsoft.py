@@ -9,12 +9,44 @@ from __future__ import annotations
 
 import math
 
+from onnx import AttributeProto
+
 from ..rewriter.engine.registry import replace
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.typed import typed
 
 _DOMAIN = "com.microsoft"
+
+
+_FLOAT, _INT = AttributeProto.FLOAT, AttributeProto.INT
+_FORMS = {
+    "FusedMatMul": (2, 2, {"alpha": _FLOAT, "transA": _INT, "transB": _INT, "transBatchA": _INT, "transBatchB": _INT}),
+    "Gelu": (1, 1, {}),
+    "BiasGelu": (2, 2, {}),
+    "FastGelu": (1, 2, {}),
+    "QuickGelu": (1, 1, {"alpha": _FLOAT}),
+    "SkipLayerNormalization": (3, 5, {"epsilon": _FLOAT}),
+    "SimplifiedLayerNormalization": (2, 2, {"axis": _INT, "epsilon": _FLOAT, "stash_type": _INT}),
+    "SkipSimplifiedLayerNormalization": (3, 4, {"epsilon": _FLOAT}),
+    "RotaryEmbedding": (
+        4,
+        4,
+        {"interleaved": _INT, "is_packed_batching": _INT, "num_heads": _INT, "rotary_embedding_dim": _INT, "scale": _FLOAT},
+    ),
+}
+"""The fewest and the most inputs of each operator, and its attributes with their types."""
+
+
+def _require_known_form(node: Node) -> None:
+    """Raises Unconvertible where onnxruntime has no such operator: onnx.checker does not look at those of other domains."""
+    fewest, most, attributes = _FORMS[node.op_type]
+    if not fewest <= len(node.inputs) <= most or not all(node.inputs[:fewest]):
+        raise Unconvertible(f"{node.op_type} of onnxruntime does not take these inputs", "correct the model")
+    for attribute in node.proto.attribute:
+        if attributes.get(attribute.name) != attribute.type and not attribute.ref_attr_name:
+            reason = f"{node.op_type} of onnxruntime has no attribute {attribute.name} of this type"
+            raise Unconvertible(reason, "correct the model")
 
 
 def _number(node: Node, value: float, what: str) -> str:
@@ -30,6 +62,7 @@ def _end(node: Node, op_type: str, inputs: list[str]) -> None:
 @replace(_DOMAIN, "FusedMatMul", opset=13)
 def multiply_matrices(node: Node) -> None:
     """Transpose, MatMul, and Mul by alpha."""
+    _require_known_form(node)
     if node.attr("transBatchA", 0) or node.attr("transBatchB", 0):
         raise Unconvertible("FusedMatMul with transBatchA or transBatchB moves the batch, which is not written in older operators")
     operands = [_transposed(node, index, f"trans{letter}") for index, letter in enumerate("AB")]
@@ -54,12 +87,14 @@ def _transposed(node: Node, index: int, attribute: str) -> str:
 @replace(_DOMAIN, "Gelu", opset=13)
 def gelu(node: Node) -> None:
     """x / 2 · (1 + erf(x / √2))."""
+    _require_known_form(node)
     _gelu(node, node.input(0))
 
 
 @replace(_DOMAIN, "BiasGelu", opset=13)
 def gelu_of_sum(node: Node) -> None:
     """The Gelu of x + bias."""
+    _require_known_form(node)
     _gelu(node, node.before("Add", [node.input(0), node.input(1)], what="biased"))
 
 
@@ -73,6 +108,7 @@ def _gelu(node: Node, x: str) -> None:
 @replace(_DOMAIN, "FastGelu", opset=13)
 def fast_gelu(node: Node) -> None:
     """x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))), of x + bias where there is one."""
+    _require_known_form(node)
     x = node.before("Add", [node.input(0), node.input(1)], what="biased") if node.has_input(1) else node.input(0)
     square = node.before("Mul", [x, x], what="square")
     cubic = node.before("Mul", [square, _number(node, 0.044715 * math.sqrt(2 / math.pi), "cubic")], what="scaled_square")
@@ -86,6 +122,7 @@ def fast_gelu(node: Node) -> None:
 @replace(_DOMAIN, "QuickGelu", opset=13)
 def quick_gelu(node: Node) -> None:
     """x · sigmoid(alpha · x)."""
+    _require_known_form(node)
     x = node.input(0)
     scaled = node.before("Mul", [x, _number(node, node.attr("alpha", 1.702), "alpha")], what="scaled")
     _end(node, "Mul", [x, node.before("Sigmoid", [scaled])])
@@ -94,6 +131,7 @@ def quick_gelu(node: Node) -> None:
 @replace(_DOMAIN, "SkipLayerNormalization", opset=17)
 def normalize_sum(node: Node) -> None:
     """Add, Add of the bias, and LayerNormalization of the sum, which is the fourth output."""
+    _require_known_form(node)
     total = _sum(node, bias=4)
     operands = [total, node.input(2), *([node.input(3)] if node.has_input(3) else [])]
     epsilon = node.attr("epsilon", 1e-12)
@@ -104,6 +142,7 @@ def normalize_sum(node: Node) -> None:
 @replace(_DOMAIN, "SimplifiedLayerNormalization", opset=23)
 def normalize_by_squares(node: Node) -> None:
     """RMSNormalization, which ONNX has from opset 23 on. onnxruntime has this operator in ONNX's domain; it is moved before."""
+    _require_known_form(node)
     if node.has_output(1):
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
     attributes = {"axis": node.attr("axis", -1), "epsilon": node.attr("epsilon", 1e-5), "stash_type": node.attr("stash_type", 1)}
@@ -114,6 +153,7 @@ def normalize_by_squares(node: Node) -> None:
 @replace(_DOMAIN, "SkipSimplifiedLayerNormalization", opset=23)
 def normalize_sum_by_squares(node: Node) -> None:
     """Add, Add of the bias, and RMSNormalization of the sum, which is the fourth output."""
+    _require_known_form(node)
     total = _sum(node, bias=3)
     epsilon = node.attr("epsilon", 1e-12)
     node.before("RMSNormalization", [total, node.input(2)], outputs=[node.output(0)], axis=-1, epsilon=epsilon)
@@ -124,6 +164,9 @@ def _sum(node: Node, bias: int) -> str:
     """The sum that a SkipLayerNormalization normalizes, which is its fourth output; `bias` is the position of that input."""
     if node.has_output(1) or node.has_output(2):
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
+    sizes = zip(reversed(node.shape() or ()), reversed(node.shape(1) or ()), strict=False)
+    if any(size == 1 and other != 1 and isinstance(other, int) for size, other in sizes):
+        raise Unconvertible(f"{node.op_type} does not repeat its first input for the second", "correct the model")
     total = node.before("Add", [node.input(0), node.input(1)], what="sum")
     if node.has_input(bias):
         total = node.before("Add", [total, node.input(bias)], what="biased")
@@ -135,19 +178,27 @@ def _sum(node: Node, bias: int) -> str:
 @replace(_DOMAIN, "RotaryEmbedding", opset=23)
 def rotate_positions(node: Node) -> None:
     """ONNX's own RotaryEmbedding, where each position has a row of its own."""
+    _require_known_form(node)
     if node.attr("scale", 1.0) != 1.0 or node.attr("is_packed_batching", 0):
         raise Unconvertible("RotaryEmbedding with scale or is_packed_batching has no form in ONNX")
     if node.need_rank(1) != 2:
         raise Unconvertible("RotaryEmbedding counts its positions from an offset, and ONNX wants each", "give it [batch, sequence]")
-    x, positions, cos, sin = node.inputs[:4]
-    part = node.attr("rotary_embedding_dim", 0)
-    heads = node.attr("num_heads", 0)
+    x, positions, cos, sin = node.inputs
+    interleaved, part, heads = node.attr("interleaved", 0), node.attr("rotary_embedding_dim", 0), node.attr("num_heads", 0)
+    width = 2 * node.need_dimension(1, 2)
     if node.need_rank() == 3 and not heads:
-        heads = node.need_dimension(2) // (2 * node.need_dimension(1, 2))
+        heads = node.need_dimension(2) // width
+    if interleaved not in (0, 1) or width != (part or _head_size(node, heads)):
+        raise Unconvertible("RotaryEmbedding turns another part of each head than its table of cosines is for", "correct the model")
     node.become(
         "RotaryEmbedding",
         [x, cos, sin, positions],
-        interleaved=node.attr("interleaved", 0),
+        interleaved=interleaved,
         num_heads=heads or None,
         rotary_embedding_dim=part or None,
     )
+
+
+def _head_size(node: Node, heads: int) -> int:
+    """How many numbers each head of x has, whether x has an axis of heads or `heads` beside each other in the last one."""
+    return node.need_dimension(3) if node.need_rank() == 4 else node.need_dimension(2) // max(heads, 1)

@@ -79,6 +79,33 @@ def test_positions_from_an_offset():
     assert "counts its positions from an offset" in refused(node, inputs, "float[1,2,3,4] y")
 
 
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ("y = com.microsoft.Gelu(x, x)", "Gelu of onnxruntime does not take these inputs"),
+        ("y = com.microsoft.BiasGelu(x)", "BiasGelu of onnxruntime does not take these inputs"),
+        ('y = com.microsoft.FusedMatMul <activation = "Relu"> (x, x)', "FusedMatMul of onnxruntime has no attribute activation"),
+        ("y = com.microsoft.QuickGelu <alpha = 1> (x)", "QuickGelu of onnxruntime has no attribute alpha of this type"),
+        ("y = com.microsoft.SimplifiedLayerNormalization <axis = 1.5> (x, x)", "has no attribute axis of this type"),
+    ],
+)
+def test_what_onnxruntime_has_not(node, message):
+    assert message in refused(node, {"x": normal(2, 4)})
+
+
+@pytest.mark.parametrize("node", ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
+def test_a_first_input_that_would_be_repeated(node):
+    inputs = {"x": normal(1, 3, 8), "s": normal(2, 3, 8), "g": normal(8)}
+    assert "does not repeat its first input" in refused(f"y = com.microsoft.{node}(x, s, g)", inputs, "float[1,3,8] y")
+
+
+@pytest.mark.parametrize("attributes", ["num_heads = 2, rotary_embedding_dim = 4", "interleaved = 2"])
+def test_a_rotation_that_its_table_does_not_fit(attributes):
+    inputs = {"x": normal(2, 2, 3, 8), "p": np.arange(3)[None].repeat(2, 0), "c": normal(16, 4), "s": normal(16, 4)}
+    node = f"y = com.microsoft.RotaryEmbedding <{attributes}> (x, p, c, s)"
+    assert "RotaryEmbedding turns another part of each head" in refused(node, inputs, "float[2,2,3,8] y")
+
+
 def test_without_the_rules_they_stay():
     proto = of({"x": normal(2, 4)}, "y = com.microsoft.Gelu(x)", "float[2,4] y")
     assert [node.op_type for node in convert_version(proto, 13).model.graph.node] == ["Gelu"]
