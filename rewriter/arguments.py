@@ -6,6 +6,7 @@ most a few words of the value, as it may be a model of a gigabyte.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from .bridge.opening import is_of_library, is_pattern
+from .bridge.opening import is_of_library, is_pattern, is_pattern_set
 from .engine.registry import RuleFunction
 from .errors import ArgumentError, shortened
 
@@ -134,7 +135,7 @@ def rules(name: str, value: object) -> tuple[str | RuleFunction | RewriteRule, .
     expected = "a collection of onnxscript's RewriteRules, of functions and of names by which packages offer some"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
-    found = tuple(value)
+    found = tuple(itertools.chain.from_iterable(one if is_pattern_set(one) else (one,) for one in value))
     for one in found:
         if not is_pattern(one) and not callable(one):
             check_kind(f"each of {name}", one, str, "a RewriteRule, a function or the name by which a package offers some")

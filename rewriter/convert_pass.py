@@ -30,6 +30,10 @@ class ConvertOpset(ir.passes.InPlacePass):
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """The same object, converted; `modified` is false where nothing at all had to change."""
+        if not isinstance(model, ir.Model):
+            raise TypeError(
+                f"ConvertOpset converts an onnx_ir.Model, not {type(model).__name__}: convert_version takes other models"
+            )
         held, self.report = driver.convert_opened(
             lambda: open_held(model), self._target_opset, compare=self._compare, options=self._options
         )

@@ -17,7 +17,7 @@ from ..storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
     import onnx_ir
-    from onnxscript.rewriter import RewriteRule
+    from onnxscript.rewriter import RewriteRule, RewriteRuleSet
     from typing_extensions import TypeIs
 
 AnyModel: TypeAlias = "onnx.ModelProto | str | os.PathLike[str] | onnx_ir.Model | Any"
@@ -58,6 +58,11 @@ def is_of_library(model: object) -> bool:
 def is_pattern(rule: object) -> TypeIs[RewriteRule]:
     """Whether `rule` is an onnxscript RewriteRule."""
     return _is_instance(rule, "onnxscript.rewriter", "RewriteRule")
+
+
+def is_pattern_set(rules: object) -> TypeIs[RewriteRuleSet]:
+    """Whether `rules` are onnxscript RewriteRules in a RewriteRuleSet."""
+    return _is_instance(rules, "onnxscript.rewriter", "RewriteRuleSet")
 
 
 def open_held(model: onnx_ir.Model) -> Opened:

@@ -14,7 +14,7 @@ import onnx
 from onnx import NodeProto
 
 from .. import progress
-from ..errors import Blocker, NotSimplified, Unconvertible
+from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
@@ -380,14 +380,24 @@ class Engine:
         rule = self._replacements.get(label_of(node.proto))
         try:
             if rule is not None:
-                self._require(rule.name)
-                self._apply(rule, node)
+                self._apply_of_user(rule, node)
         except Unconvertible as refusal:
             self._block(node, None, refusal, origin)
         made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
         node.added_before, node.added_after = [], []
         node.settled = node.proto.domain != ""
         return made
+
+    def _apply_of_user(self, rule: Rule, node: Node) -> None:
+        """Run a rule that users ask for, perhaps one of their own. Raises: Unconvertible; ArgumentError where it fails."""
+        self._require(rule.name)
+        try:
+            self._apply(rule, node)
+        except (SplitRewriteError, Unconvertible):
+            raise
+        except Exception as error:  # whatever a user's function raises
+            what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
+            raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
 
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
         """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""

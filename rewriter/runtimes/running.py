@@ -71,6 +71,8 @@ def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Seq
             np.savez(given, *inputs)
         failure = _run_child(target, [str(path), *(str(file) for pair in pairs for file in pair)])
         ran = [_ran(outputs) for _, outputs in pairs if outputs.exists()]
+        if failure is None and len(ran) < len(pairs):
+            failure = Ran("refused", reason="its process ended without a result and without an error")
         return ran if failure is None else [*ran[: len(pairs) - 1], failure]
 
 

@@ -23,6 +23,13 @@ def test_blockers_come_through_the_error_of_a_sequence():
     assert given.opset_imports[""] == 20
 
 
+def test_other_models_are_refused():
+    with pytest.raises(
+        TypeError, match=r"ConvertOpset converts an onnx_ir\.Model, not ModelProto: convert_version takes other models"
+    ):
+        ConvertOpset(13).call(model("g (float[2] x) => (float[2] y) {y = Relu(x)}", 18))  # type: ignore[arg-type]
+
+
 def test_the_same_object_comes_back_converted():
     given = ir.from_proto(model(GELU, opset=20))
     convert = ConvertOpset(18)

@@ -81,7 +81,9 @@ def test_a_number_is_no_rule():
         Options(rules=[3])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("rules", [[TIMES_ONE], RewriteRuleSet([TIMES_ONE])], ids=["list", "set"])
+@pytest.mark.parametrize(
+    "rules", [[TIMES_ONE], RewriteRuleSet([TIMES_ONE]), [RewriteRuleSet([TIMES_ONE])]], ids=["list", "set", "set in a list"]
+)
 def test_what_rules_leave_walks_on_to_the_target(rules):
     text = "g (float[64,64] x) => (float[64,32] y, float[64,32] z) {a = Mul(x, ones) y, z = Split <axis = 1, num_outputs = 2> (a)}"
     result = convert_version(source(text), 11, compare="required", options=Options(rules=rules))

@@ -51,6 +51,17 @@ def test_refusals_of_a_rule_are_blockers():
         convert_version(model(MINE), 13, options=Options(rules=[never]))
 
 
+def test_a_rule_that_raises_is_named():
+    @replace("mine", "Twice", opset=13)
+    def broken(node: Node) -> None:
+        raise ValueError("oh")
+
+    with pytest.raises(
+        SplitRewriteError, match=r"rules: test_replacements.broken failed on Twice 'n' \(main graph\): ValueError: oh"
+    ):
+        convert_version(model(MINE), 13, options=Options(rules=[broken]))
+
+
 def test_a_rule_that_is_wrong_does_not_pass_the_comparison():
     with pytest.raises(CompareError):
         convert_version(model(GELU), 13, compare="required", options=Options(rules=[wrong]))

@@ -28,6 +28,13 @@ class Hang(Right):
         time.sleep(600)
 
 
+class Silent(Right):
+    """It ends its process as if all were well."""
+
+    def load(self, path):
+        os._exit(0)
+
+
 class Refuse(Right):
     def load(self, path):
         raise RuntimeError("first line\nno Relu here")

@@ -31,6 +31,7 @@ def verify(folder: Path, adapter: str, *more: str) -> Ended:
     [
         ("Refuse", "fake_adapters:Refuse refuses the result: no Relu here"),
         ("Crash", "fake_adapters:Crash crashes on the result: ended by signal 11"),
+        ("Silent", "fake_adapters:Silent refuses the result: its process ended without a result and without an error"),
         ("WrongAbs", "; it begins with Abs 'middle'"),
         ("Hiding", "; it begins with Sigmoid 'y', or before it: fake_adapters:Hiding does not show all values"),
     ],
