@@ -142,13 +142,35 @@ class Job:
         with validity.names_explained(model.survey.graphs):
             selection = Selection(current_names(self._options.only), current_names(self._options.skip))
             restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
+            replaced = None
+            if self._replaces_first(model, target):
+                replaced = Engine(model, None, registry, selection, UNRESTRICTED, self._replacements).run()
+                if replaced.blockers:
+                    return replaced, model
+                model = self._reread(model, target)
             widened = None if target is None else narrow_types.widen_types(model, target, registry, selection, self._wishes)
             if widened is not None:
                 if widened.blockers:
                     return widened, model
-                model = self.model_of(model.skeleton, target)
+                model = self._reread(model, target)
             outcome = Engine(model, target, registry, selection, restrictions, self._replacements).run()
-            return outcome if widened is None else widened.followed_by(outcome), model
+            for earlier in (widened, replaced):
+                outcome = outcome if earlier is None else earlier.followed_by(outcome)
+            return outcome, model
+
+    def _replaces_first(self, model: Model, target: int | None) -> bool:
+        """Whether operators of other domains are replaced at the model's own opset, before the way down.
+
+        Inference knows nothing of what stands behind them until then, and rules for the way down have to ask.
+        """
+        goes_down = target is not None and self.source is not None and target < self.source
+        return goes_down and not model.survey.operators.keys().isdisjoint(self._replacements)
+
+    def _reread(self, model: Model, target: int | None) -> Model:
+        """The skeleton of `model` as it is by now; what its values stand for is handed on."""
+        changed = self.model_of(model.skeleton, target)
+        changed.aliases.update(model.replaced)
+        return changed
 
     def stamp(self) -> Counter[str]:
         """Write the versions into the model; returns how often each operator is in it now."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 
+import numpy as np
 import pytest
-from helpers import model
+from helpers import model, refusal, run
 
 from split_rewrite.rewriter import Options, SplitRewriteError, UnconvertibleError, convert_version
 from split_rewrite.rewriter.engine import registry
@@ -72,6 +73,17 @@ def test_a_rule_of_a_user_is_applied_in_this_conversion_only():
     assert [(node.domain, node.op_type) for node in result.model.graph.node] == [("", "Add"), ("", "Neg")]
     assert result.report.applied == {"test_replacements.twice": 1}
     assert convert_version(model(MINE), 9).model.graph.node[0].domain == "mine"
+
+
+def test_what_follows_a_replaced_node_has_a_shape_on_the_way_down():
+    proto = model("""<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>
+        agraph (float[N,4] x) => (float[N,4] y) { a = mine.Twice(x) c = Neg(a) y = Softmax <axis = 0> (c) }""")
+    assert "the rank of 'c' is unknown" in refusal(proto, 12)
+    result = convert_version(proto, 12, options=Options(rules=[twice]))
+    assert result.report.applied["test_replacements.twice"] == 1
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    expected = np.exp(-2 * x) / np.exp(-2 * x).sum(axis=0)
+    np.testing.assert_allclose(run(result.model, {"x": x})[0], expected, rtol=1e-5)
 
 
 def test_nodes_in_subgraphs_and_functions_too():
