@@ -113,11 +113,12 @@ class Tidying:
     def _computed_before(self, node: Node) -> str | None:
         """The output of an equal node that stands before this one; where there is none, this one is remembered."""
         proto = node.proto
-        if proto.op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in proto.attribute):
+        attributes = proto.attribute[:]
+        if proto.op_type in _DRAW or any([attribute.type in _GRAPHS for attribute in attributes]):
             return None
-        inputs = [self._scope.resolve(value) for value in proto.input]
-        attributes = sorted(map(_without_name, proto.attribute))
-        found = self._computed.setdefault((proto.op_type, node.opset, *inputs, *attributes), proto.output[0])
+        inputs = [self._scope.resolve(value) for value in proto.input[:]]
+        essences = sorted(map(_without_name, attributes))
+        found = self._computed.setdefault((proto.op_type, node.opset, *inputs, *essences), proto.output[0])
         return None if found == proto.output[0] else self._scope.resolve(found)
 
     def _give_name(self, node: Node, value: str, name: str) -> bool:
@@ -236,7 +237,7 @@ def _cast_type(cast: NodeProto) -> int | None:
 
 def _is_large(proto: NodeProto) -> bool:
     """Whether `proto` is a Constant whose data should stay where it is."""
-    return any(attribute.HasField("t") and math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
+    return proto.op_type == "Constant" and any(math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
 
 
 def _tensor_type(array: np.ndarray) -> int:

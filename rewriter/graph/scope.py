@@ -148,7 +148,8 @@ class Scope:
 
     def resolve(self, name: str) -> str:
         """The value that `name` stands for by now."""
-        return resolved(name, self.model.aliases)
+        aliases = self.model.aliases
+        return resolved(name, aliases) if name in aliases else name
 
     def original(self, name: str) -> str:
         """The value of which `name` is a copy, made by Identity nodes of this graph; `name` itself where it is none."""
