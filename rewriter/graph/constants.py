@@ -115,7 +115,7 @@ class Constants:
         if node is None or node.op_type in _SHAPE_READERS:
             return False
         values, resolve = self._values, self._scope.resolve
-        return any([values.get(resolve(read), self) is None for read in node.input[:] if read])
+        return any(values.get(resolve(read), self) is None for read in node.input[:] if read)
 
     def _evaluate(self, name: str) -> np.ndarray | None:
         scope = self._scope

@@ -218,10 +218,11 @@ class Scope:
         """Make the outputs of a node that a rule wrote in the form of `opset` known in this scope."""
         snapshot = NodeProto()
         snapshot.CopyFrom(node)
-        for name in filter(None, node.output):
+        outputs = [name for name in node.output[:] if name]
+        for name in outputs:
             self.producers[name] = node
             self.made[name] = (snapshot, opset)
-        self.types.renew(node.output)
+        self.types.renew(outputs)
         self.note_maker(node)
 
     def note_maker(self, node: NodeProto) -> None:
