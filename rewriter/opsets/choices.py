@@ -33,6 +33,7 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     **{(op_type, "round_mode"): _UP_OR_DOWN for op_type in ("Cast", "CastLike")},
     ("BitShift", "direction"): ("LEFT", "RIGHT"),
     ("CausalConvWithState", "activation"): ("none", "silu", "swish"),
+    ("ConvInteger", "auto_pad"): _AUTO_PAD,
     ("Gelu", "approximate"): ("none", "tanh"),
     ("GridSample", "mode"): ("linear", "bilinear", "nearest", "cubic", "bicubic"),
     ("GridSample", "padding_mode"): ("zeros", "border", "reflection"),
