@@ -26,7 +26,7 @@ def plain_tensor(node: Node) -> None:
     value = node.scope.constant(node.output(0))
     if value is None:
         raise Unconvertible("its value cannot be read", "make it an initializer")
-    node.become("Constant", [], value=numpy_helper.from_array(value))
+    node.become.Constant(value=numpy_helper.from_array(value))
 
 
 @avoid("ConstantOfShape without value", "ConstantOfShape", opset=9)

@@ -5,8 +5,6 @@ https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
@@ -50,7 +48,7 @@ def reduce_nothing(node: Node) -> None:
         return
     if node.op_type not in _OF_ONE:
         raise Unconvertible(f"what {node.op_type} makes of single elements has no other form", "take the node out of the model")
-    node.become("Identity", [node.input(0)])
+    node.become.Identity(node.input(0))
 
 
 @avoid("Reduce axes computed at run time", _REDUCE, opset=18)
@@ -62,4 +60,4 @@ def fold_axes(node: Node) -> None:
     axes = node.constant(1)
     if axes is None:
         raise Unconvertible(f"the axes '{node.input(1)}' are computed at run time", "make them a constant")
-    node.set_input(1, node.add_constant(axes, np.int64, "axes"))
+    node.set_input(1, node.op.int64(axes))
