@@ -17,6 +17,7 @@ from onnx import NodeProto, TensorProto
 
 from ..errors import Unconvertible
 from ..graph.node import Dimension, Node, Scope, Shape
+from ..graph.operators import Operators
 
 MOST_FORMS = 10_000
 """Forms that are remembered for one graph; a model with more different nodes repeats too little for it to pay."""
@@ -141,9 +142,10 @@ class RecordedNode(Node):
         self.facts = None
         return super().add_tensor(tensor)
 
-    def become(self, op_type: str, inputs: Sequence[str], *, opset: int | None = None, **attributes: Any) -> None:
+    @property
+    def become(self) -> Operators:
         self.facts = None
-        super().become(op_type, inputs, opset=opset, **attributes)
+        return super().become
 
     def remove(self) -> None:
         self.facts = None

@@ -87,7 +87,7 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
     node.proto.output.extend([""] * (len(graph.output) - 2 - len(node.proto.output)))
     node.proto.output.append(rows)
     node.scope.types.note(rows, helper.make_tensor_type_proto(kind.elem_type, [None, *_dims(kind)]))
-    node.after("SplitToSequence", [rows], outputs=[sequence], axis=0, keepdims=0)
+    node.after.SplitToSequence(rows, output=sequence, axis=0, keepdims=0)
     node.scope.model.retired.add(inner)
 
 
@@ -160,7 +160,7 @@ def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
     node.set_input(FIRST + carried, node.add_tensor(start))
     node.proto.output[carried] = joined
     node.scope.types.note(joined, kind)
-    node.after("SequenceConstruct", [joined], outputs=[sequence])
+    node.after.SequenceConstruct(joined, output=sequence)
     return True
 
 
