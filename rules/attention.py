@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.indices import count_up, length
+from .shared.indices import length
 from .shared.normalization import cast_between
 from .shared.typed import FLOATING
 
@@ -204,12 +204,12 @@ def _as_bias(node: Node, mask: str, kind: int) -> str:
 def _causal_bias(node: Node, key: str, kind: int) -> str:
     """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
     op = node.op
-    zero, one = op.int64([0]), op.int64([1])
-    axis = 1 if node.rank(_Q) == 3 else 2
-    first = length(node, node.input(_PAST_KEY), 2) if node.has_input(_PAST_KEY) else zero
-    behind = op.Add(first, length(node, node.input(_Q), axis))
-    places = op.Unsqueeze(count_up(node, first, behind, one), one)
-    later = op.Less(places, count_up(node, zero, length(node, key, 2), one))
+    zero, one = op.int64(0), op.int64(1)
+    queries, keys = length(node, node.input(_Q), 1 if node.rank(_Q) == 3 else 2, "scalar"), length(node, key, 2, "scalar")
+    places = op.Range(zero, queries, one)
+    if node.has_input(_PAST_KEY):
+        places = op.Add(places, length(node, node.input(_PAST_KEY), 2))
+    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, keys, one))
     return op.Where(later, op.const(-np.inf, kind), op.const(0, kind))
 
 

@@ -5,7 +5,8 @@ https://onnx.ai/onnx/operators/onnx__Pow.html
 
 from __future__ import annotations
 
-from onnx import TensorProto
+import numpy as np
+from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
@@ -21,6 +22,10 @@ def power_in_one_type(node: Node) -> None:
     if base == TensorProto.INT64 and (exponent not in FLOATING or _is_square_or_cube(node)):
         _multiply(node)
         return
+    if base in FLOATING and (one_type := _exponent_of_type(node, base)):
+        node.approximate = not _is_square_or_cube(node)
+        node.become.Pow(node.input(0), one_type)
+        return
     inputs = [node.op.Cast(name, to=TensorProto.DOUBLE) for name in node.inputs]
     node.become.Cast(node.op.Pow(*inputs), to=base)
     node.approximate = True
@@ -30,6 +35,17 @@ def _is_square_or_cube(node: Node) -> bool:
     """Whether the exponent is 2 or 3, which onnxruntime multiplies out in the type of the base, too."""
     exponent = node.constant(1)
     return exponent is not None and exponent.size == 1 and exponent.item() in (2, 3)
+
+
+def _exponent_of_type(node: Node, kind: int) -> str:
+    """A constant exponent as `kind`, or "" where it is none or `kind` does not hold it."""
+    known = node.constant(1)
+    if known is None:
+        return ""
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = known.astype(helper.tensor_dtype_to_np_dtype(kind))
+        is_held = (exponent.astype(known.dtype) == known).all()
+    return node.op.const(exponent, kind) if is_held else ""
 
 
 _BITS_OF_EXPONENTS = 6

@@ -5,6 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Trilu.html
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
@@ -23,12 +24,12 @@ def where_the_triangle_is(node: Node) -> None:
         raise Unconvertible(
             "the specification does not say what Trilu puts in the place of strings", "use Where, which is defined for strings"
         )
-    rows, columns = (_count(node, axis) for axis in (-2, -1))
-    rows = op.Unsqueeze(rows, op.int64([1]))
-    distance = op.Sub(columns, rows)
-    k = node.input(1) if node.has_input(1) else op.int64(0)
-    bounds = [distance, k] if node.attr("upper", 1) else [k, distance]
-    outside = op.Less(*bounds)
+    columns = _count(node, -1)
+    is_square = node.dimension(-1) is not None and node.dimension(-1) == node.dimension(-2)
+    rows = op.Unsqueeze(columns if is_square else _count(node, -2), op.int64([1]))
+    k = node.constant(1) if node.has_input(1) else np.int64(0)
+    bounds = [columns, rows] if k == 0 else [op.Sub(columns, rows), node.input(1)]
+    outside = op.Less(*(bounds if node.attr("upper", 1) else reversed(bounds)))
     zero = op.const(0, elem_type)
     node.become.Where(outside, zero, node.input(0))
 
