@@ -71,8 +71,6 @@ def sample_by_gather(node: Node) -> None:
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         raise Unconvertible("only float and double are sampled by older operators", "cast the data")
-    if node.attr("mode", "linear") not in _TAPS:
-        raise Unconvertible(f"mode={node.attr('mode')} has no meaning")
     rank = node.need_rank()
     batch, sizes = node.need_dimension(0), [node.need_dimension(axis) for axis in range(2, rank)]
     _Sampler(node, kind, batch, sizes).run()

@@ -31,9 +31,8 @@ def normalize_last_axes(node: Node) -> None:
         op.Identity(cast_between(node, mean, work, stash), output=node.output(1))
     if node.has_output(2):
         op.Reciprocal(cast_between(node, std, work, stash), output=node.output(2))
-    operators = [("Mul", node.input(1)), *([("Add", node.input(2))] if node.has_input(2) else [])]
-    for operator, operand in operators[:-1]:
-        normalized = getattr(op, operator)(normalized, operand)
-    operator, operand = operators[-1]
-    getattr(op, operator)(normalized, operand, output=node.output(0))
+    if node.has_input(2):
+        op.Add(op.Mul(normalized, node.input(1)), node.input(2), output=node.output(0))
+    else:
+        op.Mul(normalized, node.input(1), output=node.output(0))
     node.remove()

@@ -116,8 +116,6 @@ def _missing_reduction(node: Node) -> str | None:
     known = ("none",) if node.written_for < 16 else ("none", "add", "mul")
     if reduction in known:
         return None
-    if reduction not in _COMBINE:
-        raise Unconvertible(f"reduction={reduction} has no meaning")
     kind = node.need_elem_type()
     if kind in _NOT_COMBINED:
         name = type_name(kind)

@@ -13,6 +13,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
+from ..opsets.choices import CHOICES
 from ..opsets.inference import Dimension, Shape
 from . import hints
 from .operators import Operators
@@ -145,9 +146,12 @@ class Node:
         return self._attribute(name) is not None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's Python value (strings decoded), or `default`. Raises Unconvertible when a function's caller sets it."""
+        """The attribute's Python value (strings decoded), or `default`.
+
+        Raises Unconvertible when a function's caller sets it, or when it is a word that the specification does not have.
+        """
         attribute = self._attribute(name)
-        return default if attribute is None else _attribute_value(attribute)
+        return default if attribute is None else self._value_of(attribute)
 
     def set_attr(self, name: str, value: Any) -> None:
         attribute = self._attribute(name)
@@ -160,11 +164,18 @@ class Node:
         """Remove the attribute and return its value, or `default` where there is none."""
         for index, attribute in enumerate(self.proto.attribute):
             if attribute.name == name:
-                value = _attribute_value(attribute)
+                value = self._value_of(attribute)
                 del self.proto.attribute[index]
                 self.changed = True
                 return value
         return default
+
+    def _value_of(self, attribute: AttributeProto) -> Any:
+        value = _attribute_value(attribute)
+        known = CHOICES.get((self.op_type, attribute.name)) if isinstance(value, str) else None
+        if known is not None and value not in known:
+            raise Unconvertible(f"{attribute.name} is '{value}'; {self.op_type} has only {', '.join(known)}", "correct the model")
+        return value
 
     # -- inputs and outputs
 

@@ -31,14 +31,14 @@ def plain_tensor(node: Node) -> None:
 
 @avoid("ConstantOfShape without value", "ConstantOfShape", opset=9)
 def state_value(node: Node) -> None:
-    """The value is stated, 0."""
+    """The default value, 0, is written out."""
     if not node.has_attr("value"):
         node.set_attr("value", numpy_helper.from_array(np.zeros(1, np.float32)))
 
 
 @avoid("ConstantOfShape of a scalar", "ConstantOfShape", opset=9)
 def fold_scalar(node: Node) -> None:
-    """What it makes of a known shape is written down."""
+    """With a known shape, its result becomes a constant."""
     _fold(node)
 
 
@@ -47,7 +47,7 @@ _OPERATORS = tuple(sorted({schema.name for schema in defs.get_all_schemas() if n
 
 @avoid("Operator on constants", _OPERATORS, opset=9)
 def fold_constants(node: Node) -> None:
-    """What is the same in every run is written down."""
+    """Its result becomes a constant."""
     _fold(node)
 
 

@@ -15,7 +15,7 @@ from ...rewriter.graph.node import Node
 
 @avoid("Three operands or more", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
 def two_by_two(node: Node) -> None:
-    """The operands are taken two by two."""
+    """A chain of nodes with two operands each."""
     if len(node.inputs) < 3:
         return
     is_mean = node.op_type == "Mean"
@@ -45,7 +45,7 @@ def multiply(node: Node) -> None:
 
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
-    """True is what is not equal to 0."""
+    """A comparison: not equal to 0."""
     if node.attr("to") != TensorProto.BOOL:
         return
     kind = node.need_elem_type()
@@ -60,7 +60,7 @@ def is_not_zero(node: Node) -> None:
 
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
-    """A Transpose of its own."""
+    """A separate Transpose."""
     if node.attr("transA", 0):
         node.pop_attr("transA")
         node.set_input(0, node.op.Transpose(node.input(0), perm=[1, 0]))

@@ -12,7 +12,7 @@ from ..shared.axes import from_the_front
 
 @avoid("Softmax before opset 13, axis not last", ("Softmax", "LogSoftmax"), opset=11)
 def of_a_matrix(node: Node) -> None:
-    """The matrix is made, and shaped back."""
+    """A Reshape to a matrix before it, and one back after it."""
     op = node.op
     axis = node.attr("axis", 1)
     if node.opset >= 13 or axis == -1:

@@ -18,7 +18,7 @@ from ...rewriter.graph.node import Node
 
 @avoid("AveragePool with count_include_pad", "AveragePool", opset=13)
 def pad_first(node: Node) -> None:
-    """A Pad of its own, which the average counts."""
+    """A separate Pad, which the average counts."""
     pads = node.attr("pads", [])
     if not node.attr("count_include_pad", 0) or not any(pads):
         return
@@ -29,7 +29,7 @@ def pad_first(node: Node) -> None:
 
 @avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)
 def weigh_padded(node: Node) -> None:
-    """A Pad of its own, and a factor for the windows that reach into it."""
+    """A separate Pad, and a factor for the windows that reach into it."""
     pads, has_dilations = node.attr("pads", []), any(step != 1 for step in node.attr("dilations", []))
     if node.attr("count_include_pad", 0) or not any(pads) or node.scope.model.proto.producer_name != "pytorch":
         return
@@ -64,7 +64,7 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
 
 @avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)
 def state_lower_pads(node: Node) -> None:
-    """The padding is stated; what is odd of it comes first."""
+    """The padding is written out; if it is odd, the larger half comes first."""
     if node.attr("auto_pad", "NOTSET") != "SAME_LOWER":
         return
     sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
@@ -81,7 +81,7 @@ def state_lower_pads(node: Node) -> None:
 
 @avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
 def state_pads(node: Node) -> None:
-    """The padding is stated, where it is even: of an odd one the texts disagree on which side gets more."""
+    """The padding is written out if it is even; for odd padding the specification contradicts itself about which side gets more."""
     wanted = node.attr("output_shape")
     if wanted is None:
         return
@@ -108,7 +108,7 @@ def state_pads(node: Node) -> None:
 
 @avoid("Pad by negative numbers", "Pad", opset=13)
 def cut_by_slice(node: Node) -> None:
-    """What is cut off is cut off by a Slice."""
+    """A Slice cuts off what negative padding removes."""
     op = node.op
     widths = node.attr("pads") if node.has_attr("pads") else _constant_widths(node)
     if all(width >= 0 for width in widths):
