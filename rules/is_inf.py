@@ -15,19 +15,12 @@ from .shared.typed import need_floating
 
 @decompose("IsInf", opset=7)
 def compare_with_the_largest(node: Node) -> None:
-    """An element is infinite where it is greater than the largest finite number, or less than the smallest."""
+    """An element is infinite where it, or its size, is greater than the largest finite number."""
     op = node.op
     elem_type = need_floating(node)
     largest = float(np.finfo(helper.tensor_dtype_to_np_dtype(elem_type)).max)
-    x = node.input(0)
-    found: list[str] = []
-    if node.attr("detect_positive", 1):
-        found.append(op.Greater(x, op.const(largest, elem_type)))
-    if node.attr("detect_negative", 1):
-        found.append(op.Less(x, op.const(-largest, elem_type)))
-    if len(found) == 2:
-        node.become.Or(*found)
-    elif found:
-        node.become.And(found[0], found[0])
+    x, positive, negative = node.input(0), node.attr("detect_positive", 1), node.attr("detect_negative", 1)
+    if positive:
+        node.become.Greater(op.Abs(x) if negative else x, op.const(largest, elem_type))
     else:
-        node.become.Less(x, op.const(-np.inf, elem_type))
+        node.become.Less(x, op.const(-largest if negative else -np.inf, elem_type))

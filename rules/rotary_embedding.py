@@ -22,6 +22,13 @@ class _Layout(NamedTuple):
     size: int
     turned: int
     """Elements of each head that are turned; the rest stays."""
+    is_paired: bool
+    """Whether all elements are turned, with their neighbours: pairs are an axis of their own then."""
+
+    @property
+    def outer(self) -> list[int]:
+        """The dimensions before the last for Reshape, which copies a dimension where it reads 0."""
+        return [0, 0, self.heads if self.is_flat else 0]
 
     @property
     def heads_axis(self) -> int:
@@ -37,8 +44,8 @@ def turn_pairs(node: Node) -> None:
         bodies.expand(node)
         return
     x = node.input(_X)
-    if layout.is_flat:
-        x = op.Reshape(x, op.int64([0, 0, layout.heads, layout.size]))
+    if layout.is_flat or layout.is_paired:
+        x = op.Reshape(x, op.int64([*layout.outer, *([layout.size // 2, 2] if layout.is_paired else [layout.size])]))
     cos, sin = (_angles(node, index, layout) for index in (_COS, _SIN))
     pair, rest = _parts(node, x, layout)
     real = op.Sub(_times(node, pair[0], cos), _times(node, pair[1], sin))
@@ -56,7 +63,7 @@ def _layout(node: Node) -> _Layout | None:
     turned = node.attr("rotary_embedding_dim", 0) or size
     if not isinstance(size, int) or not isinstance(turned, int) or not 0 < turned <= size or turned % 2:
         return None
-    return _Layout(rank == 3, heads, size, turned)
+    return _Layout(rank == 3, heads, size, turned, bool(node.attr("interleaved", 0)) and turned == size)
 
 
 def _angles(node: Node, index: int, layout: _Layout) -> str:
@@ -68,11 +75,13 @@ def _angles(node: Node, index: int, layout: _Layout) -> str:
     if node.dimension(-1, index) != half:
         bounds = [op.int64([bound]) for bound in (0, half, 2)]
         values = op.Slice(values, *bounds)
-    return op.Unsqueeze(values, op.int64([layout.heads_axis]))
+    return op.Unsqueeze(values, op.int64([layout.heads_axis, 4] if layout.is_paired else [layout.heads_axis]))
 
 
 def _parts(node: Node, x: str, layout: _Layout) -> tuple[list[str], list[str]]:
     """The first and the second elements of the pairs, and what is not turned."""
+    if layout.is_paired:
+        return node.op.Split(x, node.op.int64([1, 1]), outputs=2, axis=4), []
     half, rest = layout.turned // 2, layout.size - layout.turned
     if not node.attr("interleaved", 0):
         sizes = [half, half, *([rest] if rest else [])]
@@ -94,11 +103,14 @@ def _times(node: Node, part: str, angles: str) -> str:
 def _join(node: Node, pair: list[str], rest: list[str], layout: _Layout) -> None:
     """Put the turned pairs and the rest together, in the form of the input."""
     op = node.op
+    if layout.is_paired:
+        form = [0, 0, layout.heads * layout.size] if layout.is_flat else [0, 0, 0, layout.size]
+        node.become.Reshape(op.Concat(*pair, axis=4), op.int64(form))
+        return
     if node.attr("interleaved", 0):
         columns = [op.Unsqueeze(part, op.int64([4])) for part in pair]
         pairs = op.Concat(*columns, axis=4)
-        form = [0, 0, layout.heads, layout.turned] if layout.is_flat else [0, 0, 0, layout.turned]
-        pair = [op.Reshape(pairs, op.int64(form))]
+        pair = [op.Reshape(pairs, op.int64([*layout.outer, layout.turned]))]
     parts = [*pair, *rest]
     if not layout.is_flat:
         node.become.Concat(*parts, axis=3)

@@ -22,5 +22,9 @@ def slice_of_shape(node: Node) -> None:
         start, end, _ = slice(start, end).indices(rank)
     if start == 0 and end >= (rank if rank is not None else np.iinfo(np.int64).max):
         return
-    whole = op.Shape(node.input(0))
+    name = node.input(0)
+    if rank is not None and end == start + 1:
+        name, start = node.scope.origin_of_dimension(name, start)
+        end = start + 1
+    whole = op.Shape(name)
     node.become.Slice(whole, op.int64([start]), op.int64([end]))

@@ -6,13 +6,13 @@ https://onnx.ai/onnx/operators/onnx__Slice.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
-from .shared.indices import count_up, double, length, position, wrapped
+from .shared.indices import count_up, double, is_never_negative, length, position, wrapped
 from .shared.parameters import known_input, known_ints, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
@@ -134,7 +134,7 @@ def _known_axes(node: Node) -> list[int]:
     starts = known_ints(node, "starts", _STARTS)
     count = node.dimension(0, _STARTS) if starts is None else len(starts)
     if not isinstance(count, int):
-        reason = f"not even the number of the starts '{node.input(_STARTS)}' is known before run time"
+        reason = f"the number of the starts '{node.input(_STARTS)}' is known at run time only"
         raise Unconvertible(reason, node.shape_hint())
     return list(range(count))
 
@@ -155,9 +155,35 @@ def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> 
 
 def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
     """The positions that entry `index` of the bounds takes of an axis of length `size`."""
-    which = node.op.int64([index])
-    start, end = (node.op.Gather(node.input(at), which, axis=0) for at in (_STARTS, _ENDS))
+    start, end = (_entry(node, at, index) for at in (_STARTS, _ENDS))
+    if step == 1 and node.scope.target >= 9:
+        return _places_between(node, start, end, size)
     return _count(node, start, end, size, step)
+
+
+def _entry(node: Node, at: int, index: int) -> str:
+    """Entry `index` of the bounds that are input `at`, as int64."""
+    op = node.op
+    if node.dimension(0, at) == 1:
+        entry = node.input(at)
+    else:
+        entry = op.Gather(node.input(at), op.int64([index]), axis=0)
+    return entry if node.need_elem_type(at) == TensorProto.INT64 else op.Cast(entry, to=TensorProto.INT64)
+
+
+def _places_between(node: Node, start: str, end: str, size: str) -> str:
+    """Of the places on an axis of length `size` those that are at `start` or behind it, and before `end`.
+
+    Bounds beyond the axis need no care: all places are before or behind them.
+    """
+    op = node.op
+    start, end = (
+        bound if is_never_negative(node, bound) else wrapped(node, bound, TensorProto.INT64, size) for bound in (start, end)
+    )
+    ones = op.ConstantOfShape(size, value=numpy_helper.from_array(np.ones(1, np.int64)))
+    places = op.NonZero(ones)
+    is_taken = op.And(op.Not(op.Less(places, start)), op.Less(places, end))
+    return op.Gather(op.NonZero(is_taken), op.int64(1), axis=0)
 
 
 def _count(node: Node, start: str, end: str, size: str, step: int) -> str:

@@ -479,13 +479,13 @@ class Engine:
         whose = self._restrictions.operators.get(node.op_type)
         if whose:
             raise Unconvertible(
-                f"{whose} does not take {node.op_type}", "change the model where it uses it, or choose another runtime"
+                f"{whose} does not support {node.op_type}", "change the model where it uses it, or choose another runtime"
             )
         for slot in (*range(len(node.inputs)), *(~index for index in range(len(node.outputs)))):
             name = _element(node.type_of_slot(slot))
             whose = self._restrictions.types.get(name)
             if whose:
-                raise Unconvertible(f"{whose} does not take the type {name}", "cast the model to another type")
+                raise Unconvertible(f"{whose} does not support the type {name}", "cast the model to another type")
 
     def _avoided(self) -> Iterator[Remark]:
         """What was rewritten for the sake of a runtime, a node each."""

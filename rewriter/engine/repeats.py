@@ -213,7 +213,7 @@ class Repeats:
 
 
 class OncePerForm:
-    """Calls `check` for the nodes of one graph, which have these `forms`, but only once for nodes of the same form and facts."""
+    """Calls `check` for the nodes of one graph, once for all that have the same form and facts. `forms` are those of the graph."""
 
     def __init__(self, check: Callable[[Node], None], forms: Forms) -> None:
         self._check = check

@@ -156,6 +156,15 @@ class Model:
         return frozenset(dim.dim_param for kind in types for dim in kind.shape.dim if dim.dim_param)
 
     @cached_property
+    def input_dimensions(self) -> dict[str, tuple[str, int]]:
+        """Input and axis of each symbol that just one dimension of one input has."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for value in self.proto.graph.input:
+            for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+                found.setdefault(dim.dim_param, []).append((value.name, axis))
+        return {symbol: places[0] for symbol, places in found.items() if symbol and len(places) == 1}
+
+    @cached_property
     def original_proto(self) -> onnx.ModelProto:
         """The model as it was read, for looking at; payloads that were cut are missing."""
         return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto

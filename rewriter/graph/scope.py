@@ -179,6 +179,15 @@ class Scope:
         """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""
         return self.types.shape(name)
 
+    def origin_of_dimension(self, name: str, axis: int) -> tuple[str, int]:
+        """The input of the model, and its axis, that has the length which `name` is proven to have along `axis`.
+
+        That is `name` and `axis` where there is none, or several that only their symbol says to be equal.
+        """
+        shape = self.types.proven_shape(name) if self is self.model.main else None
+        symbol = None if shape is None else shape[axis]
+        return self.model.input_dimensions.get(symbol, (name, axis)) if isinstance(symbol, str) else (name, axis)
+
     def reconsider(self) -> None:
         """A value became constant: what follows from it may be known now as well."""
         self.constants.reconsider()

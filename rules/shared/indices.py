@@ -1,6 +1,6 @@
 """Indices and lengths that are only known when the model runs, computed by operators that opset 7 has.
 
-Below opset 9 nothing compares int64, and below 12 Min and Max take floats only. So signs are tested in float (no rounding
+Below opset 9 nothing compares int64, and below 12 Min and Max take floats only. So signs are tested in float there (no rounding
 changes a sign) and bounds in double (exact for every length a tensor can have; what is larger stays larger).
 """
 
@@ -32,6 +32,7 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
         require_axis(axis, len(shape))
     if shape is not None and isinstance(dim := shape[axis], int):
         return op.int64(dim if form == "scalar" else [dim])
+    name, axis = node.scope.origin_of_dimension(name, axis)
     sizes = op.Shape(name)
     index = op.int64(axis if form == "scalar" else [axis])
     return op.Gather(sizes, index, axis=0)
@@ -61,10 +62,12 @@ def _is_unsigned(node: Node, cast: NodeProto) -> bool:
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
-    """`indices` (int32 or int64) with `size`, an int64 scalar, added where they are negative."""
+    """`indices`, whole numbers of any type, with `size`, an int64 scalar, added where they are negative."""
     op = node.op
     if elem_type != TensorProto.INT64:
         size = op.Cast(size, to=elem_type)
+    if node.scope.target >= 9:
+        return op.Where(op.Less(indices, op.const(0, elem_type)), op.Add(indices, size), indices)
     as_float = op.Cast(indices, to=TensorProto.FLOAT)
     negative = op.Less(as_float, op.const(0, np.float32))
     as_number = op.Cast(negative, to=elem_type)
@@ -80,9 +83,7 @@ def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int |
     """
     op = node.op
     at, end = (op.Cast(value, to=TensorProto.DOUBLE) for value in (bound, size))
-    negative = op.Less(at, double(node, [0.0]))
-    is_negative = op.Cast(negative, to=TensorProto.DOUBLE)
-    at = op.Add(at, op.Mul(end, is_negative))
+    at = wrapped(node, at, TensorProto.DOUBLE, size)
     at = _extreme(node, "Max", at, lowest if isinstance(lowest, str) else double(node, [float(lowest)]))
     more = beyond if isinstance(beyond, str) else double(node, [float(beyond)])
     at = _extreme(node, "Min", at, end if beyond == 0 else op.Add(end, more))
@@ -98,8 +99,10 @@ def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str)
 
 
 def choose(node: Node, condition: str, yes: str, no: str) -> str:
-    """`yes` where `condition` holds, else `no`: what Where (9) does, for finite doubles."""
+    """`yes` where `condition` holds, else `no`: what Where does, which came with opset 9, for finite doubles."""
     op = node.op
+    if node.scope.target >= 9:
+        return op.Where(condition, yes, no)
     taken = op.Cast(condition, to=TensorProto.DOUBLE)
     left = op.Cast(op.Not(condition), to=TensorProto.DOUBLE)
     parts = [op.Mul(*pair) for pair in ([yes, taken], [no, left])]
