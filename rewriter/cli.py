@@ -79,8 +79,8 @@ def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     if not wanted or context.resilient_parsing:
         return
     from .. import rules as _rules  # noqa: F401 - importing the rules registers them
-    from .engine.conversion import MECHANISMS
     from .engine.registry import registry
+    from .engine.selection import MECHANISMS
     from .report.summary import rule_table
 
     say(rule_table(registry, MECHANISMS))

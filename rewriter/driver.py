@@ -16,8 +16,8 @@ import onnx
 from . import arguments, child_call
 from .bridge.opening import AnyModel, Opened, open_model
 from .checks.repair import repair
-from .engine.conversion import Outcome, Remark
 from .engine.narrow_types import UNROUNDED
+from .engine.outcome import Outcome, Remark
 from .engine.reach import find_reach
 from .errors import CompareError, InvalidModelError, UnconvertibleError
 from .graph.model import Model

@@ -12,10 +12,12 @@ from .checks import validity
 from .checks.repair import tidy
 from .comparison.loadable import not_loaded
 from .engine import narrow_types, stamp
-from .engine.conversion import MECHANISMS, Change, Engine, Outcome, Remark, Selection
+from .engine.conversion import Engine
 from .engine.former_names import current_names
+from .engine.outcome import Change, Outcome, Remark
 from .engine.registry import registry
 from .engine.restrictions import UNRESTRICTED
+from .engine.selection import MECHANISMS, Selection
 from .errors import ArgumentError, Blocker, CheckError, InvalidModelError
 from .graph import given_types, specialization
 from .graph.model import Model

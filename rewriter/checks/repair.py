@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 import onnx
 from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto
 
-from ..engine.conversion import Remark
+from ..engine.outcome import Remark
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
 from ..opsets import inference

@@ -1,16 +1,11 @@
-"""The conversion itself: every node walks its own chain of transitions to the target; nodes that rules make join the work-list.
-
-An operator that did not change between source and target is looked up once for the whole model, not once a node.
-"""
+"""The conversion itself: every node walks its own chain of transitions to the target; nodes that rules make join the work-list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import onnx
 from onnx import NodeProto
 
 from .. import progress
@@ -24,207 +19,25 @@ from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
+from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
 from .repeats import RecordedNode, Repeats, form_of
 from .restrictions import UNRESTRICTED, Restrictions
+from .routes import FOREIGN, STAYS, Route, Routes, Step
+from .selection import Selection
 from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
 """Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
 
 
-class Remark(NamedTuple):
-    """Something the user should know of one node: a simplification that was left undone, a warning, or a form that a runtime
-    computes wrongly and that was avoided."""
-
-    kind: Literal["left", "warning", "avoided"]
-    op_type: str
-    node: str
-    where: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
-
-    def as_blocker(self, hint: str) -> Blocker:
-        """A warning that stops the conversion; `hint` says why it does."""
-        return Blocker(self.op_type, self.node, self.where, "", self.message, hint)
-
-
-class Change(NamedTuple):
-    """One use of a rule that changed a node; `op_type` is what the node was before."""
-
-    rule: str
-    op_type: str
-    node: str
-    where: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.op_type} '{self.node}' ({self.where})"
-
-
-@dataclass(slots=True)
-class Rewrite:
-    """One node of the model as it was read, number `index` of `scope`, and the nodes that stand in its place now."""
-
-    scope: Scope
-    index: int
-    op_type: str
-    """What the node was."""
-    nodes: list[NodeProto]
-
-    def settle(self, removed: set[str]) -> None:
-        """Name values as the result does, and leave out what went because nothing reads it."""
-        aliases, resolve = self.scope.model.aliases, self.scope.resolve
-        self.nodes[:] = [node for node in self.nodes if not _all_gone(node, removed)]
-        for node in self.nodes if aliases else ():
-            for index, name in enumerate(node.input):
-                if name in aliases:
-                    node.input[index] = resolve(name)
-
-
-@dataclass
-class Outcome:
-    """What a conversion did and what it could not do."""
-
-    blockers: list[Blocker] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    rewrites: list[Rewrite] = field(default_factory=list)
-    """What the changes add up to, a node of the original at a time."""
-    inexact: set[str] = field(default_factory=set)
-    """Rules among those that made changes whose result may differ in the last bits."""
-    sums: bool = False
-    """Whether one of them adds up many terms, which may cancel out."""
-
-    def followed_by(self, later: Outcome) -> Outcome:
-        """What this and `later`, the rest of the same conversion, did together."""
-        return Outcome(
-            blockers=[*self.blockers, *later.blockers],
-            remarks=[*self.remarks, *later.remarks],
-            changes=[*self.changes, *later.changes],
-            rewrites=[*self.rewrites, *later.rewrites],
-            inexact=self.inexact | later.inexact,
-            sums=self.sums or later.sums,
-        )
-
-    @property
-    def warnings(self) -> list[Remark]:
-        """The remarks that are warnings."""
-        return [remark for remark in self.remarks if remark.kind == "warning"]
-
-
-class Selection(NamedTuple):
-    """Which rules may run: those that `only` names (all where it is empty), without those that `skip` names.
-
-    A name is a rule ("split.sizes_to_input") or a module ("split").
-    """
-
-    only: frozenset[str] = frozenset()
-    skip: frozenset[str] = frozenset()
-
-    def allows(self, name: str) -> bool:
-        """Whether the rule `name` may run."""
-        return (not self.only or bool(_names(name) & self.only)) and not self.skips(name)
-
-    def skips(self, name: str) -> bool:
-        return bool(_names(name) & self.skip)
-
-
-def _names(rule: str) -> set[str]:
-    """By which it can be meant: its own and its module's."""
-    return {rule, rule.partition(".")[0]}
-
-
-class _Step:
-    """One version step of an operator in this model, with what is the same for all its nodes looked up once."""
-
-    __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
-
-    def __init__(self, transition: Transition, registry: Registry, types: frozenset[str] | None) -> None:
-        self.transition = transition
-        self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
-        self.delta = None if transition.older is None else transition.delta
-        self.refusal = self._refusal()
-        self.gates_form = self.delta is not None and self.delta.touches_every_node
-        self.gates_types = self.delta is not None and not self.delta.fits(types)
-
-    def _refusal(self) -> Unconvertible | None:
-        """Why no node can take this step."""
-        step = self.transition
-        if step.older is None:
-            return None
-        if step.review is None:
-            return Unconvertible(
-                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that this split-rewrite does not know",
-                "update split-rewrite, or choose a target before that version",
-            )
-        if self.rule is None and step.review in ("H", "V", "N"):
-            return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
-        if self.rule is None and step.delta.target.deprecated:
-            return Unconvertible(f"{step.op_type} is deprecated in opset {step.opset_after}")
-        return None
-
-    @property
-    def is_free(self) -> bool:
-        """Whether every node takes this step as it is."""
-        birth = self.delta is None
-        return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
-
-
 NODES_A_STEP = 4096
 """Nodes between two progress updates."""
-
-MECHANISMS = {
-    "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
-    "widening": "an operator that does not take a type yet works in a wider one, between Casts",
-    "narrow_types": "a type that the target does not have gives way, in the whole model, to a wider one that holds its values",
-}
-"""What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
-
---only and --skip name it like a module.
-"""
 
 
 def _excluded(name: str) -> Unconvertible:
     """The refusal of a node that needs a rule which the user excluded."""
     return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
-
-
-class _Route:
-    """What may happen to the nodes of one operator in the form of one opset; `step` is the first one that is not free."""
-
-    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "step")
-
-    def __init__(
-        self,
-        simplifications: tuple[Rule, ...],
-        step: _Step | None,
-        avoidances: tuple[Rule, ...] = (),
-        is_restricted: bool = False,
-    ) -> None:
-        self.simplifications = simplifications
-        self.avoidances = avoidances
-        self.is_restricted = is_restricted
-        """Whether a runtime may not take these nodes, as they are at the target."""
-        self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
-        self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
-        self.step = step
-
-    def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
-        """Whether a simplification has to be tried on this very node."""
-        if self.is_always_simplified:
-            return True
-        for condition in self.conditions:  # noqa: SIM110 - any() of a generator takes twice as long, for each node
-            if condition(proto, scope):
-                return True
-        return False
-
-
-_STAYS = _Route((), None)
-"""The route of an operator to which nothing can happen."""
-_FOREIGN = _Route((), None)
-"""The route of an operator of another domain, which may have subgraphs."""
 
 
 class Engine:
@@ -252,7 +65,7 @@ class Engine:
         self._types = transitions.possible_types(
             model.survey.graphs, model.survey.operators, {function.domain for function in model.proto.functions}
         )
-        self._routes: dict[tuple[str, int, int, bool], _Route | None] = {}
+        self._routes = Routes(registry, selection, restrictions, self._types)
         self._blocked: list[tuple[NodeProto, Blocker]] = []
         self._left: list[tuple[NodeProto, Remark]] = []
         self.outcome = Outcome()
@@ -267,8 +80,8 @@ class Engine:
         for rewrite in self.outcome.rewrites if self._model.aliases or removed else ():
             rewrite.settle(removed)
         self.outcome.remarks += [_contradicted(found) for found in self._model.contradictions]
-        alive = [blocker for node, blocker in self._blocked if not _all_gone(node, removed)]
-        gone = {id(remark) for node, remark in self._left if _all_gone(node, removed)}
+        alive = [blocker for node, blocker in self._blocked if not all_gone(node, removed)]
+        gone = {id(remark) for node, remark in self._left if all_gone(node, removed)}
         self.outcome.remarks = [remark for remark in self.outcome.remarks if id(remark) not in gone]
         self.outcome.remarks += self._avoided()
         self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
@@ -281,7 +94,7 @@ class Engine:
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
-        routes: dict[str, _Route] = {}
+        routes: dict[str, Route] = {}
         repeats, tidying = Repeats(), Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
@@ -290,17 +103,17 @@ class Engine:
                 advance(NODES_A_STEP)
             route = routes.get(label)
             if route is None:
-                route = routes[label] = self._route_of_label(label, scope, target)
-            if route is _STAYS:
+                route = routes[label] = self._routes.of_label(label, scope, target)
+            if route is STAYS:
                 continue
             proto = protos[index]
-            if route is _FOREIGN and label not in self._replacements:
+            if route is FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            is_alone = route is _FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope)
+            is_alone = route is FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope)
             if not (is_alone or route.step or route.is_restricted):
                 continue
-            opset = scope.opset if route is _FOREIGN else transitions.form_opset(label, scope.opset)
+            opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
             place = (proto, scope, opset, index if original else None)
             node, nodes = self._work_or_repeat(place, is_alone, target, repeats, tidying)
             if node.changed and original:
@@ -406,14 +219,14 @@ class Engine:
         simplified = ""
         made = node.source_index is None
         written = "" if made else node.op_type
-        step: _Step | None = None
+        step: Step | None = None
         try:
             while not node.removed:
                 op_type = node.op_type
                 if op_type != written:
                     self._gate_written(node, target)
                     written = op_type
-                route = self._route(op_type, node.opset, target, made)
+                route = self._routes.find(op_type, node.opset, target, made)
                 if route is None:
                     return
                 if op_type != simplified and self._simplify(node, route, tried):
@@ -437,7 +250,7 @@ class Engine:
             reason = f"its attributes, constants and shapes contradict each other: {error}"
             self._block(node, step, Unconvertible(reason, "correct the model; if it runs, please report this"), origin)
 
-    def _simplify(self, node: Node, route: _Route, tried: set[str]) -> bool:
+    def _simplify(self, node: Node, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
             if rule.name in tried or (rule.when is not None and not node.meets(rule.when)):
@@ -454,7 +267,7 @@ class Engine:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
         return False
 
-    def _avoid(self, node: Node, route: _Route, tried: set[str]) -> bool:
+    def _avoid(self, node: Node, route: Route, tried: set[str]) -> bool:
         """Try each rule that avoids a form once; True as soon as one changed the node. Raises Unconvertible, and says for whom."""
         for rule in route.avoidances:
             if rule.form in tried:
@@ -472,7 +285,7 @@ class Engine:
                 return True
         return False
 
-    def _require_taken(self, node: Node, route: _Route) -> None:
+    def _require_taken(self, node: Node, route: Route) -> None:
         """Raises Unconvertible where a runtime takes no such operator, or not of these types."""
         if not route.is_restricted:
             return
@@ -497,7 +310,7 @@ class Engine:
             if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)
 
-    def _take(self, node: Node, step: _Step) -> None:
+    def _take(self, node: Node, step: Step) -> None:
         """One version step: the rule if there is one, then the gates that the schemas imply."""
         transition = step.transition
         if transition.older is None:
@@ -514,7 +327,7 @@ class Engine:
         self._gate(node, step)
         node.opset = transition.opset_after
 
-    def _gate(self, node: Node, step: _Step) -> None:
+    def _gate(self, node: Node, step: Step) -> None:
         """Check, and where possible mend, what the schemas say of the step: attributes, arity and types."""
         delta, transition = step.transition.delta, step.transition
         if step.gates_form:
@@ -596,7 +409,7 @@ class Engine:
         node.approximate = False
         return changed
 
-    def _block(self, node: Node, step: _Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
+    def _block(self, node: Node, step: Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
         """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
@@ -615,50 +428,6 @@ class Engine:
         remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
         return remark
-
-    # -- routes
-
-    def _route_of_label(self, label: str, scope: Scope, target: int) -> _Route:
-        """The route of the nodes called `label` in the graph's list of operators ("Split", "com.example::Op")."""
-        if "::" in label:
-            return _FOREIGN
-        made = not scope.is_original
-        return self._route(label, transitions.form_opset(label, scope.opset), target, made) or _STAYS
-
-    def _route(self, op_type: str, opset: int, target: int, made: bool) -> _Route | None:
-        """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
-
-        Nodes `made` by rules, or put between Casts, may have types that the model did not have.
-        """
-        key = (op_type, opset, target, made)
-        if key not in self._routes:
-            self._routes[key] = self._make_route(op_type, opset, target, None if made else self._types)
-        return self._routes[key]
-
-    def _make_route(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Route | None:
-        """Look up the route of an operator; `types` are those that its values can have, None where any is."""
-        simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
-        step = self._first_step(op_type, opset, target, types)
-        rules = self._registry.avoidances(op_type)
-        forms = self._restrictions.forms
-        avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
-        is_restricted = bool(avoidances or op_type in self._restrictions.operators or self._restrictions.types)
-        if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
-            return None
-        return _Route(simplifications, step, avoidances, is_restricted)
-
-    def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> _Step | None:
-        """The first step that is not free; None where every node arrives as it is."""
-        path = transitions.path(op_type, opset, target)
-        if path and path[-1].older is None and self._reads_any_version(op_type, opset):
-            path = path[-1:]
-        steps = (_Step(transition, self._registry, types) for transition in path)
-        return next((step for step in steps if not step.is_free), None)
-
-    def _reads_any_version(self, op_type: str, opset: int) -> bool:
-        """Whether a node that has to go altogether can go at once, in the form that it has."""
-        rule = self._registry.decomposition(op_type)
-        return bodies.has_body(op_type, opset) if rule is None else rule.any_version
 
 
 def _element(type_string: str | None) -> str:
@@ -698,7 +467,7 @@ def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     scope.nodes_changed()
 
 
-def _with_reason_to_stay(node: Node, step: _Step | None, refusal: Unconvertible) -> Unconvertible:
+def _with_reason_to_stay(node: Node, step: Step | None, refusal: Unconvertible) -> Unconvertible:
     """The refusal of an operator that the target does not have also says why no simplification dissolved it."""
     if step is None or step.transition.older is not None or node.kept is None:
         return refusal
@@ -711,9 +480,3 @@ def _reason_of_made(op_type: str, reason: str) -> str:
     if subject == op_type and rest.startswith(("does ", "is ", "has ", "takes ", "cannot ")):
         return f"is rewritten with {op_type}, which {rest}"
     return f"is rewritten with {op_type}: {reason}"
-
-
-def _all_gone(node: NodeProto, removed: set[str]) -> bool:
-    """Whether the node made values, and all of them were removed."""
-    outputs = node.output[:]
-    return not removed.isdisjoint(outputs) and removed.issuperset(filter(None, outputs))

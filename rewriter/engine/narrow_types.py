@@ -27,8 +27,10 @@ from ..graph.survey import all_graphs
 from ..opsets import folding, inference, transitions
 from ..storage.payload import tensor_of
 from ..storage.widened import elements_of_bytes
-from .conversion import Change, Outcome, Remark, Selection, rebuild
+from .conversion import rebuild
+from .outcome import Change, Outcome, Remark
 from .registry import Registry
+from .selection import Selection
 from .widening import CLASSES, Class, first_opset, reduces
 
 NAME = "narrow_types"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..errors import Blocker
-from .conversion import Outcome
+from .outcome import Outcome
 
 DryRun = Callable[[int], Outcome]
 """Converts a copy of the model to an opset and returns the outcome."""

@@ -9,7 +9,7 @@ from itertools import chain
 
 from onnx import AttributeProto, NodeProto
 
-from ..engine.conversion import Rewrite
+from ..engine.outcome import Rewrite
 from ..graph.model import Model
 from ..graph.protos import GRAPH_HOLDERS, defined_names, resolved, shown_name
 from ..graph.scope import Scope

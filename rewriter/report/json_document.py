@@ -21,7 +21,7 @@ from ..graph.protos import has_text_names, shown_name
 
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
-    from ..engine.conversion import Rewrite
+    from ..engine.outcome import Rewrite
     from .summary import Report
 
 SCHEMA = "split-rewrite/report"

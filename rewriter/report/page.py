@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from ..engine.conversion import MECHANISMS, Remark
+from ..engine.outcome import Remark
 from ..engine.registry import registry
+from ..engine.selection import MECHANISMS
 from ..errors import Blocker, UnconvertibleError
 from ..graph.protos import subgraphs
 from ..opsets.transitions import newest_opset

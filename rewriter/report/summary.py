@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ..comparison.by_model import Comparison
     from ..comparison.verification import Verified
-    from ..engine.conversion import Change, Remark, Rewrite
+    from ..engine.outcome import Change, Remark, Rewrite
     from ..engine.reach import Reach
     from ..engine.registry import Rule
     from ..errors import Blocker

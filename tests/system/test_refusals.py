@@ -17,8 +17,8 @@ from helpers import model, refusal
 from onnx import ModelProto, helper, numpy_helper
 
 from split_rewrite.rewriter.checks import validity
-from split_rewrite.rewriter.engine.conversion import Selection
 from split_rewrite.rewriter.engine.registry import Registry
+from split_rewrite.rewriter.engine.selection import Selection
 from split_rewrite.rewriter.graph import bodies
 from split_rewrite.rewriter.graph.node import Node
 from split_rewrite.rewriter.opsets.transitions import Transition

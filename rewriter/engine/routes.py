@@ -1,0 +1,141 @@
+"""What may happen to the nodes of one operator on the way to the target, looked up once for the whole model, not once a node."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import NodeProto
+
+from ..errors import Unconvertible
+from ..graph import bodies
+from ..graph.protos import GRAPH_HOLDERS
+from ..graph.scope import Scope
+from ..opsets import transitions
+from ..opsets.transitions import Transition
+from .registry import Registry, Rule
+from .restrictions import Restrictions
+from .selection import Selection
+
+
+class Step:
+    """One version step of an operator in this model, with what is the same for all its nodes looked up once."""
+
+    __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
+
+    def __init__(self, transition: Transition, registry: Registry, types: frozenset[str] | None) -> None:
+        self.transition = transition
+        self.rule = registry.transition(transition.op_type, transition.newer, transition.up)
+        self.delta = None if transition.older is None else transition.delta
+        self.refusal = self._refusal()
+        self.gates_form = self.delta is not None and self.delta.touches_every_node
+        self.gates_types = self.delta is not None and not self.delta.fits(types)
+
+    def _refusal(self) -> Unconvertible | None:
+        """Why no node can take this step."""
+        step = self.transition
+        if step.older is None:
+            return None
+        if step.review is None:
+            return Unconvertible(
+                f"the installed onnx {onnx.__version__} has a version of {step.op_type} that this split-rewrite does not know",
+                "update split-rewrite, or choose a target before that version",
+            )
+        if self.rule is None and step.review in ("H", "V", "N"):
+            return Unconvertible(f"there is no rule for this step of {step.op_type} yet")
+        if self.rule is None and step.delta.target.deprecated:
+            return Unconvertible(f"{step.op_type} is deprecated in opset {step.opset_after}")
+        return None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every node takes this step as it is."""
+        birth = self.delta is None
+        return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
+
+
+class Route:
+    """What may happen to the nodes of one operator in the form of one opset; `step` is the first one that is not free."""
+
+    __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "step")
+
+    def __init__(
+        self,
+        simplifications: tuple[Rule, ...],
+        step: Step | None,
+        avoidances: tuple[Rule, ...] = (),
+        is_restricted: bool = False,
+    ) -> None:
+        self.simplifications = simplifications
+        self.avoidances = avoidances
+        self.is_restricted = is_restricted
+        """Whether a runtime may not take these nodes, as they are at the target."""
+        self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
+        self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
+        self.step = step
+
+    def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
+        """Whether a simplification has to be tried on this very node."""
+        if self.is_always_simplified:
+            return True
+        for condition in self.conditions:  # noqa: SIM110 - any() of a generator takes twice as long, for each node
+            if condition(proto, scope):
+                return True
+        return False
+
+
+STAYS = Route((), None)
+"""The route of an operator to which nothing can happen."""
+FOREIGN = Route((), None)
+"""The route of an operator of another domain, which may have subgraphs."""
+
+
+class Routes:
+    """The routes of a model whose values can have the types `types`, None where they can have any."""
+
+    def __init__(self, registry: Registry, selection: Selection, restrictions: Restrictions, types: frozenset[str] | None) -> None:
+        self._registry = registry
+        self._selection = selection
+        self._restrictions = restrictions
+        self._types = types
+        self._found: dict[tuple[str, int, int, bool], Route | None] = {}
+
+    def of_label(self, label: str, scope: Scope, target: int) -> Route:
+        """The route of the nodes called `label` in the graph's list of operators ("Split", "com.example::Op")."""
+        if "::" in label:
+            return FOREIGN
+        made = not scope.is_original
+        return self.find(label, transitions.form_opset(label, scope.opset), target, made) or STAYS
+
+    def find(self, op_type: str, opset: int, target: int, made: bool) -> Route | None:
+        """What may happen to `op_type` nodes between `opset` and `target`; None where nothing can.
+
+        Nodes `made` by rules, or put between Casts, may have types that the model did not have.
+        """
+        key = (op_type, opset, target, made)
+        if key not in self._found:
+            self._found[key] = self._make(op_type, opset, target, None if made else self._types)
+        return self._found[key]
+
+    def _make(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Route | None:
+        """Look up the route of an operator; `types` are those that its values can have, None where any is."""
+        simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
+        step = self._first_step(op_type, opset, target, types)
+        rules = self._registry.avoidances(op_type)
+        forms = self._restrictions.forms
+        avoidances = tuple(rule for rule in rules if (rule.form, op_type) in forms and not self._selection.skips(rule.name))
+        is_restricted = bool(avoidances or op_type in self._restrictions.operators or self._restrictions.types)
+        if step is None and not simplifications and not is_restricted and op_type not in GRAPH_HOLDERS:
+            return None
+        return Route(simplifications, step, avoidances, is_restricted)
+
+    def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Step | None:
+        """The first step that is not free; None where every node arrives as it is."""
+        path = transitions.path(op_type, opset, target)
+        if path and path[-1].older is None and self._reads_any_version(op_type, opset):
+            path = path[-1:]
+        steps = (Step(transition, self._registry, types) for transition in path)
+        return next((step for step in steps if not step.is_free), None)
+
+    def _reads_any_version(self, op_type: str, opset: int) -> bool:
+        """Whether a node that has to go altogether can go at once, in the form that it has."""
+        rule = self._registry.decomposition(op_type)
+        return bodies.has_body(op_type, opset) if rule is None else rule.any_version

@@ -1,0 +1,34 @@
+"""What a conversion says of itself."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from split_rewrite.rewriter.engine.outcome import Change, Outcome, Remark, all_gone
+
+pytestmark = pytest.mark.quick
+
+WARNING = Remark("warning", "Reshape", "r", "main graph", "fails below opset 14")
+LEFT = Remark("left", "Split", "s", "main graph", "its sizes are not known")
+
+
+def test_two_parts_of_a_conversion_are_told_as_one() -> None:
+    first = Outcome(remarks=[LEFT], changes=[Change("a.b", "Split", "s", "main graph")], inexact={"a.b"})
+    both = first.followed_by(Outcome(remarks=[WARNING], inexact={"c.d"}, sums=True))
+    assert (both.remarks, both.inexact, both.sums) == ([LEFT, WARNING], {"a.b", "c.d"}, True)
+    assert both.warnings == [WARNING]
+    assert list(map(str, both.changes)) == ["a.b: Split 's' (main graph)"]
+
+
+def test_a_warning_can_stop_the_conversion() -> None:
+    blocker = WARNING.as_blocker("--strict treats warnings about nodes as errors")
+    assert str(blocker) == ("Reshape 'r' (main graph): fails below opset 14 … hint: --strict treats warnings about nodes as errors")
+
+
+@pytest.mark.parametrize(
+    ("removed", "is_gone"), [(set(), False), ({"a"}, False), ({"a", "b"}, True), ({"a", "b", "c"}, True)], ids=str
+)
+def test_a_node_is_gone_with_all_of_its_values(removed: set[str], is_gone: bool) -> None:
+    """An output that is absent says nothing."""
+    assert all_gone(onnx.helper.make_node("Split", ["x"], ["a", "", "b"]), removed) is is_gone
