@@ -43,7 +43,7 @@ def masked_rows(node: Node) -> None:
     if node.attr("is_causal", 0) and node.has_input(_NONPAD_KV_SEQLEN):
         node.caution(f"is_causal=1 with nonpad_kv_seqlen: {_ALIGNMENT}")
     if node.has_output(_QK_OUTPUT) and node.attr("qk_matmul_output_mode", 0) == 3:
-        node.caution("qk_matmul_output_mode=3: rows that are masked throughout are 0 since onnx 1.23, and NaN before")
+        node.caution("qk_matmul_output_mode=3: fully masked rows are 0 since onnx 1.23, and were NaN before")
 
 
 def _forget_heads(node: Node) -> None:

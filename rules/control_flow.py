@@ -81,9 +81,11 @@ def branches_of_equal_shapes(node: Node) -> None:
     for index, output in enumerate(node.outputs):
         shapes = [_output_shape(scope, index) for scope in scopes]
         if _differ(*shapes):
-            raise Unconvertible(f"the branches give '{output}' different shapes, which they may from opset 11 on only")
+            raise Unconvertible(f"the branches give '{output}' different shapes, which is allowed only from opset 11 on")
         if not _are_known(*shapes):
-            node.caution(f"before opset 11 both branches have to give '{output}' the same shape, and that is not known")
+            node.caution(
+                f"before opset 11 both branches have to give '{output}' the same shape, and it is not known whether they do"
+            )
 
 
 def _output_shape(scope: Scope, index: int) -> Shape | None:
@@ -114,7 +116,7 @@ def add_count_and_condition(node: Node) -> None:
         return
     if not _goes_on_for_ever(node):
         raise Unconvertible(
-            "without a condition the Loop ignores what its body says, and before opset 11 it has to have one",
+            "without a condition, the Loop ignores the one that its body returns, and before opset 11 the condition is required",
             "give the Loop a condition, or let its body return the one that it gets",
         )
     node.set_input(1, node.op.const(True, bool))

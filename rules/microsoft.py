@@ -164,7 +164,7 @@ def _sum(node: Node, bias: int) -> str:
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
     sizes = zip(reversed(node.shape() or ()), reversed(node.shape(1) or ()), strict=False)
     if any(size == 1 and other != 1 and isinstance(other, int) for size, other in sizes):
-        raise Unconvertible(f"{node.op_type} does not repeat its first input for the second", "correct the model")
+        raise Unconvertible(f"{node.op_type} does not broadcast its first input to the second", "correct the model")
     total = op.Add(node.input(0), node.input(1))
     if node.has_input(bias):
         total = op.Add(total, node.input(bias))
@@ -180,14 +180,18 @@ def rotate_positions(node: Node) -> None:
     if node.attr("scale", 1.0) != 1.0 or node.attr("is_packed_batching", 0):
         raise Unconvertible("RotaryEmbedding with scale or is_packed_batching has no form in ONNX")
     if node.need_rank(1) != 2:
-        raise Unconvertible("RotaryEmbedding counts its positions from an offset, and ONNX wants each", "give it [batch, sequence]")
+        raise Unconvertible(
+            "RotaryEmbedding has one offset for all positions, but ONNX needs each position", "give it [batch, sequence]"
+        )
     x, positions, cos, sin = node.inputs
     interleaved, part, heads = node.attr("interleaved", 0), node.attr("rotary_embedding_dim", 0), node.attr("num_heads", 0)
     width = 2 * node.need_dimension(1, 2)
     if node.need_rank() == 3 and not heads:
         heads = node.need_dimension(2) // width
     if interleaved not in (0, 1) or width != (part or _head_size(node, heads)):
-        raise Unconvertible("RotaryEmbedding turns another part of each head than its table of cosines is for", "correct the model")
+        raise Unconvertible(
+            "RotaryEmbedding rotates a part of each head that does not fit its table of cosines", "correct the model"
+        )
     node.become.RotaryEmbedding(
         x, cos, sin, positions, interleaved=interleaved, num_heads=heads or None, rotary_embedding_dim=part or None
     )

@@ -308,7 +308,7 @@ def _quantized_type(node: Node) -> int:
 def _quotient(node: Node, block: int, precision: int) -> tuple[str, str]:
     """x / scale in the type `precision`, and the zero point in a shape that broadcasts to it, or "" where it is 0."""
     if node.need_elem_type(_SCALE) not in _DIVIDED_IN:
-        raise Unconvertible(f"the scale '{node.input(_SCALE)}' is no floating-point number", "cast it to float")
+        raise Unconvertible(f"the scale '{node.input(_SCALE)}' is not a floating-point number", "cast it to float")
     for index in (0, _SCALE):
         _cast_input(node, index, precision)
     data, scale, zero = _broadcast(node, block)

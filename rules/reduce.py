@@ -110,7 +110,7 @@ def _reduce_at_run_time(node: Node) -> None:
     op = node.op
     rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
     if not isinstance(count, int):
-        raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
+        raise Unconvertible(f"the number of the axes '{axes}' is known at run time only", node.shape_hint())
     if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in ANY_FLOATING:
         reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
         raise Unconvertible(reason, MAKE_CONSTANT)

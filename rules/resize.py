@@ -322,7 +322,7 @@ def _scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]
             resized = math.floor(length * float(scale))
             if resized != math.floor(np.float32(length) * np.float32(scale)):
                 raise Unconvertible(
-                    f"{length} · {scale:.9g} is {resized} or {resized + 1} by how it is rounded", "give sizes instead"
+                    f"{length} · {scale:.9g} is {resized} or {resized + 1} depending on rounding", "give sizes instead"
                 )
             found[axis] = Sampling(length, resized, float(scale), 0.0, 1.0)
     return found

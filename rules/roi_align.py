@@ -61,7 +61,7 @@ def drop_output_half_pixel(node: Node) -> None:
 def gather_samples(node: Node) -> None:
     """Pixels are gathered from the flattened data, and the samples of each bin combined. sampling_ratio has to be given."""
     if node.attr("sampling_ratio", 0) <= 0:
-        raise Unconvertible("older operators cannot take as many samples as a region is large, which sampling_ratio=0 asks for")
+        raise Unconvertible("older operators cannot adapt the number of samples to the size of a region, as sampling_ratio=0 does")
     sample_by_gather(node, is_shifted=False)
 
 

@@ -60,5 +60,7 @@ def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
         raise Unconvertible(f"bias={bias:g} of {name}: no specification says how the result is rounded", "correct the model")
     whole = float(lambd // 1)
     if bias < 0 or (kind in UNSIGNED and (whole < 0 or bias > whole + 1)):
-        raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name}: the result may leave the type", "correct the model")
+        raise Unconvertible(
+            f"lambd={lambd:g} and bias={bias:g} of {name}: the result may be out of range for the type", "correct the model"
+        )
     return whole

@@ -134,7 +134,7 @@ def _known_axes(node: Node) -> list[int]:
     starts = known_ints(node, "starts", _STARTS)
     count = node.dimension(0, _STARTS) if starts is None else len(starts)
     if not isinstance(count, int):
-        reason = f"not even the number of the starts '{node.input(_STARTS)}' is known before run time"
+        reason = f"the number of the starts '{node.input(_STARTS)}' is known at run time only"
         raise Unconvertible(reason, node.shape_hint())
     return list(range(count))
 

@@ -86,7 +86,7 @@ def _squeeze_at_run_time(node: Node) -> None:
     if not isinstance(count, int) and output is not None:
         count = rank - len(output)
     if not isinstance(count, int):
-        raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint(1))
+        raise Unconvertible(f"the number of the axes '{node.input(1)}' is known at run time only", node.shape_hint(1))
     shape = node.op.Shape(node.input(0))
     _reshape(node, sizes_without(node, shape, node.input(1), rank, count))
 

@@ -85,18 +85,14 @@ def k_to_attribute(node: Node) -> None:
     if value is not None:
         count = int(one_number(value))
         if count < 1:
-            raise Unconvertible(
-                f"k is {count}, and before opset 10 TopK takes no k below 1", "leave the node out: it gives nothing"
-            )
+            raise Unconvertible(f"k is {count}, and before opset 10 TopK takes no k below 1", "remove the node: it returns nothing")
         node.become.TopK(data, axis=node.attr("axis"), k=count)
         return
     node.explain(f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)
     everything = node.need_dimension(axis)
     if not everything:
-        raise Unconvertible(
-            "its axis is empty, and before opset 10 TopK takes no k below 1", "leave the node out: it gives nothing"
-        )
+        raise Unconvertible("its axis is empty, and before opset 10 TopK takes no k below 1", "remove the node: it returns nothing")
     axes = node.op.int64([axis % node.need_rank()])
     outputs = node.outputs
     for index, output in enumerate(outputs):

@@ -29,9 +29,7 @@ def sum_of_cosines(node: Node) -> None:
     kind = node.attr("output_datatype", _FLOAT)
     if kind not in (*FLOATING, TensorProto.BFLOAT16):
         name = TensorProto.DataType.Name(kind).lower()
-        raise Unconvertible(
-            f"a window of {name}: which number an element is cut to is up to its last bit", "use a window of floats"
-        )
+        raise Unconvertible(f"a window of {name}: how an element is truncated depends on its last bit", "use a window of floats")
     known = node.constant(0)
     if known is not None and kind in FLOATING:
         table = _table(node, int(one_number(known))).astype(helper.tensor_dtype_to_np_dtype(kind))

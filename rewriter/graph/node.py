@@ -402,7 +402,11 @@ class Node:
             node_name = model.fresh_name(f"{self.name}_{label}_node")
         else:
             node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
-        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name, **attributes), where, opset)
+        made = NodeProto(op_type=op_type, input=inputs, output=names, name=node_name)
+        for key, value in sorted(attributes.items()):
+            if value is not None:
+                _fill(made.attribute.add(), key, value)
+        self._queue(made, where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:

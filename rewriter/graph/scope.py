@@ -148,7 +148,8 @@ class Scope:
 
     def resolve(self, name: str) -> str:
         """The value that `name` stands for by now."""
-        return resolved(name, self.model.aliases)
+        aliases = self.model.aliases
+        return resolved(name, aliases) if name in aliases else name
 
     def original(self, name: str) -> str:
         """The value of which `name` is a copy, made by Identity nodes of this graph; `name` itself where it is none."""
@@ -226,10 +227,11 @@ class Scope:
         """Make the outputs of a node that a rule wrote in the form of `opset` known in this scope."""
         snapshot = NodeProto()
         snapshot.CopyFrom(node)
-        for name in filter(None, node.output):
+        outputs = [name for name in node.output[:] if name]
+        for name in outputs:
             self.producers[name] = node
             self.made[name] = (snapshot, opset)
-        self.types.renew(node.output)
+        self.types.renew(outputs)
         self.note_maker(node)
 
     def note_maker(self, node: NodeProto) -> None:

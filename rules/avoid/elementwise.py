@@ -53,7 +53,7 @@ def is_not_zero(node: Node) -> None:
         node.become.Identity(node.input(0))
         return
     if kind == TensorProto.STRING:
-        raise Unconvertible("strings cannot be compared with 0", "take the Cast out of the model")
+        raise Unconvertible("strings cannot be compared with 0", "remove the Cast from the model")
     zero = node.op.const(0, kind)
     node.become.Not(node.op.Equal(node.input(0), zero))
 

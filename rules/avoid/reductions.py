@@ -47,7 +47,7 @@ def reduce_nothing(node: Node) -> None:
         node.pop_attr("noop_with_empty_axes")
         return
     if node.op_type not in _OF_ONE:
-        raise Unconvertible(f"what {node.op_type} makes of single elements has no other form", "take the node out of the model")
+        raise Unconvertible(f"what {node.op_type} makes of single elements has no other form", "remove the node from the model")
     node.become.Identity(node.input(0))
 
 

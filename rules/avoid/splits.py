@@ -46,11 +46,11 @@ def drop_empty_parts(node: Node) -> None:
         return
     for index, name in enumerate(node.outputs):
         if name and sizes[index] == 0 and node.scope.model.is_read(name):
-            raise Unconvertible(f"the empty part '{name}' is read", "take it out of the model")
+            raise Unconvertible(f"the empty part '{name}' is read", "remove it from the model")
     kept = [index for index, size in enumerate(sizes) if size]
     outputs = [node.output(index) for index in kept]
     if not kept:
-        raise Unconvertible("all parts are empty", "take the node out of the model")
+        raise Unconvertible("all parts are empty", "remove the node from the model")
     for index in range(len(node.outputs) - 1, -1, -1):
         node.set_output(index, outputs[index]) if index < len(outputs) else node.drop_output(index)
     state_sizes(node, [sizes[index] for index in kept])

@@ -114,7 +114,7 @@ def cut_by_slice(node: Node) -> None:
     if all(width >= 0 for width in widths):
         return
     if node.has_input(3) or node.attr("mode", "constant") != "constant":
-        raise Unconvertible("the padding is negative, and of some axes or no constant", "use a Slice instead")
+        raise Unconvertible("the padding is negative, and computed at run time or given for some axes only", "use a Slice instead")
     half = len(widths) // 2
     starts = [max(0, -width) for width in widths[:half]]
     ends = [width if width < 0 else np.iinfo(np.int64).max for width in widths[half:]]

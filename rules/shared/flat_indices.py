@@ -91,7 +91,7 @@ def index_depth(node: Node) -> int:
     """How many indices lead to one row: the last dimension of input 1. Raises Unconvertible where it is 0 or unknown."""
     depth = node.need_dimension(-1, 1)
     if depth == 0:
-        raise Unconvertible("indices of length 0 take the data whole, and older operators cannot express it")
+        raise Unconvertible("indices of length 0 select the whole data, which older operators cannot express")
     return depth
 
 

@@ -38,7 +38,7 @@ def number_of_axes(node: Node) -> int:
         return len(output) - len(data)
     count = node.dimension(0, 1)
     if not isinstance(count, int):
-        raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint(1))
+        raise Unconvertible(f"the number of the axes '{node.input(1)}' is known at run time only", node.shape_hint(1))
     return count
 
 

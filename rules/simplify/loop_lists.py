@@ -132,7 +132,7 @@ def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
     if elem_type is None or elem_type == TensorProto.STRING:
         raise NotSimplified(f"'{element}', which it appends to a list, is text or of unknown type")
     if shape is None or not all(isinstance(dim, int) or dim in _symbols(node) for dim in shape):
-        raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all turns")
+        raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all iterations")
     return helper.make_tensor_value_info(node.fresh_name("row"), elem_type, shape)
 
 

@@ -133,7 +133,7 @@ def erase_element(node: Node) -> None:
 def _require_few(names: list[str]) -> None:
     """Raises NotSimplified where the sequence is so long that a chain of such nodes would grow too large."""
     if len(names) >= MOST_ELEMENTS:
-        raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would name them all again")
+        raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would list them all again")
 
 
 def _position(node: Node, index: int, default: int) -> int:
