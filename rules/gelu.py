@@ -24,22 +24,18 @@ def in_elementary_functions(node: Node) -> None:
         return
     curve = _tanh(node, kind) if node.attr("approximate", "none") == "tanh" else _erf(node, kind)
     share = op.Add(curve, op.const(1, kind))
-    half = op.Mul(node.input(0), op.const(0.5, kind))
-    node.become.Mul(half, share)
+    node.become.Mul(op.Mul(node.input(0), op.const(0.5, kind)), share)
 
 
 def _erf(node: Node, kind: int) -> str:
+    """erf(x / sqrt 2)."""
     op = node.op
-    scaled = op.Div(node.input(0), op.const(sqrt(2), kind))
-    return op.Erf(scaled)
+    return op.Erf(op.Div(node.input(0), op.const(sqrt(2), kind)))
 
 
 def _tanh(node: Node, kind: int) -> str:
     """tanh(sqrt(2 / pi) (x + 0.044715 x³))."""
-    op = node.op
-    x = node.input(0)
+    op, x = node.op, node.input(0)
     cube = op.Pow(x, op.const(3, kind))
-    weighted = op.Mul(cube, op.const(0.044715, kind))
-    inner = op.Add(x, weighted)
-    scaled = op.Mul(inner, op.const(sqrt(2 / pi), kind))
-    return op.Tanh(scaled)
+    inner = op.Add(x, op.Mul(cube, op.const(0.044715, kind)))
+    return op.Tanh(op.Mul(inner, op.const(sqrt(2 / pi), kind)))

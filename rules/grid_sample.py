@@ -155,15 +155,12 @@ class _Sampler:
     def _tap(self, place: str, weight: str, size: int) -> Tap:
         """The pixel at `place`, brought inside the axis as padding_mode says."""
         op = self.op
-        inside = ""
-        if self.padding == "zeros":  # also where a position is NaN: its index would be none
-            low, high = self._calculate(op.Greater, place, -1), self._calculate(op.Less, place, size)
-            inside = op.And(low, high)
-            place = op.Where(inside, place, self._number(0))
-        elif self.padding == "reflection":
+        if self.padding == "zeros":  # a place, which is whole, is 0 outside, also where it is NaN: its index would be none
+            inside = op.And(self._calculate(op.Greater, place, -1), self._calculate(op.Less, place, size))
+            return Tap(op.Cast(op.Where(inside, place, self._number(0)), to=TensorProto.INT64), weight, inside)
+        if self.padding == "reflection":
             place = self._reflect(place, size)
-        index = op.Cast(self._clamp(place, size), to=TensorProto.INT64)
-        return Tap(index, weight, inside)
+        return Tap(op.Cast(self._clamp(place, size), to=TensorProto.INT64), weight, "")
 
     def _clamp(self, place: str, size: int) -> str:
         """`place`, at least 0 and at most `size` - 1."""

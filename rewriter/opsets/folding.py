@@ -86,7 +86,10 @@ def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
         raise ValueError("not a number")
     if source.dtype.kind == "f" and not (np.abs(source) < 2**31).all():
         raise ValueError("runtimes differ in what they make of floats that are no int32, infinite ones and NaN among them")
-    return [source.astype(_CAST_TARGETS[to])]
+    result = source.astype(_CAST_TARGETS[to])
+    if to in _NARROW_TARGETS and not np.array_equal(np.trunc(source), result):
+        raise ValueError("runtimes differ in what they make of numbers beyond a narrow or unsigned type")
+    return [result]
 
 
 def _bit_cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
@@ -211,10 +214,20 @@ def _reduce(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes
     return apply
 
 
+_NARROW_TARGETS: dict[int, Any] = {
+    onnx.TensorProto.INT8: np.int8,
+    onnx.TensorProto.INT16: np.int16,
+    onnx.TensorProto.UINT8: np.uint8,
+    onnx.TensorProto.UINT16: np.uint16,
+    onnx.TensorProto.UINT32: np.uint32,
+    onnx.TensorProto.UINT64: np.uint64,
+}
+
 _CAST_TARGETS: dict[int, Any] = {
     onnx.TensorProto.INT32: np.int32,
     onnx.TensorProto.INT64: np.int64,
     onnx.TensorProto.BOOL: np.bool_,
+    **_NARROW_TARGETS,
 }
 
 _FLOAT_TARGETS: dict[int, Any] = {

@@ -274,3 +274,15 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("length, second, masks", [("S", "w", 2), ("T", "w", 2), ("T", "x", 1)])
+def test_layers_share_a_mask_where_one_input_decides_its_length(length: str, second: str, masks: int) -> None:
+    """Two inputs with the same symbol are asked one by one: nothing makes their lengths equal."""
+    proto = model(
+        f"g (float[2,3,S,8] x, float[2,3,{length},8] w) => (float[2,3,S,8] y, float[2,3,U,8] z) {{"
+        f"y = Attention <is_causal = 1> (x, x, x)  a = Sin ({second})  z = Attention <is_causal = 1> (a, a, a) }}",
+        23,
+    )
+    nodes = convert_version(proto, 13).model.graph.node
+    assert sum(node.op_type == "Where" for node in nodes) == masks

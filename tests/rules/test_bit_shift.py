@@ -46,25 +46,22 @@ REWRITES = [
         28,
         27,
         'g (int32[2] a) => (int32[2] y) <int32 b = {3}> { y = BitShift <direction = "RIGHT"> (a, b) }',
-        """
-            <int64 zero = {0}, int64 one = {1}, int64 wide_2 = {3}>
-            {
-              wide = Cast <to = 7> (a)
-              negative = Less (wide, zero)
-              c = Cast <to = 7> (negative)
-              twice = Add (c, c)
-              sign = Sub (one, twice)
-              turned = Mul (wide, sign)
-              complement = Sub (turned, c)
-              unsigned = Cast <to = 12> (complement)
-              unsigned_2 = Cast <to = 12> (wide_2)
-              shifted = BitShift <direction = "RIGHT"> (unsigned, unsigned_2)
-              wide_3 = Cast <to = 7> (shifted)
-              turned_2 = Mul (wide_3, sign)
-              complement_2 = Sub (turned_2, c)
-              y = Cast <to = 6> (complement_2)
-            }
-        """,
+        """<int64 v2 = {0}, int64 v6 = {1}, uint32 v11 = {3}>
+        {
+        v1 = Cast <to = 7> (a)
+        v3 = Less (v1, v2)
+        v4 = Cast <to = 7> (v3)
+        v5 = Add (v4, v4)
+        v7 = Sub (v6, v5)
+        v8 = Mul (v1, v7)
+        v9 = Sub (v8, v4)
+        v10 = Cast <to = 12> (v9)
+        v12 = BitShift <direction = "RIGHT"> (v10, v11)
+        v13 = Cast <to = 7> (v12)
+        v14 = Mul (v13, v7)
+        v15 = Sub (v14, v4)
+        y = Cast <to = 6> (v15)
+        }""",
     ),
     (
         "bit_shift.multiply_by_power_of_two",

@@ -25,32 +25,28 @@ REWRITES = [
         9,
         8,
         "g (float[2] x) => (float[2] y) { y = Sign (x) }",
-        """
-            {
-              zero = Constant <value = float {0}> ()
-              above = Greater (x, zero)
-              below = Less (x, zero)
-              sign = Cast <to = 1> (above)
-              sign_2 = Cast <to = 1> (below)
-              sign_3 = Sub (sign, sign_2)
-              is_nan_one = Constant <value = float {1}> ()
-              is_nan_below = Less (x, is_nan_one)
-              is_nan_above = Greater (x, zero)
-              is_nan_number = Or (is_nan_below, is_nan_above)
-              is_nan = Not (is_nan_number)
-              places_double = Constant <value = double[2] {0, 1}> ()
-              places = Cast <to = 7> (places_double)
-              stride_double = Constant <value = double {2}> ()
-              stride = Cast <to = 7> (stride_double)
-              places_2 = Add (places, stride)
-              both = Concat <axis = 0> (x, sign_3)
-              condition = Cast <to = 7> (is_nan)
-              way = Sub (places, places_2)
-              moved = Mul (condition, way)
-              places_3 = Add (moved, places_2)
-              y = Gather <axis = 0> (both, places_3)
-            }
-        """,
+        """{
+        v1 = Constant <value = float {0}> ()
+        v2 = Greater (x, v1)
+        v3 = Less (x, v1)
+        v4 = Cast <to = 1> (v2)
+        v5 = Cast <to = 1> (v3)
+        v6 = Sub (v4, v5)
+        v7 = Constant <value = float {1}> ()
+        v8 = Less (x, v7)
+        v9 = Greater (x, v1)
+        v10 = Or (v8, v9)
+        v11 = Not (v10)
+        v12 = Concat <axis = 0> (x, v6)
+        v13 = Constant <value = double[2] {-2,-2}> ()
+        v14 = Cast <to = 7> (v13)
+        v15 = Constant <value = double[2] {2,3}> ()
+        v16 = Cast <to = 7> (v15)
+        v17 = Cast <to = 7> (v11)
+        v18 = Mul (v17, v14)
+        v19 = Add (v18, v16)
+        y = Gather <axis = 0> (v12, v19)
+        }""",
     ),
 ]
 

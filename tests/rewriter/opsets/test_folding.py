@@ -25,3 +25,18 @@ def test_folding_takes_no_bits_for_numbers() -> None:
     value = helper.make_tensor("v", TensorProto.BFLOAT16, [1], [0.5])
     found = evaluate(helper.make_node("ConstantOfShape", ["a"], ["b"], value=value), [np.array([2])])
     assert found is None or found[0].astype(np.float64).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    "given, target", [([-1], "UINT8"), ([256], "UINT8"), ([-129], "INT8"), ([2**32], "UINT32"), ([-1], "UINT64")]
+)
+def test_casts_beyond_a_narrow_type_are_left_to_the_runtime(given: list[int], target: str) -> None:
+    cast = helper.make_node("Cast", ["a"], ["b"], to=TensorProto.DataType.Value(target))
+    assert evaluate(cast, [np.array(given)]) is None
+
+
+@pytest.mark.parametrize("given", [[0, 255], [-0.5, 254.9]])
+def test_casts_to_a_narrow_type(given: list[float]) -> None:
+    (found,) = evaluate(helper.make_node("Cast", ["a"], ["b"], to=TensorProto.UINT8), [np.array(given)]) or [None]
+    assert found is not None and found.dtype == np.uint8
+    np.testing.assert_array_equal(found, [0, int(given[1])])
