@@ -20,6 +20,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import int64
+from .shared.parameters import known_input
 from .shared.resampling import Filter, Sampling, Tap, is_inside, taps
 from .shared.tables import require_few
 
@@ -51,10 +52,10 @@ def absent_scales(node: Node) -> None:
 
 @downgrade("Resize", 19)
 def drop_symmetric_coordinates(node: Node) -> None:
-    """half_pixel_symmetric with sizes becomes half_pixel, which means the same there; with scales, the Resize is written out."""
+    """half_pixel_symmetric is half_pixel where the sizes are whole before they are rounded; elsewhere the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
-    if not node.has_input(_SIZES):
+    if not node.has_input(_SIZES) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
         _spell_out(node)
         return
     mode = node.attr("mode", "nearest")
@@ -85,6 +86,7 @@ def entries_for_all_axes(node: Node) -> None:
     if axes is None:
         return
     axes = from_the_front(axes, node.need_rank())
+    _leave_out_empty(node)
     if node.has_input(_ROI):
         node.set_input(_ROI, _spread_roi(node, axes))
     if node.has_input(_SCALES):
@@ -174,6 +176,14 @@ def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
     extended = node.before("Concat", [values, other], what="extended", axis=0)
     source = [axes.index(axis) if axis in axes else len(axes) for axis in range(node.need_rank())]
     return node.before("Gather", [extended, int64(node, source, "source")], what="spread", axis=0)
+
+
+def _leave_out_empty(node: Node) -> None:
+    """Let operands that are empty tensors, as they had to be below opset 13 to say nothing, be absent."""
+    for index in (_ROI, _SCALES, _SIZES):
+        known = known_input(node, index) if node.has_input(index) else None
+        if known is not None and known.size == 0:
+            node.set_input(index, "")
 
 
 def _spread_roi(node: Node, axes: list[int]) -> str:
