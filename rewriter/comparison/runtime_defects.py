@@ -192,6 +192,7 @@ _FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
 _IN_HALF = "divides half precision in half precision in QuantizeLinear below opset 23"
 _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
     ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
+    ("onnxruntime", _FLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of float16 by a body that overflows"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),

@@ -244,6 +244,13 @@ def test_onnxruntime_rounds_doubles_to_float_in_shrink() -> None:
     assert y[0] == np.float32(0.3) - np.float32(0.125) != 0.3 - 0.125
 
 
+def test_onnxruntime_overflows_in_reduce_log_sum_exp_of_float16() -> None:
+    proto = model("g (float16[2] x) => (float16[1] y) {y = ReduceLogSumExp(x)}", 18)
+    assert np.isinf(run(proto, {"x": np.array([1000, 5], np.float16)})[0]).all()
+    assert "onnxruntime" in known_defects(proto)
+    assert known_defects(model("g (float16[2] x) => (float16[1] y) {y = ReduceLogSumExp(x)}", 13)) == {}
+
+
 def test_payload_of_a_constant_is_left_where_it_is() -> None:
     """The comparison's child works in another folder than the model is in."""
     proto = model("g (int64[2] x) => (int64[2] y) {k = Constant<value = int64[2] {2147483648, 1}>() y = Max(x, k)}", 13)
