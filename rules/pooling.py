@@ -198,8 +198,10 @@ def _round_down_if_asked(node: Node) -> None:
 
 
 def _axes_with_data(node: Node) -> list[Axis]:
-    """The axes. Raises Unconvertible where a window starts behind the input."""
+    """The axes. Raises Unconvertible where there is no window, or one starts behind the input."""
     axes = _axes(node)
+    if any(axis.windows < 1 for axis in axes):
+        raise Unconvertible("no window fits into the input")
     if any(axis.windows != axis.windows_with_data for axis in axes):
         raise Unconvertible(
             "with ceil_mode=1 the last window sees padding only" if node.attr("ceil_mode", 0) else "a window sees padding only"
@@ -248,6 +250,7 @@ def _pad_before(node: Node) -> None:
 def average_as_convolution(node: Node) -> None:
     """With dilations, the average is a convolution with ones, divided by the number of elements that each window sees."""
     _drop_dilations_of_one(node)
+    node.approximate = True  # runtimes have another kernel for 19, even where dilations are 1
     if not node.has_attr("dilations"):
         return
     kind = node.need_elem_type()
@@ -256,7 +259,6 @@ def average_as_convolution(node: Node) -> None:
     counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes_with_data(node)])
     divisor = node.add_constant(counts, helper.tensor_dtype_to_np_dtype(kind), "counts")
     node.become("Div", [_sum_windows(node, node.input(0)), divisor])
-    node.approximate = True
 
 
 @downgrade("LpPool", 18)
@@ -310,7 +312,12 @@ def drop_storage_order(node: Node) -> None:
 def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     """Make output 1 from what the windows see: the flat index in the tensor of the first maximum of each."""
     shape, counts, kernel = node.need_shape(), [axis.windows_with_data for axis in axes], [axis.kernel for axis in axes]
-    spatial, images = shape[2:], shape[0] * shape[1]
+    spatial, images, result = shape[2:], shape[0] * shape[1], [*shape[:2], *counts]
+    output = node.output(1)
+    node.drop_output(1)
+    if not prod(result):
+        node.before("Identity", [node.add_constant(np.zeros(result), np.int64, "indices")], outputs=[output])
+        return
     form = [*shape[:2], *(size for pair in zip(counts, kernel, strict=True) for size in pair)]
     split = node.before("Reshape", [windows, int64(node, form, "form")], what="split")
     order = [0, 1, *range(2, len(form), 2), *range(3, len(form), 2)]
@@ -327,10 +334,7 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     index = node.before("Gather", [node.add_constant(table.reshape(-1), np.int64, "table"), place], what="in_image", axis=0)
     image = node.add_constant(arange(images)[:, None] * prod(spatial), np.int64, "image")
     index = node.before("Add", [index, image], what="index")
-    result = int64(node, [*shape[:2], *counts], "shape")
-    output = node.output(1)
-    node.drop_output(1)
-    node.before("Reshape", [index, result], outputs=[output])
+    node.before("Reshape", [index, int64(node, result, "shape")], outputs=[output])
 
 
 @decompose("MaxUnpool", opset=10)

@@ -208,6 +208,10 @@ REFUSED: dict[str, Refusal] = {
         'g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[8] r = {0, 0, 0, 0, 1, 1, 0.9, 0.8}, float[4] s = {1, 1, 1.5, 2}> {y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">(x, r, s)}',
         13, 10, "scales of a cropped region have no older form",
     ),
+    "windows-larger-than-the-input": Refusal(
+        "g (float[1, 1, 4, 4] x) => (float[1, 1, 3, 0] y) {y = MaxPool<kernel_shape = [2, 3], dilations = [1, 2], ceil_mode = 1>(x)}",
+        12, 9, "no window fits into the input",
+    ),
     "training-with-spatial-0": Refusal(
         "g (float[2, 3] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2, 3] y, float[3] nm, float[3] nv, float[3] sm, float[3] sv) {y, nm, nv, sm, sv = BatchNormalization<spatial = 0>(x, s, b, m, v)}",
         8, 9, "training with spatial=0 has no form from opset 9 on",
