@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
+import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
@@ -34,10 +35,11 @@ def _erf(node: Node, kind: int) -> str:
 
 
 def _tanh(node: Node, kind: int) -> str:
-    """tanh(sqrt(2 / pi) (x + 0.044715 x³))."""
+    """tanh(sqrt(2 / pi) (x + 0.044715 x³)). ONNX's function body, by which runtimes compute doubles, has the numbers in float."""
+    numbers = np.array([0.044715, 2 / pi], np.float32 if kind == TensorProto.DOUBLE else np.float64).tolist()
     x = node.input(0)
     cube = node.before("Pow", [x, typed(node, 3, kind, "three")], what="cube")
-    weighted = node.before("Mul", [cube, typed(node, 0.044715, kind, "weight")], what="weighted")
+    weighted = node.before("Mul", [cube, typed(node, numbers[0], kind, "weight")], what="weighted")
     inner = node.before("Add", [x, weighted], what="inner")
-    scaled = node.before("Mul", [inner, typed(node, sqrt(2 / pi), kind, "scale")], what="scaled")
+    scaled = node.before("Mul", [inner, typed(node, sqrt(numbers[1]), kind, "scale")], what="scaled")
     return node.before("Tanh", [scaled], what="tanh")
