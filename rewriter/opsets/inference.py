@@ -283,6 +283,11 @@ def _is_text(name: object) -> bool:
     return isinstance(name, str) and name != ""
 
 
+def symbol(dim: onnx.TensorShapeProto.Dimension) -> str:
+    """The symbol of a dimension; "" where it has none, or one that is not valid UTF-8."""
+    return dim.dim_param if _is_text(dim.dim_param) else ""
+
+
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
     size = dim.dim_value
     if size > 0:
