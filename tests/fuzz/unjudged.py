@@ -95,6 +95,11 @@ def _meets_zeros_between(use: Use) -> bool:
     return is_dilated and any(not np.isfinite(array.astype(np.float64)).all() for array in use.arrays.values() if _is_float(array))
 
 
+def _is_complex_without_end(use: Use) -> bool:
+    data = use.operand(0)
+    return data is not None and data.dtype.kind == "c" and not np.isfinite(data).all()
+
+
 def _has_infinity(use: Use) -> bool:
     return any(np.isinf(array).any() for array in use.floats)
 
@@ -123,6 +128,7 @@ _DISTRUSTED = {
     ),
     "onnx.reference": (
         Row("Conv", _meets_zeros_between, "fills a dilated kernel of Conv with zeros, which make NaN of an infinity"),
+        Row("Expand", _is_complex_without_end, "multiplies by ones in Expand, which makes NaN of complex infinities"),
         Row("Clip", _has_no_bound_for_infinity, "lets infinities pass where a bound of Clip is left out"),
         Row(
             "Dropout", lambda use: use.opset < 12 and len(use.node.output) > 1, "has another mask for a Dropout that drops nothing"
@@ -236,7 +242,7 @@ def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:
         if use.node.op_type == "DeformConv" and "float16" in use.kinds:
             found.add("bfloat16")  # positions are rounded, and sums of what is read there may cancel out
         if use.node.op_type == "Attention":
-            found |= use.kinds
+            found |= use.kinds | {"float"}  # of the scale in the function body
     return [name for kind, name in _NAMES.items() if kind in found]
 
 
