@@ -267,6 +267,8 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     whole = [0.0] * len(axes) + [1.0] * len(axes)
     cropped = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
     roi = node.const_input(_ROI, "the region of interest").tolist() if cropped else whole
+    if len(roi) != 2 * len(axes):
+        raise Unconvertible(f"the region of interest is {len(roi)} numbers long, and not {2 * len(axes)}", "correct the model")
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(_SIZES):
         if node.constant(_SCALES) is None and (aligned := _aligned(node, axes)) is not None:

@@ -278,7 +278,17 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
         found["onnxruntime"] = f"takes the lower halves of large int64 for signed numbers ({title})"
     if "onnx.reference" not in found and (title := _one_hot_by_sums(model)):
         found["onnx.reference"] = f"adds the difference of the two values of OneHot to one of them, which rounds ({title})"
+    if "onnx.reference" not in found and (title := _left_out_beside_unnamed(model)):
+        found["onnx.reference"] = f"reads what an output without a name gave where an input is left out ({title})"
     return found
+
+
+def _left_out_beside_unnamed(model: onnx.ModelProto) -> str:
+    """The first node that leaves out an input, in a model where some node gives no name to an output; "" where there is none."""
+    nodes = [node for node, _ in default_domain_nodes(model) if "" in node.output or "" in node.input]
+    if not any("" in node.output for node in nodes):
+        return ""
+    return next((_title(node) for node in nodes if "" in node.input), "")
 
 
 def _one_hot_by_sums(model: onnx.ModelProto) -> str:

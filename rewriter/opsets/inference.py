@@ -65,6 +65,7 @@ _KEEPS_ITS_INPUT = {
 @cache
 def keeps_its_input(op_type: str, opset: int) -> bool:
     """Whether the first output has the type and shape of the first input, and onnx has no inference that says so."""
+    opset = min(opset, onnx.defs.onnx_opset_version())  # a function may import any number, and onnx asks for a small one
     if op_type not in _KEEPS_ITS_INPUT or not onnx.defs.has(op_type, max_inclusive_version=opset):
         return False
     return not onnx.defs.get_schema(op_type, opset, "").has_type_and_shape_inference_function

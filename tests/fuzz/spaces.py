@@ -88,7 +88,8 @@ def _fits_condition(_version: int, choice: Mapping[str, Any]) -> bool:
 
 def _states_sizes_once(version: int, choice: Mapping[str, Any]) -> bool:
     sizes = choice.get("input split"), choice.get("attribute num_outputs")
-    return _has_axis(version, choice) and None in sizes
+    wanted = 1 if "attribute num_outputs" in choice else sizes.count(None)  # from opset 18 on, one of the two is needed
+    return _has_axis(version, choice) and None in sizes and sizes.count(None) == wanted
 
 
 def _fits_perm(_version: int, choice: Mapping[str, Any]) -> bool:

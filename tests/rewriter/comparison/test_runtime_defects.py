@@ -147,6 +147,15 @@ def test_the_reference_makes_one_hot_of_sums(values: str, is_named: bool, place:
     assert ("onnx.reference" in known_defects(proto)) is is_named
 
 
+def test_the_reference_reads_what_has_no_name() -> None:
+    text = "g (float[2] x) => (float[1] y) <int64[2] s = {1, 1}, float m = {2}> { a, b = Split(x, s) y = Clip(a, , m) }"
+    proto = model(text, 13)
+    assert "onnx.reference" not in known_defects(proto)
+    proto.graph.node[0].output[1] = ""
+    assert run(proto, {"x": np.array([-0.75, 5], np.float32)}, "onnx.reference")[0].tolist() != [-0.75]
+    assert "onnx.reference" in known_defects(proto)
+
+
 def test_the_reference_is_not_believed_about_one_hot_of_unknown_values() -> None:
     proto = model("g (int64[1] x, float[2] v) => (float[1,2] y) <int64 d = {2}> { y = OneHot(x, d, v) }", 13)
     assert "onnx.reference" in known_defects(proto)
