@@ -40,6 +40,7 @@ def masked_rows(node: Node) -> None:
     """A caution where the text of 24 was put right in place: causal masking of an outer cache, and the softmax as an output."""
     _forget_heads(node)
     _ask_for_both_presents(node)
+    node.approximate = True  # runtimes have another kernel for 25
     if node.attr("is_causal", 0) and node.has_input(_NONPAD_KV_SEQLEN):
         node.caution(f"is_causal=1 with nonpad_kv_seqlen: {_ALIGNMENT}")
     if node.has_output(_QK_OUTPUT) and node.attr("qk_matmul_output_mode", 0) == 3:
@@ -59,7 +60,6 @@ def _ask_for_both_presents(node: Node) -> None:
         return
     missing = _PRESENT_VALUE if node.has_output(_PRESENT_KEY) else _PRESENT_KEY
     node.set_output(missing, node.fresh_name("present"))
-    node.approximate = True  # runtimes then take another kernel
 
 
 def _mind_offset(node: Node) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
+import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
@@ -34,8 +35,9 @@ def _erf(node: Node, kind: int) -> str:
 
 
 def _tanh(node: Node, kind: int) -> str:
-    """tanh(sqrt(2 / pi) (x + 0.044715 x³))."""
+    """tanh(sqrt(2 / pi) (x + 0.044715 x³)). ONNX's function body, by which runtimes compute doubles, has the numbers in float."""
     op, x = node.op, node.input(0)
+    weight, scale = np.array([0.044715, 2 / pi], np.float32 if kind == TensorProto.DOUBLE else np.float64).tolist()
     cube = op.Pow(x, op.const(3, kind))
-    inner = op.Add(x, op.Mul(cube, op.const(0.044715, kind)))
-    return op.Tanh(op.Mul(inner, op.const(sqrt(2 / pi), kind)))
+    inner = op.Add(x, op.Mul(cube, op.const(weight, kind)))
+    return op.Tanh(op.Mul(inner, op.const(sqrt(scale), kind)))

@@ -12,7 +12,6 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
-from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
 from .shared.indices import choose, count_up, double, length
@@ -83,8 +82,6 @@ def pads_to_paddings(node: Node) -> None:
     """The attribute pads is renamed to paddings, which takes no negative numbers: these become a Slice."""
     pads = node.pop_attr("pads")
     if min(pads, default=0) < 0:
-        if node.attr("mode", "constant") not in ("constant", "edge"):
-            raise Unconvertible("negative pads of mode reflect do not exist in opset 1", "slice the input in the model")
         rank = len(pads) // 2
         data = node.input(0)
         for axis in range(rank):
@@ -251,31 +248,37 @@ def _zero(node: Node) -> np.ndarray:
 
 
 def _gather_positions(node: Node, data: str, axis: int, before: _Amount, after: _Amount, mode: str) -> str:
-    """Mode edge, reflect or wrap: each element of the result is one of `data`."""
-    _refuse_negative(before, after, mode)
+    """Mode edge, reflect or wrap: each element of the result is one of `data`.
+
+    The specification does not say whether negative pads shrink the axis before the rest is padded; runtimes do it in that order.
+    """
     dimension = node.dimension(axis)
     if before.known is not None and after.known is not None and isinstance(dimension, int):
         chosen = node.op.int64(_positions(before.known, after.known, dimension, mode))
     else:
+        if mode != "edge":  # an edge is the same either way
+            data = _slice_off(node, data, axis, before, after)
+            before, after = _grown(node, before), _grown(node, after)
         chosen = _positions_at_run_time(node, before, after, length(node, data, axis), mode)
     return node.op.Gather(data, chosen, axis=axis)
 
 
-def _refuse_negative(before: _Amount, after: _Amount, mode: str) -> None:
-    """Raises Unconvertible for negative pads of modes reflect and wrap: whether the axis shrinks first is not specified."""
-    if mode != "edge" and any(amount.known is not None and amount.known < 0 for amount in (before, after)):
-        raise Unconvertible(f"negative pads of mode {mode} have no older form", "slice the input in the model")
+def _grown(node: Node, amount: _Amount) -> _Amount:
+    """The amount, or 0 where it is negative."""
+    return _Amount(None, _positive_part(node, amount)) if amount.known is None else _Amount(max(amount.known, 0), "")
 
 
 def _positions(before: int, after: int, dimension: int, mode: str) -> list[int]:
     """The position in the data of each element of the padded axis."""
-    wanted = arange(-before, dimension + after)
+    first = max(-before, 0)
+    rest = dimension - first - max(-after, 0)
+    wanted = arange(-max(before, 0), rest + max(after, 0))
     if mode == "edge":
-        return np.clip(wanted, 0, dimension - 1).tolist()
+        return (first + np.clip(wanted, 0, rest - 1)).tolist()
     if mode == "wrap":
-        return (wanted % dimension).tolist()
-    period = max(2 * (dimension - 1), 1)
-    return np.minimum(wanted % period, period - wanted % period).tolist() if dimension > 1 else [0] * len(wanted)
+        return (first + wanted % max(rest, 1)).tolist()
+    period = max(2 * (rest - 1), 1)
+    return (first + np.minimum(wanted % period, period - wanted % period) * (rest > 1)).tolist()
 
 
 def _positions_at_run_time(node: Node, before: _Amount, after: _Amount, size: str, mode: str) -> str:

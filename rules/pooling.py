@@ -197,8 +197,10 @@ def _round_down_if_asked(node: Node) -> None:
 
 
 def _axes_with_data(node: Node) -> list[Axis]:
-    """The axes. Raises Unconvertible where a window starts behind the input."""
+    """The axes. Raises Unconvertible where there is no window, or one starts behind the input."""
     axes = _axes(node)
+    if any(axis.windows < 1 for axis in axes):
+        raise Unconvertible("no window fits into the input")
     if any(axis.windows != axis.windows_with_data for axis in axes):
         raise Unconvertible(
             "with ceil_mode=1 the last window sees padding only" if node.attr("ceil_mode", 0) else "a window sees padding only"
@@ -247,6 +249,7 @@ def _pad_before(node: Node) -> None:
 def average_as_convolution(node: Node) -> None:
     """With dilations, the average is a convolution with ones, divided by the number of elements that each window sees."""
     _drop_dilations_of_one(node)
+    node.approximate = True  # runtimes have another kernel for 19, even where dilations are 1
     if not node.has_attr("dilations"):
         return
     kind = node.need_elem_type()
@@ -255,7 +258,6 @@ def average_as_convolution(node: Node) -> None:
     counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes_with_data(node)])
     divisor = node.op.const(counts, kind)
     node.become.Div(_sum_windows(node, node.input(0)), divisor)
-    node.approximate = True
 
 
 @downgrade("LpPool", 18)
@@ -310,7 +312,12 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     """Make output 1 from what the windows see: the flat index in the tensor of the first maximum of each."""
     op = node.op
     shape, counts, kernel = node.need_shape(), [axis.windows_with_data for axis in axes], [axis.kernel for axis in axes]
-    spatial, images = shape[2:], shape[0] * shape[1]
+    spatial, images, result = shape[2:], shape[0] * shape[1], [*shape[:2], *counts]
+    output = node.output(1)
+    node.drop_output(1)
+    if not prod(result):
+        op.Identity(op.int64(np.zeros(result, np.int64)), output=output)
+        return
     form = [*shape[:2], *(size for pair in zip(counts, kernel, strict=True) for size in pair)]
     split = op.Reshape(windows, op.int64(form))
     order = [0, 1, *range(2, len(form), 2), *range(3, len(form), 2)]
@@ -327,10 +334,7 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     index = op.Gather(op.int64(table.reshape(-1)), place, axis=0)
     image = op.int64(arange(images)[:, None] * prod(spatial))
     index = op.Add(index, image)
-    result = op.int64([*shape[:2], *counts])
-    output = node.output(1)
-    node.drop_output(1)
-    op.Reshape(index, result, output=output)
+    op.Reshape(index, op.int64(result), output=output)
 
 
 @decompose("MaxUnpool", opset=10)

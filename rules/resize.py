@@ -19,6 +19,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
+from .shared.parameters import known_input
 from .shared.resampling import Filter, Sampling, Tap, is_inside, taps
 from .shared.tables import require_few
 
@@ -50,10 +51,10 @@ def absent_scales(node: Node) -> None:
 
 @downgrade("Resize", 19)
 def drop_symmetric_coordinates(node: Node) -> None:
-    """half_pixel_symmetric with sizes becomes half_pixel, which means the same there; with scales, the Resize is written out."""
+    """half_pixel_symmetric is half_pixel where the sizes are whole before they are rounded; elsewhere the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
-    if not node.has_input(_SIZES):
+    if not node.has_input(_SIZES) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
         _spell_out(node)
         return
     mode = node.attr("mode", "nearest")
@@ -84,6 +85,7 @@ def entries_for_all_axes(node: Node) -> None:
     if axes is None:
         return
     axes = from_the_front(axes, node.need_rank())
+    _leave_out_empty(node)
     if node.has_input(_ROI):
         node.set_input(_ROI, _spread_roi(node, axes))
     if node.has_input(_SCALES):
@@ -177,6 +179,14 @@ def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
     return op.Gather(extended, op.int64(source), axis=0)
 
 
+def _leave_out_empty(node: Node) -> None:
+    """Let operands that are empty tensors, as they had to be below opset 13 to say nothing, be absent."""
+    for index in (_ROI, _SCALES, _SIZES):
+        known = known_input(node, index) if node.has_input(index) else None
+        if known is not None and known.size == 0:
+            node.set_input(index, "")
+
+
 def _spread_roi(node: Node, axes: list[int]) -> str:
     """The region of interest for all axes; those that `axes` does not name are taken whole."""
     op = node.op
@@ -262,6 +272,8 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     whole = [0.0] * len(axes) + [1.0] * len(axes)
     cropped = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
     roi = node.const_input(_ROI, "the region of interest").tolist() if cropped else whole
+    if len(roi) != 2 * len(axes):
+        raise Unconvertible(f"the region of interest is {len(roi)} numbers long, and not {2 * len(axes)}", "correct the model")
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(_SIZES):
         if node.constant(_SCALES) is None and (aligned := _aligned(node, axes)) is not None:

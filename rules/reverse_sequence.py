@@ -10,6 +10,7 @@ from math import prod
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.flat_indices import flattened, stored_places
 from .shared.tables import arange, index_grid
@@ -19,8 +20,10 @@ from .shared.tables import arange, index_grid
 def gather_mirrored(node: Node) -> None:
     """Each element within the length of its sequence is gathered from the mirrored place, every other one from its own."""
     op = node.op
-    shape = node.need_shape()
     batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
+    if {batch_axis, time_axis} != {0, 1}:
+        raise Unconvertible(f"batch_axis is {batch_axis} and time_axis is {time_axis}, where one has to be 0 and the other 1")
+    shape = node.need_shape()
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     grid = index_grid(shape)
     time = op.int64(arange(shape[time_axis]).tolist())

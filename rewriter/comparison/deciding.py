@@ -20,12 +20,17 @@ Integers = Literal["ends", "signed", "bits", "extremes", "landmarks"]
 
 
 class Style(NamedTuple):
-    """How one sample is filled. `truth` is the value of booleans, None for random ones; `turn` counts the samples of a style."""
+    """How one sample is filled.
+
+    `truth` is the value of booleans, None for random ones; `turn` counts the samples of a style. Of the floating-point inputs, only
+    number `alone` is filled so, counted from 0 around and around, and the others as usual; None fills all of them.
+    """
 
     floats: Floats
     integers: Integers
     truth: bool | None = None
     turn: int = 0
+    alone: int | None = None
 
 
 _STYLES: tuple[Style, ...] = (
@@ -41,6 +46,8 @@ _STYLES: tuple[Style, ...] = (
 """The styles, in the order in which they are tried."""
 _TURNS = 3
 """Samples of each style for a small model."""
+_MOST_TURNS = 8
+"""Samples with NaN or infinities at most: there is one for each floating-point input, since those of one input hide the others."""
 _FEW_NODES = 60
 """Nodes of the largest model that gets several samples of each style."""
 _UNKNOWN_LENGTH = 2
@@ -52,27 +59,47 @@ _LARGEST = 1000.0
 _LARGEST_INTEGER = 100.0
 """The bound on numbers that are cast to an integer: no specification says what becomes of one beyond the integer type."""
 _HALVES = (0.5, -1.5, -0.0, 2.5, -0.5, 1.0, 0.0, -2.5, 3.0, 1.5, -1.0, 3.5, -4.0, 2.0, -3.5, 4.0, -3.0, -2.0)
+_HALVES_BUT_0 = tuple(number for number in _HALVES if number)
 _SCALES = (0.5, 2.0, 1.0, 1.5, 0.75)
 _WHOLE = (-1, 5, -3, 9, 101, -7, 0, 127, 2, -100)
 _DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
-_SIZES = (130, 17, 5)
-"""The largest size by the number of sizes in an input: the product of several may be as large as a single one."""
+_POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
+_LARGE_SIZES = (130, 17, 5)
 
 
-def styles(nodes: int) -> list[Style]:
-    """The samples for a model of `nodes` nodes."""
-    return [style._replace(turn=turn) for turn in range(_TURNS if nodes <= _FEW_NODES else 1) for style in _STYLES]
+def styles(nodes: int, floats: int = 1) -> list[Style]:
+    """The samples for a model of `nodes` nodes and `floats` floating-point inputs."""
+    if nodes > _FEW_NODES:
+        return list(_STYLES)
+    turns = max(_TURNS, min(floats, _MOST_TURNS))
+    every = [(turn, number, style) for turn in range(turns) for number, style in enumerate(_STYLES)]
+    return [style._replace(turn=turn, alone=_alone(style, turn, number)) for turn, number, style in every if _is_due(style, turn)]
+
+
+def _is_due(style: Style, turn: int) -> bool:
+    return turn < _TURNS or _is_odd(style)
+
+
+def _is_odd(style: Style) -> bool:
+    return style.floats in ("nan", "infinite")
+
+
+def _alone(style: Style, turn: int, number: int) -> int | None:
+    """The number of the input that is filled alone: of NaN and infinities always, of other numbers on every second turn."""
+    if _is_odd(style):
+        return turn
+    return number if turn % 2 else None
 
 
 def decide_floats(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
     """Numbers of `style` as float64, for an input that is used as `reading` says."""
-    largest = _LARGEST_INTEGER if reading.becomes_integer else _LARGEST
+    largest = _LARGEST_INTEGER if reading.is_cast else _LARGEST
     if reading.scales:
-        return _dealt(random, _SCALES, dims, style.turn)
+        return _scales(random, dims, style.turn)
     if reading.sizes:
         return random.integers(1, 4, dims).astype(float)
     if style.floats == "halves":
-        return _dealt(random, _HALVES, dims, style.turn)
+        return _dealt(random, _HALVES_BUT_0 if style.turn % 2 else _HALVES, dims, style.turn)
     if style.floats == "wide":
         return _signs(random, dims, style.turn) * np.exp2(random.uniform(-14, math.log2(largest), dims))
     if style.floats == "large":
@@ -92,6 +119,14 @@ def _dealt(random: np.random.Generator, deck: Sequence[float] | np.ndarray, dims
     count = math.prod(dims)
     places = random.permutation(count) + turn * count
     return np.array(deck)[places % len(deck)].reshape(dims)
+
+
+def _scales(random: np.random.Generator, dims: tuple[int, ...], turn: int) -> np.ndarray:
+    """Scales of a resize, or of quantized numbers; but on every second turn batches and channels keep their size."""
+    scales = _dealt(random, _SCALES, dims, turn)
+    if turn % 2 == 0 and dims and dims[0] > 2:
+        scales[: dims[0] - 2] = 1.0
+    return scales
 
 
 def _signs(random: np.random.Generator, dims: tuple[int, ...], turn: int) -> np.ndarray:
@@ -131,7 +166,7 @@ def decide_integers(
     if reading.positions:
         return _positions(random, style, _shortest(reading.positions, sizes), dims, is_signed=low < 0)
     if reading.axes:
-        return _axes(style, min(reading.axes) or _UNKNOWN_RANK, dims)
+        return _axes(random, style, min(reading.axes) or _UNKNOWN_RANK, dims)
     if reading.offsets:
         return np.clip(random.integers(-3, 6, dims), low, high)
     if reading.sizes:
@@ -139,7 +174,8 @@ def decide_integers(
     if reading.divides and style.integers == "bits":
         return random.integers(1, min(high, 1 << 20), dims)
     if reading.divides or reading.powers:
-        return np.abs(_dealt(random, _DIVISORS, dims, style.turn)) if low == 0 else _dealt(random, _DIVISORS, dims, style.turn)
+        dealt = _dealt(random, _DIVISORS if reading.divides else _POWERS, dims, style.turn)
+        return np.abs(dealt) if low == 0 else dealt
     return _whole_numbers(random, style, reading, dims, limits)
 
 
@@ -159,9 +195,13 @@ def _whole_numbers(
 
 
 def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
-    if style.integers == "bits" and math.prod(dims) == 1:
-        return _dealt(random, _SIZES, dims, style.turn)
-    return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
+    """Small sizes; where bits count, one of them is large, so that the product of all is not too large."""
+    count = math.prod(dims)
+    if style.integers != "bits" or not count:
+        return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
+    sizes = random.integers(1, 4, dims)
+    sizes.reshape(-1)[style.turn % count] = _LARGE_SIZES[style.turn // count % len(_LARGE_SIZES)]
+    return sizes
 
 
 def _positions(random: np.random.Generator, style: Style, length: int, dims: tuple[int, ...], is_signed: bool) -> np.ndarray:
@@ -176,7 +216,7 @@ def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:
     return max(1, min(sizes.get(dim, _UNKNOWN_LENGTH) if isinstance(dim, str) else dim for dim in lengths))
 
 
-def _axes(style: Style, rank: int, dims: tuple[int, ...]) -> np.ndarray:
+def _axes(random: np.random.Generator, style: Style, rank: int, dims: tuple[int, ...]) -> np.ndarray:
     """Distinct axes, some counted from the front and some from the back."""
-    axes = (np.arange(math.prod(dims)) + style.turn) % rank
+    axes = (np.arange(math.prod(dims)) + random.integers(rank)) % rank
     return (axes - rank * (style.integers in ("signed", "ends"))).reshape(dims)

@@ -16,6 +16,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from ..errors import InvalidModelError
 from ..opsets.folding import constant_value
+from ..opsets.inference import symbol
 from ..storage.payload import array_of
 
 MAX_NODES = 3000
@@ -35,9 +36,9 @@ class Reading:
     `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks of
     the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is done.
     `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale of a resize,
-    a start, end or diagonal. `becomes_integer`: it is cast or quantized, which is not defined for NaN, infinities, and numbers
-    beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no specification says where NaN
-    goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it.
+    a start, end, diagonal or padding. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities;
+    `is_cast`: nor for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no
+    specification says where NaN goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -49,6 +50,7 @@ class Reading:
     scales: bool = False
     offsets: bool = False
     becomes_integer: bool = False
+    is_cast: bool = False
     is_ordered: bool = False
     landmarks: set[float] = field(default_factory=set)
 
@@ -64,6 +66,7 @@ class Reading:
             self.scales or other.scales,
             self.offsets or other.offsets,
             self.becomes_integer,
+            self.is_cast,
             self.is_ordered or other.is_ordered,
             self.landmarks | other.landmarks,
         )
@@ -125,7 +128,7 @@ _POSITIONS |= {"SequenceAt": 1, "SequenceErase": 1, "SequenceInsert": 2}
 _AXES = {**{f"Reduce{name}": (1,) for name in _REDUCTIONS}, "Squeeze": (1,), "Unsqueeze": (1,), "CumSum": (1,), "CumProd": (1,)}
 _AXES |= {"DFT": (2,), "Slice": (3,), "Pad": (3,)}
 _SIZES: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Reshape", "Expand", "Tile", "Pad", "Split", "SplitToSequence", "TopK", "OneHot", "CenterCropPad"), (1,)),
+    **dict.fromkeys(("Reshape", "Expand", "Tile", "Split", "SplitToSequence", "TopK", "OneHot", "CenterCropPad"), (1,)),
     **dict.fromkeys(("ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow", "Loop"), (0,)),
     **dict.fromkeys(("Range", "MelWeightMatrix"), (0, 1, 2)),
     "AffineGrid": (1,),
@@ -138,13 +141,18 @@ _SIZES: dict[str, tuple[int, ...]] = {
     "RoiAlign": (2,),
     "NonMaxSuppression": (2,),
 }
-_SCALES = {"Resize": 2, "Upsample": 1}
-_OFFSETS = {"Slice": (1, 2), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
+_SCALES: dict[str, tuple[int, ...]] = {
+    "Resize": (2,),
+    **dict.fromkeys(("Upsample", "QuantizeLinear", "DequantizeLinear"), (1,)),
+    "QLinearMatMul": (1, 4, 6),
+    "QLinearConv": (1, 4, 6),
+}
+_OFFSETS = {"Slice": (1, 2), "Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
 """Operators that read the shape of their input alone."""
 _ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
-_QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
 )
@@ -166,7 +174,7 @@ class _Walk:
         for value in (*graph.input, *graph.value_info, *graph.output):
             if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):
                 shape = value.type.tensor_type.shape.dim
-                self._dims[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in shape)
+                self._dims[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else symbol(dim) for dim in shape)
         for node in graph.node:
             self._node(node)
 
@@ -206,15 +214,16 @@ class _Walk:
             reading.sizes = True  # nobody knows
             return
         reading.sizes |= index in _SIZES.get(name, ())
-        reading.becomes_integer |= name in _QUANTIZERS or (name == "Cast" and _attribute(node, "to") not in _HOLD_ANYTHING)
-        reading.becomes_integer |= name == "CastLike"
+        is_cast = name == "CastLike" or (name == "Cast" and _attribute(node, "to") not in _HOLD_ANYTHING)
+        reading.is_cast |= is_cast
+        reading.becomes_integer |= is_cast or name in _QUANTIZERS
         reading.is_ordered |= name in _ORDERED
         if not as_it_is:
             return
         reading.shifts |= name == "BitShift" and index == 1
         reading.divides |= _DIVISORS.get(name) == index
         reading.powers |= name == "Pow" and index == 1
-        reading.scales |= _SCALES.get(name) == index
+        reading.scales |= index in _SCALES.get(name, ())
         reading.offsets |= index in _OFFSETS.get(name, ())
         if _POSITIONS.get(name) == index:
             reading.positions |= self._lengths(node)

@@ -11,6 +11,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, 
 from ..graph.declarations import DECLARED_SIZE
 from ..graph.model import Model
 from ..graph.protos import subgraphs
+from ..opsets.inference import symbol
 from ..storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ..storage.skeleton import Skeleton
 from .region_keys import FEW, small_constant
@@ -176,7 +177,7 @@ def _reduced_sizes(region: Region) -> dict[int, int]:
 
 def _has_declared_sizes(value: Input) -> bool:
     kind = value.pair.type(value.name) if value.name else None
-    return kind is not None and any(dim.dim_param.startswith(DECLARED_SIZE) for dim in kind.tensor_type.shape.dim)
+    return kind is not None and any(symbol(dim).startswith(DECLARED_SIZE) for dim in kind.tensor_type.shape.dim)
 
 
 def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from: int | None) -> TypeProto:
@@ -186,7 +187,7 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from
     kind = TypeProto.FromString(kind.SerializeToString())
     if kind.WhichOneof("value") == "tensor_type":
         for axis, dim in enumerate(kind.tensor_type.shape.dim):
-            if declared_from is not None and axis >= declared_from and dim.dim_param.startswith(DECLARED_SIZE):
+            if declared_from is not None and axis >= declared_from and symbol(dim).startswith(DECLARED_SIZE):
                 dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]

@@ -121,6 +121,15 @@ def _has_lengths(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 4 and node.input[4] != ""
 
 
+def _gives_scores_below_a_cap(node: onnx.NodeProto, _opset: int) -> bool:
+    asks = len(node.output) > 3 and node.output[3] != "" and _attribute(node, "qk_matmul_output_mode", 0) == 0
+    return asks and any(attribute.name == "softcap" and attribute.f > 0 for attribute in node.attribute)
+
+
+def _is_unsorted(node: onnx.NodeProto, _opset: int) -> bool:
+    return _attribute(node, "sorted", 1) == 0
+
+
 def _takes_odd_powers(node: onnx.NodeProto, _opset: int) -> bool:
     return _attribute(node, "p", 2) % 2 == 1
 
@@ -162,6 +171,8 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
         **dict.fromkeys(("RNN", "GRU", "LSTM"), (_has_lengths, "ignores the lengths of the sequences of {op}")),
         "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
+        "Attention": (_gives_scores_below_a_cap, "caps the scores that Attention gives, which are those before the cap"),
+        "Unique": (_is_unsorted, "sorts what Unique gives in the order of the input, or takes rows of it"),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }
@@ -181,6 +192,7 @@ _FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
 _IN_HALF = "divides half precision in half precision in QuantizeLinear below opset 23"
 _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
     ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
+    ("onnxruntime", _FLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of float16 by a body that overflows"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
@@ -264,37 +276,74 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
             found[runtime] = f"{text} ({_title(node)})"
     if "onnxruntime" not in found and (title := _comparison_by_halves(model)):
         found["onnxruntime"] = f"takes the lower halves of large int64 for signed numbers ({title})"
+    if "onnx.reference" not in found and (title := _one_hot_by_sums(model)):
+        found["onnx.reference"] = f"adds the difference of the two values of OneHot to one of them, which rounds ({title})"
+    if "onnx.reference" not in found and (title := _left_out_beside_unnamed(model)):
+        found["onnx.reference"] = f"reads what an output without a name gave where an input is left out ({title})"
     return found
+
+
+def _left_out_beside_unnamed(model: onnx.ModelProto) -> str:
+    """The first node that leaves out an input, in a model where some node gives no name to an output; "" where there is none."""
+    nodes = [node for node, _ in default_domain_nodes(model) if "" in node.output or "" in node.input]
+    if not any("" in node.output for node in nodes):
+        return ""
+    return next((_title(node) for node in nodes if "" in node.input), "")
+
+
+def _one_hot_by_sums(model: onnx.ModelProto) -> str:
+    """The first OneHot whose two values are not known to come out of off + (on - off) as they are."""
+    nodes = [node for node, _ in default_domain_nodes(model) if node.op_type == "OneHot"]
+    exact = {name for name, array in _constants(model, _stored_pair) if _adds_up(array)} if nodes else set()
+    return next((_title(node) for node in nodes if exact.isdisjoint(node.input[2:])), "")
+
+
+def _adds_up(values: np.ndarray) -> bool:
+    """Whether these are two values, off and on, of which the sum off + (on - off) is on to the last bit."""
+    if values.shape != (2,) or values.dtype.kind not in "iuf":
+        return False
+    with np.errstate(all="ignore"):
+        off, on = values
+        return bool(off + (on - off) == on)
 
 
 def _comparison_by_halves(model: onnx.ModelProto) -> str:
     """The first Clip, Max or Min with an int64 constant of 2^31 or more that is not one of the two ends of the type."""
     nodes = [node for node, _ in default_domain_nodes(model) if node.op_type in ("Clip", "Max", "Min")]
-    large = {name for name, array in _constants(model) if _is_large(array)} if nodes else set()
+    large = {name for name, array in _constants(model, _stored_int64) if _is_large(array)} if nodes else set()
     return next((_title(node) for node in nodes if not large.isdisjoint(node.input)), "")
 
 
 def _is_large(array: np.ndarray) -> bool:
-    """Whether an int64 array holds such a number."""
+    """Whether this is an int64 array that holds such a number."""
     ends = np.iinfo(np.int64)
+    if array.dtype != np.int64:
+        return False
     is_large = (array >= 2**31) | (array < -(2**31))
     return bool((is_large & (array != ends.max) & (array != ends.min)).any())
 
 
-def _constants(model: onnx.ModelProto) -> Iterator[tuple[str, np.ndarray]]:
-    """Names and values of int64 initializers of the main graph and int64 Constants anywhere, if these are in the file itself."""
+def _constants(model: onnx.ModelProto, stored: Callable[[onnx.TensorProto], np.ndarray | None]) -> Iterator[tuple[str, np.ndarray]]:
+    """Names and values of initializers of the main graph and of Constants anywhere; of tensors, what `stored` gives."""
     for tensor in model.graph.initializer:
-        if (array := _stored_int64(tensor)) is not None:
+        if (array := stored(tensor)) is not None:
             yield tensor.name, array
     for node, _ in default_domain_nodes(model):
-        array = constant_value(node, _stored_int64) if node.op_type == "Constant" else None
-        if array is not None and array.dtype == np.int64:
+        if node.op_type == "Constant" and (array := constant_value(node, stored)) is not None:
             yield node.output[0], array
 
 
 def _stored_int64(tensor: onnx.TensorProto) -> np.ndarray | None:
-    """The value of an int64 tensor that is in the file itself; else None."""
-    if tensor.data_type != onnx.TensorProto.INT64 or tensor.data_location == onnx.TensorProto.EXTERNAL:
+    return _stored(tensor) if tensor.data_type == onnx.TensorProto.INT64 else None
+
+
+def _stored_pair(tensor: onnx.TensorProto) -> np.ndarray | None:
+    return _stored(tensor) if list(tensor.dims) == [2] else None
+
+
+def _stored(tensor: onnx.TensorProto) -> np.ndarray | None:
+    """The value of a tensor that is in the file itself; else None."""
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return None
     try:
         return numpy_helper.to_array(tensor)

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 from ..errors import ArgumentError
+from ..opsets.inference import symbol
 from .deciding import Style, decide_floats, decide_integers, styles
 from .model_server import ML_DTYPES, Description, numpy_dtype
 from .readers import Reading
@@ -118,6 +119,11 @@ class InputSpace:
         return ", ".join(f"{value.name} {_type_text(value.type)}" for value in self._required)
 
     @property
+    def _floats(self) -> list[str]:
+        """The inputs of floating-point numbers that are to be filled."""
+        return [value.name for value in self._required if value.name not in self._data and _holds_floats(value.type)]
+
+    @property
     def has_open_sizes(self) -> bool:
         """Whether some dimension, or a rank, can be chosen."""
         return any(self._is_open(value.name) for value in self._required)
@@ -152,7 +158,7 @@ class InputSpace:
         kinds = [_holds_floats(value.type) for value in chosen], [_holds_integers(value.type) for value in chosen]
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
         ways += ("integers", "floats") if any(kinds[0]) and any(kinds[1]) else ()
-        wanted = styles(self._nodes)
+        wanted = styles(self._nodes, len(self._floats))
         bases = [usual[number % min(2, len(usual))] for number in range(len(wanted))]
         return [[base._replace(style=style, decides=way) for way in ways] for style, base in zip(wanted, bases, strict=True)]
 
@@ -160,6 +166,7 @@ class InputSpace:
         """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
         random = np.random.default_rng([self._samples.seed, *choice.seed] if choice.style else self._samples.seed)
         sizes = self._sizes(choice)
+        usual = self._filled_as_usual(choice)
         inputs: dict[str, Any] = dict(self._data)
         room = MAX_INPUT_BYTES
         for value in self._required:
@@ -174,8 +181,15 @@ class InputSpace:
             if room < 0:
                 raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
             reading = self._readings.get(value.name, _UNREAD)
-            inputs[value.name] = _Filler(random, choice, reading, sizes).fill(value.type, dims)
+            inputs[value.name] = _Filler(random, choice, reading, sizes, value.name in usual).fill(value.type, dims)
         return inputs
+
+    def _filled_as_usual(self, choice: Choice) -> set[str]:
+        """The floating-point inputs that the style leaves as they usually are."""
+        floats = self._floats
+        if choice.style is None or choice.style.alone is None or not floats:
+            return set()
+        return {*floats} - {floats[choice.style.alone % len(floats)]}
 
     def _check_names(self) -> None:
         for option, given in (("--test-input-shape", self._samples.shapes), ("--input-data", self._data)):
@@ -225,7 +239,9 @@ class InputSpace:
 class _Filler:
     """Makes random values of any type that a graph input can have."""
 
-    def __init__(self, random: np.random.Generator, choice: Choice, reading: Reading, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, random: np.random.Generator, choice: Choice, reading: Reading, sizes: Mapping[str, int], has_usual_floats: bool
+    ) -> None:
         self._random = random
         self._integers: Integers = choice.integers
         self._positive = choice.positive
@@ -233,6 +249,7 @@ class _Filler:
         self._decides = choice.decides
         self._reading = reading
         self._sizes = sizes
+        self._decides_floats = choice.decides != "integers" and (not has_usual_floats or reading.scales or reading.sizes)
 
     def fill(self, declared: onnx.TypeProto, dims: tuple[int, ...]) -> Any:
         kind = declared.WhichOneof("value")
@@ -264,7 +281,7 @@ class _Filler:
             return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
         if dtype.kind == "c":
             return (self._random.standard_normal(dims) + 1j * self._random.standard_normal(dims)).astype(dtype)
-        if self._style is not None and self._decides != "integers" and name in _DECIDED_FLOATS:
+        if self._style is not None and self._decides_floats and name in _DECIDED_FLOATS:
             with np.errstate(over="ignore"):
                 return np.asarray(decide_floats(self._random, self._style, self._reading, dims)).astype(dtype)
         values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
@@ -314,7 +331,7 @@ def _shape(declared: onnx.TypeProto) -> Shape:
         return ()
     if not tensor.HasField("shape"):
         return None
-    return tuple(max(dim.dim_value, 0) if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim)
+    return tuple(max(dim.dim_value, 0) if dim.HasField("dim_value") else symbol(dim) for dim in tensor.shape.dim)
 
 
 def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:

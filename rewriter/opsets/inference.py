@@ -65,6 +65,7 @@ _KEEPS_ITS_INPUT = {
 @cache
 def keeps_its_input(op_type: str, opset: int) -> bool:
     """Whether the first output has the type and shape of the first input, and onnx has no inference that says so."""
+    opset = min(opset, onnx.defs.onnx_opset_version())  # a function may import any number, and onnx asks for a small one
     if op_type not in _KEEPS_ITS_INPUT or not onnx.defs.has(op_type, max_inclusive_version=opset):
         return False
     return not onnx.defs.get_schema(op_type, opset, "").has_type_and_shape_inference_function
@@ -281,6 +282,11 @@ def is_known(shape: Shape | None) -> TypeGuard[Shape]:
 def _is_text(name: object) -> bool:
     """Whether there is a name, and it is valid UTF-8; protobuf hands out bytes where it is not."""
     return isinstance(name, str) and name != ""
+
+
+def symbol(dim: onnx.TensorShapeProto.Dimension) -> str:
+    """The symbol of a dimension; "" where it has none, or one that is not valid UTF-8."""
+    return dim.dim_param if _is_text(dim.dim_param) else ""
 
 
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:

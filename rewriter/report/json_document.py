@@ -149,7 +149,10 @@ def original_node(rewrite: Rewrite) -> NodeProto:
 
 def node_text(node: NodeProto) -> str:
     """`node` in ONNX's text form, cut where it is long."""
-    graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
+    try:
+        graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
+    except UnicodeDecodeError:  # of an attribute: names that are not valid UTF-8 are in no rewrite that is shown
+        return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
     text = " ".join(graph.partition("{")[2].rpartition("}")[0].split())
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " …"
 

@@ -221,7 +221,15 @@ def regional(random: Random, model: ModelProto, count: int) -> Iterator[Mutant]:
             yield Mutant(name, f"input {value.name}", mutant, (value.name, region.fill))
 
 
-_NOT_DEFINED = {("BitShift", 1, "negative"), ("CenterCropPad", 1, "negative")}
+_NOT_DEFINED = {
+    ("BitShift", 1, "negative"),
+    ("BitShift", 1, "above 100"),
+    ("CenterCropPad", 1, "negative"),
+    ("SoftmaxCrossEntropyLoss", 1, "negative"),
+    ("NegativeLogLikelihoodLoss", 1, "negative"),
+    *((name, 0, "NaN") for name in ("ArgMax", "ArgMin", "Hardmax", "TopK", "QuantizeLinear", "DynamicQuantizeLinear")),
+    *((name, index, "NaN") for name in ("QLinearMatMul", "QLinearConv") for index in (1, 4, 6)),
+}
 """operator, input, region: what some runtimes compute, and the specification does not allow."""
 
 

@@ -32,6 +32,10 @@ VALUES = ("special", "mixed", "finite", "ties", "whole")
 FORMS = ("parameters", "run time", "all but first", "all")
 """What is constant: what says how (axes, sizes), nothing, all inputs but the first, everything."""
 DIMS = ("known", "symbolic")
+TAKES_VARIANCE = frozenset(
+    ("BatchNormalization", "GroupNormalization", "InstanceNormalization", "LayerNormalization", "RMSNormalization")
+)
+"""Operators that divide by the root of a variance, for which specifications have several forms."""
 _GENERIC: dict[Any, tuple[Any, ...]] = {
     AttributeProto.INT: (None, 0, 1, -1, 2),
     AttributeProto.FLOAT: (None, -1.5, -1.0, -0.0, 0.25, 1.0, 2.5),
@@ -248,7 +252,8 @@ class _Builder:
     def _array(self, dtype: str, content: Any) -> np.ndarray:
         numpy = numpy_dtype(elem_type(dtype))
         if isinstance(content, tuple):
-            return deciding_values(self._source, dtype, content, self._choice["values"])
+            array = deciding_values(self._source, dtype, content, self._choice["values"])
+            return _without_large(array) if self._schema.name in TAKES_VARIANCE and is_float(dtype) else array
         if dtype == "string":
             raise UnfitError("numbers as strings")
         with np.errstate(all="ignore"):
@@ -299,6 +304,15 @@ class _Builder:
         if not kind.startswith("tensor("):
             raise UnfitError("inference does not tell the type")
         return helper.make_tensor_type_proto(elem_type(kind[7:-1]), None)
+
+
+def _without_large(array: np.ndarray) -> np.ndarray:
+    """The array without the finite numbers whose squares add up to more than its type holds: where a variance overflows is open."""
+    import ml_dtypes
+
+    limit = np.sqrt(float(ml_dtypes.finfo(array.dtype).max)) / 8
+    sizes = np.abs(array.astype(np.float64))
+    return np.where(np.isfinite(sizes) & (sizes > limit), np.asarray(2.5, array.dtype), array)
 
 
 def _run(model: ModelProto, feeds: Mapping[str, Any]) -> list[Any]:

@@ -88,7 +88,8 @@ def _fits_condition(_version: int, choice: Mapping[str, Any]) -> bool:
 
 def _states_sizes_once(version: int, choice: Mapping[str, Any]) -> bool:
     sizes = choice.get("input split"), choice.get("attribute num_outputs")
-    return _has_axis(version, choice) and None in sizes
+    wanted = 1 if "attribute num_outputs" in choice else sizes.count(None)  # from opset 18 on, one of the two is needed
+    return _has_axis(version, choice) and None in sizes and sizes.count(None) == wanted
 
 
 def _fits_perm(_version: int, choice: Mapping[str, Any]) -> bool:
@@ -145,6 +146,34 @@ def _has_finite_powers(version: int, choice: Mapping[str, Any]) -> bool:
 def _batches_match(_version: int, choice: Mapping[str, Any]) -> bool:
     theta, size = choice["sizes"][0], choice["input size"]
     return theta[0] == size[0] and theta[1] == len(size) - 2
+
+
+def _has_one_batch_for_each(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Data and indices have the same batches."""
+    batch_dims, indices = choice.get("attribute batch_dims") or 0, choice["input indices"]
+    return choice["sizes"][0][:batch_dims] == indices.shape[:batch_dims]
+
+
+def _has_two_axes(_version: int, choice: Mapping[str, Any]) -> bool:
+    """The batches are along one of the first two axes, and the time along the other."""
+    batch, time = choice["attribute batch_axis"], choice["attribute time_axis"]
+    return (1 if batch is None else batch) != (time or 0)
+
+
+def _fits_quantization(version: int, choice: Mapping[str, Any]) -> bool:
+    """Scale and zero point are scalars, from opset 13 on also of one axis, from 21 on of blocks."""
+    (shape,), letter = choice["sizes"], "x" if "input x_scale" in choice else "y"
+    scale, zero = choice[f"input {letter}_scale"], choice[f"input {letter}_zero_point"]
+    axis, block = choice.get("attribute axis"), choice.get("attribute block_size") or 0
+    if zero is not None and zero.shape != scale.shape:
+        return False
+    if scale.ndim == 0 or version < 13:
+        return scale.ndim == block == 0
+    axis = 1 if axis is None else axis
+    if axis not in range(-len(shape), len(shape)):
+        return False
+    blocks = [-(-length // block) if block and index == axis % len(shape) else length for index, length in enumerate(shape)]
+    return scale.shape == (tuple(blocks) if block else (shape[axis],))
 
 
 def ints(*values: int) -> np.ndarray:
@@ -274,16 +303,17 @@ _WINDOW = space(
     periodic=_FLAGS,
     output_datatype=(None, 1, 2, 3, 6, 7, 10, 11, 12, 16),
 )
+_SCALES_OF_AXES = (scalar(0.5), scalar(3.0), np.array([0.5, 0.3]), np.array([0.5, 1.0, 3.0]), np.array([[0.5, 0.3], [1.0, 3.0]]))
 _QUANTIZED: dict[str, Sequence[Any]] = {
     "axis": (None, 0, 1, -1),
-    "block_size": (None, 0, 2, 4),
+    "block_size": (None, 0, 2, 10),
     "saturate": _FLAGS,
     "precision": (None, 0, 1, 10),
     "output_dtype": (None, 0, 1, 2, 3, 10, 16, 21, 22, 5),
-    "y_scale": (scalar(0.5), scalar(3.0), np.array([0.5, 0.3]), np.array([0.5, 1.0, 3.0])),
-    "x_scale": (scalar(0.5), scalar(3.0), np.array([0.5, 0.3]), np.array([0.5, 1.0, 3.0])),
-    "y_zero_point": (None, scalar(0), scalar(1), np.array([1, 0]), np.array([0, 1, 2])),
-    "x_zero_point": (None, scalar(0), scalar(1), np.array([1, 0]), np.array([0, 1, 2])),
+    "y_scale": _SCALES_OF_AXES,
+    "x_scale": _SCALES_OF_AXES,
+    "y_zero_point": (None, None, scalar(0), scalar(1), np.array([1, 0]), np.array([0, 1, 2]), np.array([[1, 0], [0, 2]])),
+    "x_zero_point": (None, None, scalar(0), scalar(1), np.array([1, 0]), np.array([0, 1, 2]), np.array([[1, 0], [0, 2]])),
 }
 _PER_CHANNEL: list[tuple[Shape | None, ...]] = [((2, 3), *[(3,)] * 4), ((2, 3, 4), *[(3,)] * 4), ((1, 2, 3, 3), *[(2,)] * 4)]
 _LOSS = space(
@@ -699,6 +729,9 @@ _LIMITS: dict[str, Fits] = {
     "Squeeze": _has_axes,
     "Transpose": _fits_perm,
     "Compress": _fits_condition,
+    "GatherND": _has_one_batch_for_each,
+    "ReverseSequence": _has_two_axes,
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _fits_quantization),
     "CenterCropPad": _has_a_size_for_each_axis,
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "TopK"), _has_axis),
     "Dropout": _trains_without_dropping,

@@ -79,7 +79,9 @@ def _is_empty(array: np.ndarray | None) -> bool:
 
 
 def _multiplies_nothing(use: Use) -> bool:
-    return _is_empty(use.operand(0)) or _is_empty(use.operand(1))
+    """Whether every result is a sum of no products."""
+    left = use.operand(0)
+    return left is not None and left.shape[-1] == 0
 
 
 def _pads_less_than_nothing(use: Use) -> bool:
@@ -88,30 +90,59 @@ def _pads_less_than_nothing(use: Use) -> bool:
     return use.opset < 19 and auto_pad.startswith(b"SAME") and any(a > b for a, b in zip(strides, kernel, strict=False))
 
 
+def _meets_zeros_between(use: Use) -> bool:
+    is_dilated = any(size != 1 for size in use.attribute("dilations", []))
+    return is_dilated and any(not np.isfinite(array.astype(np.float64)).all() for array in use.arrays.values() if _is_float(array))
+
+
+def _is_complex_without_end(use: Use) -> bool:
+    data = use.operand(0)
+    return data is not None and data.dtype.kind == "c" and not np.isfinite(data).all()
+
+
+def _has_infinity(use: Use) -> bool:
+    return any(np.isinf(array).any() for array in use.floats)
+
+
+def _has_no_bound_for_infinity(use: Use) -> bool:
+    bounds = [name for name in use.node.input[1:] if name]
+    return use.opset >= 11 and len(bounds) < 2 and _has_infinity(use)
+
+
+def _divides_to_much(use: Use) -> bool:
+    """Whether a quotient may be beyond int32; the smallest scale is 0.3."""
+    numbers = use.operand(0)
+    return numbers is not None and bool((np.abs(numbers.astype(np.float64)) >= 2**29).any())
+
+
+def _has_nan_beside_infinity(use: Use) -> bool:
+    return any(np.isnan(array).any() and np.isinf(array).any() for array in use.floats)
+
+
 _DISTRUSTED = {
     "onnxruntime": (
-        Row("MatMulInteger", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
-        Row(
-            "QLinearMatMul",
-            lambda use: _multiplies_nothing(use) or _is_empty(use.operand(3)),
-            "leaves memory as it was where a product adds up nothing",
-        ),
+        Row("ReduceLogSumExp", _has_nan_beside_infinity, "gives an infinity for the sum of NaN and an infinity in ReduceLogSumExp"),
+        Row("MatMulInteger QLinearMatMul", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
-        Row("Resize", lambda use: bool(use.attribute("keep_aspect_ratio_policy")), "ignores what keeps the proportions in Resize"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
     "onnx.reference": (
-        Row("Clip", _always, "lets infinities pass where a bound of Clip is left out"),
-        Row("Dropout", _always, "has a mask of its own for Dropout"),
+        Row("Conv", _meets_zeros_between, "fills a dilated kernel of Conv with zeros, which make NaN of an infinity"),
+        Row("Expand", _is_complex_without_end, "multiplies by ones in Expand, which makes NaN of complex infinities"),
+        Row("Clip", _has_no_bound_for_infinity, "lets infinities pass where a bound of Clip is left out"),
+        Row(
+            "Dropout", lambda use: use.opset < 12 and len(use.node.output) > 1, "has another mask for a Dropout that drops nothing"
+        ),
         Row(
             "Squeeze",
             lambda use: use.opset < 13 and use.attribute("axes") == [],
             "takes empty axes of Squeeze for all until opset 12",
         ),
-        Row("Upsample Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
         Row("LpPool", lambda use: use.opset < 2, "takes the root of LpPool in float"),
+        Row("Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
         Row("Resize", lambda use: "double" in use.kinds, "computes the positions of a Resize of doubles in float"),
-        Row("ReduceLogSumExp", lambda use: use.opset < 18, "subtracts infinities in ReduceLogSumExp below opset 18"),
+        Row("ReduceLogSumExp", _has_infinity, "subtracts infinities in ReduceLogSumExp"),
+        Row("QuantizeLinear", _divides_to_much, "overflows where QuantizeLinear saturates"),
     ),
 }
 """What each runtime computes otherwise than the specification says: runtime → rows."""
@@ -129,20 +160,27 @@ def _has_nonfinite(use: Use) -> bool:
     return any(not np.isfinite(array).all() for array in use.floats)
 
 
-def _divides_to_much(use: Use) -> bool:
-    limit = 1000 if _HALVES & use.kinds else 2**24
-    return any(not (np.abs(array) < limit).all() for array in use.floats)
+def _has_nan(use: Use) -> bool:
+    return any(np.isnan(array).any() for array in use.floats)
+
+
+def _has_endless_range(use: Use) -> bool:
+    with np.errstate(all="ignore"):
+        ranges = [array.astype(np.float32).max(initial=0) - array.astype(np.float32).min(initial=0) for array in use.floats]
+    return not np.isfinite(ranges).all()
 
 
 _OPEN = (
-    Row(
-        "MaxPool GlobalMaxPool",
-        lambda use: any(np.isnan(array).any() for array in use.floats),
-        "kernels differ in how they take NaN",
-    ),
-    Row("TopK", lambda use: any(np.isnan(array).any() for array in use.floats), "it is not said where TopK puts NaN"),
-    Row("QuantizeLinear", _divides_to_much, "runtimes overflow where QuantizeLinear saturates"),
+    Row("MaxPool GlobalMaxPool", _has_nan, "it is not said whether NaN is the largest number, and kernels differ"),
+    Row("TopK", _has_nan, "it is not said where TopK puts NaN"),
+    Row("QuantizeLinear", _has_nan, "it is not said which integer NaN becomes"),
+    Row("DynamicQuantizeLinear", _has_endless_range, "it is not said which integer NaN becomes, which a range without end makes"),
     Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
+    Row(
+        "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
+        lambda use: use.attribute("reduction", b"mean") == b"mean" and _is_empty(use.operand(0)),
+        "it is not said what the mean of no losses is",
+    ),
     Row(
         "ReduceLogSum ReduceLogSumExp",
         lambda use: bool(_INTEGERS & use.kinds) and not {"float", "double", *_HALVES} & use.kinds,
@@ -175,10 +213,7 @@ def _limit(array: Any) -> Any:
     return ml_dtypes.finfo(array.dtype).max
 
 
-_SQUARES = (
-    "BatchNormalization GroupNormalization InstanceNormalization LayerNormalization RMSNormalization LpNormalization LpPool "
-    "MeanVarianceNormalization ReduceL2 ReduceSumSquare"
-)
+_SQUARES = "LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
 _EXTREME = (Row(_SQUARES, _overflows, "the square of an operand overflows, and forms of a variance differ in where"),)
 
 
@@ -207,7 +242,7 @@ def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:
         if use.node.op_type == "DeformConv" and "float16" in use.kinds:
             found.add("bfloat16")  # positions are rounded, and sums of what is read there may cancel out
         if use.node.op_type == "Attention":
-            found |= use.kinds
+            found |= use.kinds | {"float"}  # of the scale in the function body
     return [name for kind, name in _NAMES.items() if kind in found]
 
 

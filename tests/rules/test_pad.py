@@ -14,11 +14,6 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4) + 1
     ("text", "target", "message"),
     [
         pytest.param(
-            'g (float[3, 4] x) => (float[A, B] y) <int64[4] p = {-1, 0, 1, 0}> { y = Pad <mode = "wrap"> (x, p) }',
-            *(18, "negative pads of mode wrap have no older form"),
-            id="wrap_and_shrink",
-        ),
-        pytest.param(
             "g (float[8] x, int64[N] s, int64[4] p, int64[2] a) => (float[M] y) <int64[1] f = {-1}>"
             " { r = Reshape (x, s) t = Pad (r, p, , a) y = Reshape (t, f) }",
             *(17, "the rank of 'r' is unknown"),
@@ -46,6 +41,24 @@ def test_constant_pads_of_floats(mode: str, pads: str, target: int) -> None:
 def test_negative_pads(target: int) -> None:
     text = "g (float[3, 4] x) => (float[A, B] y) <int64[4] p = {-1, 1, 2, -2}, float v = {9}> { y = Pad (x, p, v) }"
     assert_same(model(text, opset=21), target, {"x": X})
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+@pytest.mark.parametrize("pads", [[-1, 0, 1, 0], [1, -2, 0, 1], [0, 1, -1, -2]])
+@pytest.mark.parametrize("known", ["pads and sizes", "pads", "nothing"])
+@pytest.mark.parametrize("target", [18, 10, 7])
+def test_what_negative_pads_take_away_is_not_repeated(mode: str, pads: list[int], known: str, target: int) -> None:
+    shape = "3, 4" if known == "pads and sizes" else "N, M"
+    text = f'g (float[{shape}] x, int64[4] p) => (float[A, B] y) {{ y = Pad <mode = "{mode}"> (x, p) }}'
+    if known != "nothing":
+        text = text.replace(", int64[4] p)", ")").replace("{ y", f"<int64[4] p = {{{str(pads)[1:-1]}}}> {{ y")
+    feeds = {"x": X} | ({"p": np.array(pads)} if known == "nothing" else {})
+    proto = model(text, opset=21)
+    (top, left), (bottom, right) = np.maximum(pads, 0).reshape(2, 2)
+    (above, before), (below, behind) = np.maximum(np.negative(pads), 0).reshape(2, 2)
+    rest = X[above : 3 - below, before : 4 - behind]
+    np.testing.assert_array_equal(run(proto, feeds)[0], np.pad(rest, ((top, bottom), (left, right)), mode=mode))
+    assert_same(proto, target, feeds)
 
 
 @pytest.mark.parametrize("axes", ["1", "-1", "1, 0"])
@@ -150,6 +163,13 @@ REWRITES = [
         1,
         "g (float[2] x) => (float[5] y) { y = Pad <pads = [1, 2]> (x) }",
         "{ y = Pad <paddings = [1, 2]> (x) }",
+    ),
+    (
+        "pad.pads_to_paddings",
+        2,
+        1,
+        'g (float[4] x) => (float[3] y) { y = Pad <pads = [-2, 1], mode = "reflect"> (x) }',
+        '{ c = Slice <axes = [0], ends = [9223372036854775807], starts = [2]> (x)\n y = Pad <mode = "reflect", paddings = [0, 1]> (c) }',
     ),
     (
         "pad.pads_to_input",

@@ -63,6 +63,19 @@ def test_where_the_first_maximum_is(attributes, shape, target, order):
     assert_same(model(maxima(attributes + order, shape), 12), target, {"x": x})
 
 
+@pytest.mark.parametrize("target", [9, 7])
+def test_maxima_of_no_image(target):
+    proto = model(maxima("kernel_shape=[2,3], dilations=[1,2], ceil_mode=1", "0,1,4,6"), 12)
+    assert_same(proto, target, {"x": np.zeros((0, 1, 4, 6), np.float32)})
+
+
+def test_dilations_that_say_nothing_are_dropped_with_a_tolerance():
+    """onnxruntime has another kernel for 19: its last bits are not those of 18."""
+    result = convert_version(pool("AveragePool", ", dilations=[1,1]", 19), 18)
+    assert [attribute.name for attribute in result.model.graph.node[0].attribute] == ["kernel_shape"]
+    assert result.report.inexact == {"pooling.average_as_convolution"}
+
+
 @pytest.mark.parametrize("op, source, target", [("MaxPool", 10, 9), ("LpPool", 18, 17), ("AveragePool", 19, 18)])
 def test_refuses_lengths_that_are_unknown(op, source, target):
     attributes = ", dilations=[2,2]" if op == "AveragePool" else ", ceil_mode=1"

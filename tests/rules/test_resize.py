@@ -197,6 +197,19 @@ def test_axes(what: str, axes: str, shape: str) -> None:
     assert_same(model(text, opset=18), 13, {"x": X})
 
 
+@pytest.mark.parametrize(
+    "operands",
+    [
+        pytest.param("<float[0] r = {}, float[0] s = {}, int64[2] z = {9, 4}> { y = Resize <%s> (x, r, s, z) }", id="sizes"),
+        pytest.param("<float[0] r = {}, float[2] s = {1.5, 0.5}> { y = Resize <%s> (x, r, s) }", id="scales"),
+    ],
+)
+@pytest.mark.parametrize("target", [17, 13, 12])
+def test_operands_of_some_axes_that_are_empty(operands: str, target: int) -> None:
+    text = f"g (float[1, 1, 6, 8] x) => (float[1, 1, 9, 4] y) {operands % 'axes = [-2, -1]'}"
+    assert_same(model(text, opset=18), target, {"x": X})
+
+
 @pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_policy(policy: str, mode: str) -> None:
@@ -209,6 +222,16 @@ def test_policy(policy: str, mode: str) -> None:
 def test_symmetric_coordinates(mode: str) -> None:
     text = _by_scales("1, 1, 0.6, 1.3", f'mode = "{mode}", coordinate_transformation_mode = "half_pixel_symmetric"')
     assert_same(model(text, opset=19), 17, {"x": X}, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_symmetric_coordinates_of_a_length_that_is_rounded(policy: str, mode: str) -> None:
+    """5 elements grow to 5.83, which is 6, or 6 to 13.2, which is 13: the centre of the input stays the centre of the output."""
+    text = "g (float[1, 1, 5, 6] x) => (float[1, 1, A, B] y) <int64[2] z = {11, 7}>"
+    text += f' {{ y = Resize <mode = "{mode}", axes = [2, 3], keep_aspect_ratio_policy = "{policy}",'
+    text += ' coordinate_transformation_mode = "half_pixel_symmetric"> (x, , , z) }'
+    assert_same(model(text, opset=19), 18, {"x": X.reshape(-1)[:30].reshape(1, 1, 5, 6)}, rtol=1e-5, atol=1e-5)
 
 
 def test_what_only_grows_is_an_upsample_below_10() -> None:

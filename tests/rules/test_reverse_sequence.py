@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_rewrites, assert_same, model
+from helpers import assert_rewrites, assert_same, model, refusal
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
+
+
+@pytest.mark.parametrize("axes", ["batch_axis=1, time_axis=1", "time_axis=1", "batch_axis=0", "batch_axis=2", "time_axis=-3"])
+def test_axes_that_the_specification_does_not_allow_are_refused(axes):
+    text = f"g (float[3,4,3] x, int64[3] n) => (float[3,4,3] y) {{ y = ReverseSequence <{axes}> (x, n) }}"
+    assert "where one has to be 0 and the other 1" in refusal(model(text, 10), 9)
 
 
 @pytest.mark.parametrize("batch_axis, time_axis", [(0, 1), (1, 0)])

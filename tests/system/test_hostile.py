@@ -369,6 +369,15 @@ ANSWERED: dict[str, tuple[Callable[[], bytes], int, str]] = {
         "",
     ),
     "names-that-clear-the-screen": (with_node(SPLIT, name="\x1b[2J\n\r"), 0, ""),
+    "function-of-an-opset-beyond-any": (
+        changed(
+            '<ir_version: 8, opset_import: ["" : 18, "f" : 1]> g (float[N] x) => (float[A] y) {y = f.f(x)}\n'
+            '<domain: "f", opset_import: ["" : 18]> f (x) => (y) {y = Relu(x)}',
+            lambda m: setattr(m.functions[0].opset_import[0], "version", 2**31),
+        ),
+        2,
+        "version",
+    ),
     "a-node-name-of-5-megabytes": (with_node(SPLIT, name="n" * 5_000_000), 0, ""),
     "a-doc-string-of-20-megabytes": (changed(SPLIT, lambda m: setattr(m, "doc_string", "d" * 20_000_000)), 0, ""),
     "names-that-nobody-touches-and-are-not-utf-8": (

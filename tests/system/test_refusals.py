@@ -204,9 +204,17 @@ REFUSED: dict[str, Refusal] = {
         'g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, int64[4] z = {1, 1, 3, 4}> {y = Resize<mode = "linear", antialias = 1, coordinate_transformation_mode = "tf_crop_and_resize">(x, r, ABSENT, z)}',
         18, 17, "antialias=1 of a region of interest has no older form",
     ),
-    "wrap-and-shrink": Refusal(
-        'g (float[3, 4] x) => (float[A, B] y) <int64[4] p = {-1, 0, 1, 0}> {y = Pad<mode = "wrap">(x, p)}',
-        21, 18, "negative pads of mode wrap have no older form",
+    "no-region": Refusal(
+        'g (float[1, 1, 6, 8] x) => (float[1, 1, 3, 4] y) <float[0] r = {}, int64[4] z = {1, 1, 3, 4}> {y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">(x, r, ABSENT, z)}',
+        13, 10, "the region of interest is 0 numbers long, and not 8",
+    ),
+    "scales-of-a-region": Refusal(
+        'g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[8] r = {0, 0, 0, 0, 1, 1, 0.9, 0.8}, float[4] s = {1, 1, 1.5, 2}> {y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">(x, r, s)}',
+        13, 10, "scales of a cropped region have no older form",
+    ),
+    "windows-larger-than-the-input": Refusal(
+        "g (float[1, 1, 4, 4] x) => (float[1, 1, 3, 0] y) {y = MaxPool<kernel_shape = [2, 3], dilations = [1, 2], ceil_mode = 1>(x)}",
+        12, 9, "no window fits into the input",
     ),
     "training-with-spatial-0": Refusal(
         "g (float[2, 3] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2, 3] y, float[3] nm, float[3] nv, float[3] sm, float[3] sv) {y, nm, nv, sm, sv = BatchNormalization<spatial = 0>(x, s, b, m, v)}",
@@ -219,6 +227,10 @@ REFUSED: dict[str, Refusal] = {
     "transform-of-no-length": Refusal(
         "g (float[1, 128, 1] x, int64 s) => (float[A, B, C, 2] y) {y = STFT(x, s)}",
         17, 16, "an STFT without window and frame_length has no meaning",
+    ),
+    "sequences-along-one-axis": Refusal(
+        "g (float[2, 2] x, int64[2] n) => (float[2, 2] y) {y = ReverseSequence<time_axis = 1>(x, n)}",
+        10, 9, "batch_axis is 1 and time_axis is 1, where one has to be 0 and the other 1",
     ),
     "triangle-of-strings": Refusal(
         "g (string[2, 2] x) => (string[2, 2] y) {y = Trilu(x)}",
@@ -235,10 +247,6 @@ REFUSED: dict[str, Refusal] = {
     "constant-of-strings": Refusal(
         '<ir_version: 4, opset_import: ["" : 9]> g () => (string[1] y) {y = Constant<value = string[1] {"text"}>()}',
         9, 8, "a Constant of type string does not exist before opset 9",
-    ),
-    "reflection-of-less": Refusal(
-        'g (float[2, 3] x) => (float[A, B] y) {y = Pad<mode = "reflect", pads = [0, -1, 0, 1]>(x)}',
-        2, 1, "negative pads of mode reflect do not exist in opset 1",
     ),
     "lengths-of-sequences": Refusal(
         "g (int64[1] n, float[1, 2] s0, float[1, 3, 2] x) => (float[1, 2] s, float[1, 3, 2] y) {s, y = Scan(n, s0, x)<num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) {t = Add(s, e) o = Mul(s, e)}>}",

@@ -179,6 +179,13 @@ def test_floats_of_each_style_hold_what_they_are_for() -> None:
     assert len(set(made["repeated"])) <= 3
 
 
+def test_each_input_has_nan_and_infinities_alone() -> None:
+    found = {floats: {style.alone for style in styles(1, 5) if style.floats == floats} for floats in ("nan", "infinite", "halves")}
+    assert found["nan"] == found["infinite"] == {0, 1, 2, 3, 4}
+    assert None in found["halves"]
+    assert all(style.alone is None for style in styles(1000, 5))
+
+
 @pytest.mark.parametrize("style", styles(1), ids=str)
 def test_integers_stay_where_they_are_defined(style: object) -> None:
     def made(reading: Reading, low: int = -(2**31)) -> set[int]:
@@ -188,7 +195,7 @@ def test_integers_stay_where_they_are_defined(style: object) -> None:
     assert made(Reading(positions={"n", 9})) <= set(range(-5, 5))
     assert made(Reading(positions={9}), low=0) <= set(range(9))
     assert made(Reading(shifts=True), low=0) <= set(range(31))
-    assert made(Reading(sizes=True)) <= set(range(9))
+    assert sum(size > 8 for size in made(Reading(sizes=True))) <= (style.integers == "bits")  # type: ignore[attr-defined]
     assert 0 not in made(Reading(divides=True))
     assert made(Reading(axes={3})) <= set(range(-3, 3))
 

@@ -11,7 +11,12 @@ READ = {
     "positions, through what moves them": (
         "g (float[7] x, int64[2,1] i) => (float[2] y) { j = Squeeze(i) k = Cast<to = 6>(j) y = Gather(x, k) }",
         "i",
-        {"positions": {7}, "becomes_integer": True},
+        {"positions": {7}, "becomes_integer": True, "is_cast": True},
+    ),
+    "scales, and numbers that saturate": (
+        "g (float[4] x, float s) => (uint8[4] y) { y = QuantizeLinear(x, s) }",
+        "s",
+        {"scales": True, "becomes_integer": True},
     ),
     "axes": ("g (float[2,3,4] x, int64[1] a) => (float y) { y = ReduceSum(x, a) }", "a", {"axes": {3}}),
     "sizes, through arithmetic": (

@@ -8,6 +8,7 @@ import pytest
 from helpers import model, run
 
 from split_rewrite.rewriter.comparison.runtime_defects import known_defects, lax_operator
+from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 # What a runtime computes wrongly: model, inputs, and what the specification says. A row goes when the runtime is right.
 DEFECTS = {
@@ -134,6 +135,50 @@ def test_a_runtime_that_is_wrong_is_not_believed(
     assert "onnx.reference" in known_defects(proto)
 
 
+@pytest.mark.parametrize(
+    ("values", "is_named"), [("0.0, 1.0", False), ("-1.0, 1.5", False), ("100.0, 0.1", True), ("1e30, 2.0", True)]
+)
+@pytest.mark.parametrize("place", ["<float[2] v = {%s}> {", "{ v = Constant<value_floats = [%s]>() "])
+def test_the_reference_makes_one_hot_of_sums(values: str, is_named: bool, place: str) -> None:
+    text = f"g (int64[1] x) => (float[1,2] y) <int64 d = {{2}}> {place % values} y = OneHot(x, d, v) }}"
+    proto = model(text.replace("> <", ", "), 13)
+    wanted = np.array(values.split(","), np.float32)
+    assert np.array_equal(run(proto, {"x": np.array([1])}, "onnx.reference")[0][0], wanted) is not is_named
+    assert ("onnx.reference" in known_defects(proto)) is is_named
+
+
+def test_the_reference_reads_what_has_no_name() -> None:
+    text = "g (float[2] x) => (float[1] y) <int64[2] s = {1, 1}, float m = {2}> { a, b = Split(x, s) y = Clip(a, , m) }"
+    proto = model(text, 13)
+    assert "onnx.reference" not in known_defects(proto)
+    proto.graph.node[0].output[1] = ""
+    assert run(proto, {"x": np.array([-0.75, 5], np.float32)}, "onnx.reference")[0].tolist() != [-0.75]
+    assert "onnx.reference" in known_defects(proto)
+
+
+def test_the_reference_is_not_believed_about_one_hot_of_unknown_values() -> None:
+    proto = model("g (int64[1] x, float[2] v) => (float[1,2] y) <int64 d = {2}> { y = OneHot(x, d, v) }", 13)
+    assert "onnx.reference" in known_defects(proto)
+
+
+@pytest.mark.skipif(newest_opset() < 23, reason="the installed onnx has no Attention")
+def test_the_reference_caps_scores_of_attention() -> None:
+    text = "g (float[1,1,1,1] q, float[1,1,1,1] k) => (float[1,1,1,1] y, float[1,1,1,1] s) {y, , , s = Attention<softcap = 2.0>(q, k, k)}"
+    proto = model(text, 23, ir_version=10)
+    two = np.full((1, 1, 1, 1), 2, np.float32)
+    assert run(proto, {"q": two, "k": two}, "onnx.reference")[1].item() != 4
+    assert "onnx.reference" in known_defects(proto)
+    assert known_defects(model(text.replace("softcap = 2.0", "softcap = 0.0"), 23, ir_version=10)) == {}
+
+
+def test_the_reference_sorts_what_is_not_to_be_sorted() -> None:
+    text = "g (float[3] x) => (float[N] y) {y = Unique<sorted = 0>(x)}"
+    proto = model(text, 13)
+    assert run(proto, {"x": np.array([3, 1, 3], np.float32)}, "onnx.reference")[0].tolist() != [3, 1]
+    assert "onnx.reference" in known_defects(proto)
+    assert known_defects(model(text.replace("sorted = 0", "sorted = 1"), 13)) == {}
+
+
 def test_onnxruntime_gathers_the_first_strings() -> None:
     proto = model("g (string[2,2] x, int64[1] i) => (string[1,2] y) {y = Gather(x, i)}", 13)
     inputs = {"x": np.array([["a", "b"], ["c", "d"]], object), "i": np.array([1])}
@@ -206,6 +251,13 @@ def test_onnxruntime_rounds_doubles_to_float_in_shrink() -> None:
     assert "rounds doubles to float in Shrink" in known_defects(proto)["onnxruntime"]
     (y,) = run(proto, {"x": np.array([0.3])})
     assert y[0] == np.float32(0.3) - np.float32(0.125) != 0.3 - 0.125
+
+
+def test_onnxruntime_overflows_in_reduce_log_sum_exp_of_float16() -> None:
+    proto = model("g (float16[2] x) => (float16[1] y) {y = ReduceLogSumExp(x)}", 18)
+    assert np.isinf(run(proto, {"x": np.array([1000, 5], np.float16)})[0]).all()
+    assert "onnxruntime" in known_defects(proto)
+    assert known_defects(model("g (float16[2] x) => (float16[1] y) {y = ReduceLogSumExp(x)}", 13)) == {}
 
 
 def test_payload_of_a_constant_is_left_where_it_is() -> None:

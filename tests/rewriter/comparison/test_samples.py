@@ -62,6 +62,14 @@ def test_given_shape_binds_the_symbols_it_names(save: Save, worker: Worker) -> N
     assert found.outputs[0].shape == (7, 5)
 
 
+def test_a_symbol_that_is_not_utf_8_is_like_none(save: Save, worker: Worker) -> None:
+    """The result may have it no more: --overwrite-input-shape replaces it."""
+    path = save("g (float[dddd,4] x) => (float[A,4] y) { y = Relu(x) }")
+    path.write_bytes(path.read_bytes().replace(b"dddd", b"\xff\xfe\xfd\xfc"))
+    assert compare(path, path, worker=worker, samples=Samples(shapes={"x": [3, 4]})).status == "equal"
+    assert compare(path, path, worker=worker).outputs[0].shape[1] == 4
+
+
 @pytest.mark.parametrize(
     "declared, data, dtype",
     [

@@ -6,9 +6,11 @@ import hashlib
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 
 from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.report.json_document import node_text
 
 pytestmark = pytest.mark.quick
 
@@ -111,3 +113,9 @@ def test_assumed_opset(save, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert cli.run(["-t", "11", source, str(tmp_path / "out.onnx")]) == 2
     assert "use --assume-opset 13" in capsys.readouterr().err
     assert cli.run(["-t", "11", source, str(tmp_path / "out.onnx"), "--assume-opset", "13", "--compare", "off"]) == 0
+
+
+def test_a_node_whose_text_is_not_utf_8_is_shown_without_its_attributes() -> None:
+    node = onnx.NodeProto(op_type="Pad", input=["x"], output=["y"])
+    node.attribute.add(name="mode", type=onnx.AttributeProto.STRING, s=b"\x80")
+    assert node_text(node) == "y = Pad <…> (x)"
