@@ -12,20 +12,20 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
-from .shared.rounding import FLOAT4E2M1, FORMATS, become_value, rounded
+from .shared.rounding import FLOAT4E2M1, FLOAT6E2M3, FLOAT6E3M2, FLOAT8E8M0, FORMATS, become_value, rounded, rounded_to_power
 from .shared.typed import type_name, typed
 
 _FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
 """The types that saturate is about."""
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
 """The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
-_FLOAT8E8M0 = 24
-"""TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
 _NARROW_INTEGERS = {21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True)}
 """Bits, and whether it is signed, of UINT4, INT4, UINT2 and INT2, by number: the oldest supported onnx has no names for all."""
 _HELD = {
-    *((kind, TensorProto.BFLOAT16) for kind in (*_FLOAT8, FLOAT4E2M1)),
-    *((FLOAT4E2M1, kind) for kind in _FLOAT8),
+    *((kind, TensorProto.BFLOAT16) for kind in (*_FLOAT8, FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
+    *((kind, TensorProto.FLOAT8E4M3FN) for kind in (FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
+    *((kind, TensorProto.FLOAT8E5M2) for kind in (FLOAT6E3M2, FLOAT4E2M1)),
+    *((FLOAT4E2M1, kind) for kind in (FLOAT6E2M3, FLOAT6E3M2)),
     *((TensorProto.BOOL, kind) for kind in _NARROW_INTEGERS),
     *((25, kind) for kind in (21, 22)),
     (26, 22),
@@ -77,7 +77,7 @@ def saturated_infinity_changes(node: Node) -> None:
 @downgrade("Cast", 24)
 def drop_round_mode(node: Node) -> None:
     """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
-    if node.attr("to") != _FLOAT8E8M0:
+    if node.attr("to") != FLOAT8E8M0:
         node.pop_attr("round_mode")
     _warn_of_infinity(node, node.attr("to"))
 
@@ -91,7 +91,7 @@ def saturated_infinity_changes_in_cast_like(node: Node) -> None:
 @downgrade("CastLike", 24)
 def drop_round_mode_of_cast_like(node: Node) -> None:
     """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
-    if node.need_elem_type(1) != _FLOAT8E8M0:
+    if node.need_elem_type(1) != FLOAT8E8M0:
         node.pop_attr("round_mode")
     _warn_of_infinity(node, node.elem_type(1))
 
@@ -133,7 +133,7 @@ def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     """The numbers of type `to` that a cast of `x`, of type `source`, gives, and the type in which they are."""
     if source == to or (source, to) in _HELD:
         return x, node.wider(source)
-    if source == TensorProto.STRING or to not in (*FORMATS, *_NARROW_INTEGERS):
+    if source == TensorProto.STRING or to not in (*FORMATS, *_NARROW_INTEGERS, FLOAT8E8M0):
         raise Unconvertible(f"older operators cannot cast {type_name(source)} to {type_name(to)}")
     if to in _NARROW_INTEGERS:
         return _wrapped(node, _whole(node, x, source), to), TensorProto.INT32
@@ -174,11 +174,15 @@ def _whole(node: Node, x: str, source: int) -> str:
 def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     """`x`, of type `source`, rounded to the floating-point type `to`, and the type in which that is."""
     work = TensorProto.FLOAT
-    if source == TensorProto.DOUBLE:
+    if source == TensorProto.DOUBLE and to == FLOAT8E8M0:
+        work = TensorProto.DOUBLE  # onnxruntime has no such type, and no meaning of its own
+    elif source == TensorProto.DOUBLE:
         once = node.meaning("a cast rounds once", "rounds double to float first, and that to the narrow type")
         work = TensorProto.DOUBLE if once == "specification" else work
     if node.wider(source) != work:
         x = node.before("Cast", [x], what="float", to=work)
+    if to == FLOAT8E8M0:
+        return _power(node, x, work), work
     saturate = to not in _FLOAT8 or bool(node.attr("saturate", 1))
     if not saturate and to not in _UNSIGNED_ZERO:
         beyond = node.meaning(
@@ -190,3 +194,11 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     if to in _UNSIGNED_ZERO and saturate and node.opset < 24:
         node.caution("an infinite input gives the largest number, as runtimes do; the specification before opset 24 says NaN")
     return rounded(node, x, to, work, saturate=saturate), work
+
+
+def _power(node: Node, x: str, work: int) -> str:
+    """`x`, of type `work`, rounded to float8e8m0. Raises Unconvertible where the meaning of numbers out of range is not defined."""
+    mode, saturate = node.attr("round_mode", "up"), bool(node.attr("saturate", 1))
+    if not saturate and mode != "nearest":
+        raise Unconvertible(f"what is out of the range of float8e8m0 is not defined for saturate=0 and round_mode={mode}")
+    return rounded_to_power(node, x, mode, work, saturate=saturate)

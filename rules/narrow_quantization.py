@@ -16,14 +16,12 @@ from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.indices import int64
 from .shared.integers import BITS
-from .shared.rounding import FORMATS, become_value, rounded
+from .shared.rounding import FLOAT8E8M0, FORMATS, become_value, rounded
 from .shared.scales import along_axis
 from .shared.typed import type_name
 
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
-_FLOAT8E8M0 = 24
-"""TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
 _RANGES = {21: (0, 15), 22: (-8, 7), 25: (0, 3), 26: (-2, 1)}
 """The lowest and the highest number of UINT4, INT4, UINT2 and INT2, by number, as old releases of onnx lack some of the names."""
 
@@ -62,7 +60,7 @@ def _divide_and_round(node: Node, kind: int) -> None:
     if precision == TensorProto.FLOAT16:
         once = node.meaning("x is divided in float16 and then rounded", "divides it in float")
         work = TensorProto.FLOAT16 if once == "specification" else work
-    elif precision not in (TensorProto.FLOAT, _FLOAT8E8M0):
+    elif precision not in (TensorProto.FLOAT, FLOAT8E8M0):
         raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     scale = _cast(node, _spread(node), node.wider(node.need_elem_type(_SCALE)), work)

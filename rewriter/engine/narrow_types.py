@@ -24,7 +24,7 @@ from ..graph.protos import GRAPH_HOLDERS, GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import folding, inference, transitions
-from ..storage.payload import tensor_of
+from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
 from .conversion import Change, Outcome, Remark, Selection, rebuild
 from .registry import Registry
@@ -35,7 +35,8 @@ NAME = "narrow_types"
 _WIDER = {
     **dict.fromkeys(("int4", "int2"), "int8"),
     **dict.fromkeys(("uint4", "uint2"), "uint8"),
-    **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1"), "float16"),
+    **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "float16"),
+    **dict.fromkeys(("float6e2m3", "float6e3m2", "float4e2m1"), "float16"),
     **dict.fromkeys(("float8e8m0", "bfloat16"), "float"),
 }
 """The smallest type that every opset has, and that holds all values of the narrow one."""
@@ -271,8 +272,8 @@ class _Widening:
 
     def _stays_packed(self, tensor: TensorProto) -> bool:
         """Whether the graph is to unpack `tensor`; what is so small that it would be folded is not worth it."""
-        is_narrow = tensor.data_type in self._model.wider and tensor.data_type != TensorProto.BFLOAT16
-        return self._wishes.unpack_at_run_time and is_narrow and math.prod(tensor.dims) > folding.MAX_ELEMENTS
+        fills_bytes = tensor.data_type in self._model.wider and 8 % element_bits(tensor) == 0
+        return self._wishes.unpack_at_run_time and fills_bytes and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
     def _unpack(self, graph: GraphProto, tensor: TensorProto) -> None:
         """Store the bytes of `tensor`, and let nodes in front of all others of `graph` look up what each byte stands for."""

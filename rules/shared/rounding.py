@@ -35,14 +35,16 @@ class _Format(NamedTuple):
         return range(self.lowest, math.frexp(self.largest)[1])
 
 
-FLOAT4E2M1 = 23
-"""TensorProto.FLOAT4E2M1, which onnx before 1.18 does not have."""
+FLOAT4E2M1, FLOAT8E8M0, FLOAT6E2M3, FLOAT6E3M2 = 23, 24, 27, 28
+"""Numbers of TensorProto.DataType for which the oldest supported onnx has no names."""
 FORMATS = {
     TensorProto.FLOAT8E4M3FN: _Format(3, -6, 448.0, math.nan),
     TensorProto.FLOAT8E4M3FNUZ: _Format(3, -7, 240.0, math.nan, has_negative_zero=False),
     TensorProto.FLOAT8E5M2: _Format(2, -14, 57344.0, math.inf),
     TensorProto.FLOAT8E5M2FNUZ: _Format(2, -15, 57344.0, math.nan, has_negative_zero=False),
     FLOAT4E2M1: _Format(1, 0, 6.0, 6.0, nan=0.0),
+    FLOAT6E2M3: _Format(3, 0, 7.5, 7.5, nan=0.0),
+    FLOAT6E3M2: _Format(2, -2, 28.0, 28.0, nan=0.0),
     TensorProto.BFLOAT16: _Format(7, -126, (2 - 2.0**-7) * 2.0**127, math.inf),
 }
 """The types that numbers can be rounded to."""
@@ -72,6 +74,46 @@ def rounded(node: Node, x: str, kind: int, work: int = TensorProto.FLOAT, *, sat
         zero = typed(node, 0.0, work, "zero")
         y = node.before("Where", [node.before("Equal", [y, zero], what="is_zero"), zero, y], what="unsigned_zero")
     return node.before("Where", [is_nan, typed(node, form.nan, work, "nan"), y], what="as_nan")
+
+
+def rounded_to_power(node: Node, x: str, mode: str, work: int = TensorProto.FLOAT, *, saturate: bool = True) -> str:
+    """`x`, of type `work` (float or double), rounded to a number of float8e8m0, the powers of two from 2**-127 to 2**127 and NaN.
+
+    `mode` is that of Cast: "up", "down", or "nearest" with ties going up. What is out of range becomes the smallest or the largest
+    number with `saturate`, else NaN. Negative numbers have no defined result.
+    """
+    low, high = (typed(node, 2.0**exponent, work, "bound") for exponent in (-127, 127))
+    is_nan = node.before("IsNaN", [x], what="is_nan")
+    number = node.before("Where", [is_nan, low, x], what="number")
+    size = node.before("Clip", [number, low, high], what="size")
+    power = _nearest_power(node, size, work)
+    factor, operator = _OTHER_POWER[mode]
+    bound = node.before("Mul", [power, typed(node, 0.75, work, "tie")], what="tie") if mode == "nearest" else power
+    other = node.before("Mul", [power, typed(node, factor, work, "factor")], what="other")
+    y = node.before("Where", [node.before(operator, [size, bound], what="is_other"), other, power], what="power")
+    if not saturate:
+        beyond = [node.before("Less", [number, low], what="below"), node.before("Greater", [number, high], what="above")]
+        is_nan = node.before("Or", [is_nan, node.before("Or", beyond, what="beyond")], what="is_nan")
+    return node.before("Where", [is_nan, typed(node, math.nan, work, "nan"), y], what="as_nan")
+
+
+_OTHER_POWER = {"up": (2.0, "Greater"), "down": (0.5, "Less"), "nearest": (0.5, "Less")}
+"""The factor that leads from the nearest power of two to the other one that may be meant, and how `x` compares with it then."""
+
+
+def _nearest_power(node: Node, size: str, work: int) -> str:
+    """The power of two whose logarithm is nearest to that of `size`; where two are as near, either.
+
+    Logarithms are computed in double, because runtimes may take subnormal numbers of float for the smallest normal one.
+    """
+    double = TensorProto.DOUBLE
+    wide = size if work == double else node.before("Cast", [size], what="double", to=double)
+    log = node.before("Log", [wide], what="log")
+    exponent = node.before("Mul", [log, typed(node, 1 / math.log(2), double, "per_log")], what="exponent")
+    place = node.before("Add", [exponent, typed(node, 127.5, double, "lowest")], what="place")
+    place = node.before("Cast", [place], what="place", to=TensorProto.INT64)
+    table = node.add_constant([2.0**exponent for exponent in range(-127, 128)], helper.tensor_dtype_to_np_dtype(work), "powers")
+    return node.before("Gather", [table, place], what="power", axis=0)
 
 
 def _unsaturated(node: Node, y: str, form: _Format, work: int) -> str:

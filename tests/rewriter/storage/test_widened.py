@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from helpers import command_line, convert_version
+from helpers import command_line, convert_version, known
 from onnx import TensorProto, helper, numpy_helper
 
 from split_rewrite.rewriter.storage import read
@@ -96,6 +96,31 @@ def test_every_float_of_eight_bits(name: str) -> None:
     wide = Skeleton.of(onnx.ModelProto()).widened(tensor, TensorProto.FLOAT16)
     expected = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, name)).astype(np.float32)
     np.testing.assert_array_equal(numpy_helper.to_array(wide).astype(np.float32), expected)
+
+
+SIX_BITS = pytest.mark.skipif(not known(28), reason="onnx has no float6")
+
+
+def six_bits(count: int) -> tuple[bytes, np.ndarray]:
+    """Random elements of float6e2m3 as raw data, and their values as float16."""
+    codes = np.random.default_rng(0).integers(0, 64, count, dtype=np.uint8)
+    bits = np.unpackbits(codes[:, None], axis=1, count=6, bitorder="little")
+    return np.packbits(bits, bitorder="little").tobytes(), codes.view(ml_dtypes.float6_e2m3fn).astype(np.float16)
+
+
+@SIX_BITS
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 600_001], ids=str)
+def test_external_data_of_six_bits(tmp_path: Path, count: int) -> None:
+    """An element may cross the end of a byte, but none crosses the end of a buffer, of which the last case takes two."""
+    data, values = six_bits(count)
+    node = helper.make_node("Cast", ["w"], ["y"], to=TensorProto.FLOAT)
+    weight = TensorProto(name="w", data_type=TensorProto.FLOAT6E2M3, dims=[count], raw_data=data)
+    graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("y", 1, [count])], [weight])
+    save_external(tmp_path / "m.onnx", helper.make_model(graph, opset_imports=[helper.make_opsetid("", 28)], ir_version=14))
+    ended = command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "13", "--unpack-at-run-time")
+    assert ended.status == 0, ended.err
+    (wide,) = onnx.load(tmp_path / "o.onnx").graph.initializer
+    np.testing.assert_array_equal(numpy_helper.to_array(wide), values)
 
 
 def test_every_bfloat16() -> None:
