@@ -174,15 +174,14 @@ def _whole(node: Node, x: str, source: int) -> str:
 def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     """`x`, of type `source`, rounded to the floating-point type `to`, and the type in which that is."""
     work = TensorProto.FLOAT
-    if source == TensorProto.DOUBLE and to == FLOAT8E8M0:
-        work = TensorProto.DOUBLE  # onnxruntime has no such type, and no meaning of its own
-    elif source == TensorProto.DOUBLE:
+    if source == TensorProto.DOUBLE:
         once = node.meaning("a cast rounds once", "rounds double to float first, and that to the narrow type")
         work = TensorProto.DOUBLE if once == "specification" else work
     if node.wider(source) != work:
         x = node.before("Cast", [x], what="float", to=work)
     if to == FLOAT8E8M0:
-        return _power(node, x, work), work
+        mode = node.attr("round_mode", "up")
+        return rounded_to_power(node, x, mode, work, saturate=bool(node.attr("saturate", 1))), work
     saturate = to not in _FLOAT8 or bool(node.attr("saturate", 1))
     if not saturate and to not in _UNSIGNED_ZERO:
         beyond = node.meaning(
@@ -194,11 +193,3 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     if to in _UNSIGNED_ZERO and saturate and node.opset < 24:
         node.caution("an infinite input gives the largest number, as runtimes do; the specification before opset 24 says NaN")
     return rounded(node, x, to, work, saturate=saturate), work
-
-
-def _power(node: Node, x: str, work: int) -> str:
-    """`x`, of type `work`, rounded to float8e8m0. Raises Unconvertible where the meaning of numbers out of range is not defined."""
-    mode, saturate = node.attr("round_mode", "up"), bool(node.attr("saturate", 1))
-    if not saturate and mode != "nearest":
-        raise Unconvertible(f"what is out of the range of float8e8m0 is not defined for saturate=0 and round_mode={mode}")
-    return rounded_to_power(node, x, mode, work, saturate=saturate)

@@ -288,10 +288,6 @@ REFUSED: dict[str, Refusal] = {
         "g (float[2] x) => (float[2] y) {t = Cast<to = 17, saturate = 0>(x) y = Cast<to = 1>(t)}",
         19, 18, "what onnxruntime makes of numbers beyond the largest cannot be written with older operators", as_onnxruntime_does,
     ),
-    "float8e8m0-without-saturation": Refusal(
-        'g (float[2] x) => (float[2] y) {t = Cast<to = 24, saturate = 0, round_mode = "down">(x) y = Cast<to = 1>(t)}',
-        24, 23, "what is out of the range of float8e8m0 is not defined for saturate=0 and round_mode=down",
-    ),
     "output-of-the-newer-form": Refusal(
         "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y, int64[E, F, G, H] i) {y, i = MaxPool<kernel_shape = [2, 2]>(x)}",
         8, 7, "output 'i' does not exist in the form of opset 1", by_schemas_alone,
