@@ -111,12 +111,52 @@ def quantize_blocks(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 21)
 def dequantize_blocks(node: Node) -> None:
-    """Blocks become rows, or with integers of 16 bits are written out as arithmetic."""
+    """Blocks become rows, or with integers of 16 bits are written out; behind a QuantizeLinear these are multiplied as int32."""
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
         _make_rows(node, block)
+    elif is_wide and not block and (steps := _quantized_steps(node)):
+        _dequantize_steps(node, steps)
     elif block or is_wide:
         _dequantize(node, block)
+
+
+def _quantized_steps(node: Node) -> str:
+    """The whole numbers, in float, of which x was made by adding the node's one zero point, saturating and casting, or "".
+
+    `become_saturated` makes it so, of a QuantizeLinear to 16 bits.
+    """
+    zero = _one_zero_point(node) if shifts(node, _ZERO) else 0
+    if zero is None or node.need_elem_type(_SCALE) != TensorProto.FLOAT:
+        return ""
+    (number,) = _inputs_of(node, "Cast", node.input(0)) or [""]
+    saturated, *bounds = _inputs_of(node, "Clip", number) or [""]
+    steps, *added = _inputs_of(node, "Add", saturated) or [saturated]
+    expected = [*RANGES[node.need_elem_type()], *([int(zero)] if zero else [])]
+    found = [node.scope.constant(name) for name in (*bounds, *added)]
+    if (
+        any(value is None or value.size != 1 for value in found)
+        or [value.item() for value in found if value is not None] != expected
+    ):
+        return ""
+    return steps if _inputs_of(node, "Round", steps) else ""
+
+
+def _inputs_of(node: Node, op_type: str, name: str) -> list[str]:
+    """The inputs of the node that makes `name`, where it is an `op_type`; else none."""
+    producer = node.scope.producer(name) if name else None
+    return list(producer.input) if producer is not None and (producer.op_type, producer.domain) == (op_type, "") else []
+
+
+def _dequantize_steps(node: Node, steps: str) -> None:
+    """Let the node multiply `steps`, saturated where their sum with the zero point would be, as int32, which has no zero point."""
+    zero = _one_zero_point(node)
+    shift = 0 if zero is None else int(zero)
+    bounds = [typed(node, float(bound - shift), TensorProto.FLOAT, "bound") for bound in RANGES[node.need_elem_type()]]
+    whole = _cast(node, node.before("Clip", [steps, *bounds], what="saturated"), TensorProto.INT32)
+    node.set_input(0, whole)
+    if node.has_input(_ZERO):
+        node.drop_input(_ZERO)
 
 
 def _give_zero_point(node: Node) -> None:
@@ -339,10 +379,14 @@ def _only_zero_point(node: Node, kind: int) -> str:
         return _zeros(node, (), kind)
     if node.rank(_ZERO) == 0:
         return node.input(_ZERO)
+    number = _one_zero_point(node)
+    return "" if number is None else node.add_constant(number, number.dtype, "zero_point")
+
+
+def _one_zero_point(node: Node) -> np.generic | None:
+    """The zero point where it is known, and one number."""
     known = known_zero_point(node, _ZERO)
-    if known is None or not (known == known.flat[0]).all():
-        return ""
-    return node.add_constant(known.flat[0], known.dtype, "zero_point")
+    return None if known is None or not (known == known.flat[0]).all() else known.flat[0]
 
 
 # Shapes.

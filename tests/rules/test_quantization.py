@@ -357,6 +357,15 @@ REWRITES = [
           v9 = Mul (v7, v8) y = Reshape (v9, v10) }""",
     ),
     (
+        "quantization.dequantize_blocks",
+        21,
+        20,
+        """g (float[N] x) => (float[N] y) <float s = {0.5}, int16 z = {-7}> {
+             q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }""",
+        """<float s = {0.5}, float low = {-32761}, float high = {32774}> {
+             d = Div (x, s)  r = Round (d)  c = Clip (r, low, high)  i = Cast <to = 6> (c)  y = DequantizeLinear (i, s) }""",
+    ),
+    (
         "quantization.cast_to_type_of_scale",
         18,
         19,
@@ -427,3 +436,19 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize("kind", ["int16", "uint16"])
+@pytest.mark.parametrize(("zero", "zero_back"), [(0, 0), (7, 7), (7, 8), (0, 7), (7, 0)])
+@pytest.mark.parametrize("target", [20, 11])
+def test_sixteen_bits_there_and_back(kind: str, zero: int, zero_back: int, target: int) -> None:
+    """Whatever the two zero points are, and with 0 where it was 0, not -0."""
+    text = f"""g (float[N] x) => (float[N] y, {kind}[N] q) <float s = {{0.37}}, float t = {{3}}, {kind} z = {{{zero}}}, {kind} b = {{{zero_back}}}> {{
+        q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, t, b) }}"""
+    x = np.float32([*np.linspace(-3, 3, 99), -0.0, 1e5, -1e5, 2e4, -2e4, 1e30, -1e30, np.inf, -np.inf])
+    y, q = run(convert_version(model(text, 21, 10), target).model, {"x": x})
+    expected = quantized(x, np.float32(0.37), zero, DTYPES[kind])
+    np.testing.assert_array_equal(q, expected)
+    back = dequantized(expected, np.float32(3), np.array(zero_back))
+    np.testing.assert_array_equal(y, back)
+    np.testing.assert_array_equal(np.signbit(y), np.signbit(back))
