@@ -12,17 +12,25 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
-from .shared.rounding import FLOAT4E2M1, FLOAT6E2M3, FLOAT6E3M2, FLOAT8E8M0, FORMATS, become_value, rounded, rounded_to_power
+from .shared.rounding import (
+    FLOAT4E2M1,
+    FLOAT6E2M3,
+    FLOAT6E3M2,
+    FLOAT8,
+    FLOAT8E8M0,
+    FORMATS,
+    become_value,
+    rounded,
+    rounded_to_power,
+)
 from .shared.typed import type_name, typed
 
-_FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
-"""The types that saturate is about."""
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
 """The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
 _NARROW_INTEGERS = {21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True)}
 """Bits, and whether it is signed, of UINT4, INT4, UINT2 and INT2, by number: the oldest supported onnx has no names for all."""
 _HELD = {
-    *((kind, TensorProto.BFLOAT16) for kind in (*_FLOAT8, FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
+    *((kind, TensorProto.BFLOAT16) for kind in (*FLOAT8, FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
     *((kind, TensorProto.FLOAT8E4M3FN) for kind in (FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
     *((kind, TensorProto.FLOAT8E5M2) for kind in (FLOAT6E3M2, FLOAT4E2M1)),
     *((FLOAT4E2M1, kind) for kind in (FLOAT6E2M3, FLOAT6E3M2)),
@@ -57,14 +65,14 @@ def type_to_name(node: Node) -> None:
 @downgrade("Cast", 19)
 def drop_saturate(node: Node) -> None:
     """saturate goes where the result is not an 8-bit float; it means nothing there."""
-    if node.attr("to") not in _FLOAT8:
+    if node.attr("to") not in FLOAT8:
         node.pop_attr("saturate")
 
 
 @downgrade("CastLike", 19)
 def drop_saturate_of_cast_like(node: Node) -> None:
     """saturate goes where the result is not an 8-bit float; it means nothing there."""
-    if node.need_elem_type(1) not in _FLOAT8:
+    if node.need_elem_type(1) not in FLOAT8:
         node.pop_attr("saturate")
 
 
@@ -182,7 +190,7 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     if to == FLOAT8E8M0:
         mode = node.attr("round_mode", "up")
         return rounded_to_power(node, x, mode, work, saturate=bool(node.attr("saturate", 1))), work
-    saturate = to not in _FLOAT8 or bool(node.attr("saturate", 1))
+    saturate = to not in FLOAT8 or bool(node.attr("saturate", 1))
     if not saturate and to not in _UNSIGNED_ZERO:
         beyond = node.meaning(
             "what is beyond the largest number becomes infinity or NaN, as the type has it",

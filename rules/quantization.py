@@ -20,20 +20,21 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import require_axis
-from .shared.indices import count_up, int64, length
+from .shared.indices import int64
+from .shared.rounding import FLOAT8
 from .shared.saturating import RANGES, become_saturated
-from .shared.scales import along_axis
+from .shared.scales import along_axis, of_each_index
 from .shared.typed import type_name, typed
 from .shared.zero_points import known_zero_point, shifts
 
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
-_FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _DIVIDED_IN = (TensorProto.FLOAT, *_HALF)
 """The types in which a quotient is rounded to an integer."""
 _EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
 _SIXTEEN_BITS = (TensorProto.UINT16, TensorProto.INT16)
+_FEW_BITS = RANGES.keys() - {*_EIGHT_BITS, *_SIXTEEN_BITS}
 
 
 class _Operands(NamedTuple):
@@ -59,7 +60,7 @@ def divide_in_one_type(node: Node) -> None:
     """x and the scale are cast to the type in which they are divided; in half precision, Div divides them."""
     precision = node.pop_attr("precision", 0) or node.need_elem_type(_SCALE)
     if precision in _HALF:
-        _give_zero_point(node)
+        _give_zero_point(node, of_scale=False)
         _quantize(node, node.pop_attr("block_size", 0), precision)
         return
     if precision != TensorProto.FLOAT and node.need_elem_type() != node.need_elem_type(_SCALE):
@@ -101,12 +102,13 @@ def _dequantize_in_float(node: Node, kind: int) -> None:
 @downgrade("QuantizeLinear", 21)
 def quantize_blocks(node: Node) -> None:
     """output_dtype becomes a zero point; blocks become rows, or with results of 16 bits are written out as arithmetic."""
-    _give_zero_point(node)
-    block, is_wide = node.pop_attr("block_size", 0), _quantized_type(node) in _SIXTEEN_BITS
-    if block and not is_wide and _are_in_rows(node, block):
-        _make_rows(node, block)
-    elif block or is_wide:
+    block = node.pop_attr("block_size", 0)
+    keeps_form = not block or _are_in_rows(node, block)
+    _give_zero_point(node, of_scale=keeps_form)
+    if not keeps_form or _quantized_type(node) in _SIXTEEN_BITS:
         _quantize(node, block)
+    elif block:
+        _make_rows(node, block)
 
 
 @downgrade("DequantizeLinear", 21)
@@ -159,18 +161,25 @@ def _dequantize_steps(node: Node, steps: str) -> None:
         node.drop_input(_ZERO)
 
 
-def _give_zero_point(node: Node) -> None:
-    """Turn output_dtype, where the node has no zero point, into one of 0 in that type."""
+def _give_zero_point(node: Node, *, of_scale: bool) -> None:
+    """Turn output_dtype, where the node has no zero point, into one of 0 in that type, in the shape of the scale or as a scalar."""
     kind = node.pop_attr("output_dtype", 0)
-    if not node.has_input(_ZERO) and kind not in (0, TensorProto.UINT8):
-        node.set_input(_ZERO, _zeros(node, node.need_shape(_SCALE), kind))
+    if node.has_input(_ZERO) or kind in (0, TensorProto.UINT8):
+        return
+    shape = node.shape(_SCALE) if of_scale else ()
+    if shape is not None and all(isinstance(dim, int) for dim in shape):
+        node.set_input(_ZERO, _zeros(node, node.need_shape(_SCALE) if of_scale else (), kind))
+        return
+    one_zero = helper.make_tensor("zero", kind, [1], bytes(2 if kind in _SIXTEEN_BITS else 1), raw=True)
+    sizes = node.before("Shape", [node.input(_SCALE)], what="sizes")
+    node.set_input(_ZERO, node.before("ConstantOfShape", [sizes], what="zero_points", value=one_zero))
 
 
 def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
     """A constant of zeros, of any type: its bytes are 0 in all of them."""
     if kind in (*_EIGHT_BITS, *_SIXTEEN_BITS):
         return node.add_constant(np.zeros(shape), helper.tensor_dtype_to_np_dtype(kind), "zero_point")
-    size = prod(shape) if kind in _FLOAT8 else -(-prod(shape) // 2)
+    size = prod(shape) if kind in FLOAT8 else -(-prod(shape) // 2)
     return node.add_tensor(helper.make_tensor(node.fresh_name("zero_point"), kind, shape, bytes(size), raw=True))
 
 
@@ -189,7 +198,7 @@ def _shape_to_reshape(node: Node) -> list[int] | None:
     A dimension of 0 has another meaning for it, and runtimes do not reshape 8-bit floats.
     """
     shape = node.shape()
-    if shape is None or 0 in shape or not _FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
+    if shape is None or 0 in shape or not FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
         return None
     form = [dim if isinstance(dim, int) else -1 for dim in shape]
     return form if form.count(-1) <= 1 else None
@@ -231,7 +240,7 @@ def cast_to_type_of_scale(node: Node) -> None:
 @downgrade("QuantizeLinear", 19)
 def quantize_half_precision(node: Node) -> None:
     """saturate goes, which is for 8-bit floats; half precision is cast to float, in which runtimes divide it."""
-    if node.output_elem_type() not in _FLOAT8:
+    if node.output_elem_type() not in FLOAT8:
         node.pop_attr("saturate")
     if node.need_elem_type() in _HALF:
         _cast_input(node, 0, TensorProto.FLOAT)
@@ -325,7 +334,7 @@ def quantize_by_extremes(node: Node) -> None:
 def _quantize(node: Node, block: int = 0, precision: int = TensorProto.FLOAT) -> None:
     """Let the node divide first. Then it quantizes with a scale of 1 and its one zero point, or where it has many, rounds."""
     kind = _quantized_type(node)
-    saturate = node.attr("saturate") if kind in _FLOAT8 else None
+    saturate = node.attr("saturate") if kind in FLOAT8 else None
     only_zero = _only_zero_point(node, kind)
     quotient, zero = _quotient(node, block, precision)
     if only_zero and (node.written_for >= 21 or kind not in _SIXTEEN_BITS):
@@ -421,13 +430,7 @@ def _of_each_block(node: Node, index: int, axis: int, ragged: int) -> str:
     """Input `index` with an axis of 1 for what is within a block; or where that is `ragged`, repeated for each index of x."""
     if not ragged:
         return node.before("Unsqueeze", [node.input(index), int64(node, [axis + 1], "axis")], what="of_blocks")
-    return node.before("Gather", [node.input(index), _block_of_each(node, axis, ragged)], what="of_each", axis=axis)
-
-
-def _block_of_each(node: Node, axis: int, block: int) -> str:
-    """For each index of x along `axis`, the number of its block, as int64."""
-    size = node.dimension(axis)
-    if isinstance(size, int):
-        return int64(node, [index // block for index in range(size)], "block")
-    indices = count_up(node, int64(node, [0], "start"), length(node, node.input(0), axis), int64(node, [1], "step"))
-    return node.before("Div", [indices, int64(node, block, "size")], what="block")
+    name = node.input(index)
+    if node.need_elem_type(index) in _FEW_BITS:
+        name = _cast(node, name, TensorProto.FLOAT)  # Gather does not take it
+    return of_each_index(node, name, axis, ragged)

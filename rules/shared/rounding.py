@@ -35,6 +35,8 @@ class _Format(NamedTuple):
         return range(self.lowest, math.frexp(self.largest)[1])
 
 
+FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
+"""The floating-point types of 8 bits that the attribute saturate is about."""
 FLOAT4E2M1, FLOAT8E8M0, FLOAT6E2M3, FLOAT6E3M2 = 23, 24, 27, 28
 """Numbers of TensorProto.DataType for which the oldest supported onnx has no names."""
 FORMATS = {
