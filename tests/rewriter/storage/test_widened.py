@@ -62,13 +62,31 @@ def test_large_data_in_the_model_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(numpy_helper.to_array(weight), values)
 
 
-@pytest.mark.parametrize("bytes_more", [-1, 1])
-def test_data_of_wrong_length(tmp_path: Path, bytes_more: int) -> None:
-    data, _ = packed([3, 5])
-    onnx.save(dequantizing([3, 5], (data + b"\0")[: 8 + bytes_more]), tmp_path / "m.onnx")
+INT4, FLOAT8 = TensorProto.INT4, TensorProto.FLOAT8E4M3FN
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "numbers", "message"),
+    [
+        pytest.param(INT4, 7, [], "raw_data size (7 bytes) is too small", id="raw_too_short"),
+        pytest.param(INT4, 9, [], "has 9 bytes of data, but its type and shape [3, 5] take 8", id="raw_too_long"),
+        pytest.param(INT4, 15, [], "has 15 bytes of data, but its type and shape [3, 5] take 8", id="raw_not_packed"),
+        pytest.param(INT4, 0, [1] * 7, "has 7 bytes of data, but its type and shape [3, 5] take 8", id="numbers_too_few"),
+        pytest.param(INT4, 0, [1] * 15, "has 15 bytes of data, but its type and shape [3, 5] take 8", id="numbers_not_packed"),
+        pytest.param(INT4, 0, [1, 256] * 4, "has the number 256 in its data, which does not fit 8 bits", id="no_byte"),
+        pytest.param(FLOAT8, 0, [-129] * 15, "has the number -129 in its data, which does not fit 8 bits", id="no_float8"),
+    ],
+)
+def test_bad_data(tmp_path: Path, kind: int, raw: int, numbers: list[int], message: str) -> None:
+    given = dequantizing([3, 5], b"\0" * raw, kind)
+    if numbers:
+        given.graph.initializer[0].ClearField("raw_data")
+        given.graph.initializer[0].int32_data.extend(numbers)
+    (tmp_path / "m.onnx").write_bytes(given.SerializeToString())
     ended = command_line(f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx", "-t", "13")
-    assert ended.status == 2
-    assert len(ended.err.splitlines()) == 1
+    assert (ended.status, len(ended.err.splitlines())) == (2, 1)
+    if "raw_data size" not in message or not onnx.__version__.startswith("1.17"):
+        assert message in ended.err
     assert not (tmp_path / "o.onnx").exists()
 
 
