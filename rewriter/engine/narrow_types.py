@@ -371,4 +371,7 @@ def _keeps_values(node: Node) -> bool:
     """Whether the node only moves or compares data, or gives what every type holds that holds its input."""
     if reduces(node):
         return False
+    if node.op_type == "Dropout":
+        training = node.constant(2)
+        return not node.has_input(2) or (training is not None and not training.any())
     return CLASSES.get(node.op_type) in (Class.MOVES, Class.ORDERS) or node.op_type in _ALSO_MOVE | _EXACT

@@ -269,6 +269,10 @@ class ForeignTensors:
         tensor = self._tensors[index]
         return tensor if self._offsets[index] == offset and tensor.nbytes == length else None
 
+    def holding(self, offset: int) -> ForeignTensor:
+        """The tensor that has the byte at `offset`."""
+        return self._tensors[bisect.bisect_right(self._offsets, offset) - 1]
+
     def pieces(self, offset: int, length: int) -> Iterator[bytes]:
         """These bytes, a tensor at a time. Raises: InvalidModelError if the library does not give them."""
         stop = offset + length

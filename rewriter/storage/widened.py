@@ -16,6 +16,7 @@ from onnx import TensorProto
 from .payload import (
     MARK,
     RAW_DATA,
+    ForeignTensors,
     Payload,
     decoded,
     element_bits,
@@ -55,11 +56,17 @@ class WidenedPayload:
     def parts(self) -> Iterator[bytes]:
         """Its bytes, some at a time. Raises InvalidModelError if the file has changed."""
         left = self.length
-        for start in range(0, self.stored.length, _BUFFER):
-            raw = self.stored.raw_range(start, min(start + _BUFFER, self.stored.length)).read()
+        for raw in self._stored_parts():
             part = _widened_bytes(raw, self.narrow, self.wide)[:left]
             left -= len(part)
             yield part
+
+    def _stored_parts(self) -> Iterator[bytes]:
+        """What is stored, a buffer at a time; a tensor of another library is read only once."""
+        held = self.stored.read() if isinstance(self.stored.file, ForeignTensors) else None
+        for start in range(0, self.stored.length, _BUFFER):
+            stop = min(start + _BUFFER, self.stored.length)
+            yield self.stored.raw_range(start, stop).read() if held is None else held[start:stop]
 
     def elements(self, start: int, stop: int) -> WidenedPayload | None:
         """Elements `start` to `stop`; None where they begin in the middle of a byte."""
@@ -111,6 +118,14 @@ def as_stored(tensor: TensorProto) -> TensorProto:
     stored.CopyFrom(tensor)
     stored.data_type = int(narrow)
     return stored
+
+
+def drop_mark(tensor: TensorProto) -> None:
+    """Let `tensor` no longer say of which type what is stored is, for readers that take that from elsewhere."""
+    kept = [entry for entry in tensor.external_data if entry.key != _NARROW_KEY]
+    if len(kept) < len(tensor.external_data):
+        del tensor.external_data[:]
+        tensor.external_data.extend(kept)
 
 
 def _bits(elem_type: int) -> int:
