@@ -291,13 +291,13 @@ def narrow_weights(folder: Path, gigabytes: float, runs: int) -> None:
         model, out = made(heavy, folder / "narrow.onnx", gigabytes, True, kind, opset), folder / "wide.onnx"
         convert = [*CONVERT, str(opset - 1), str(model), str(out)]
         subprocess.run(convert, check=True)
-        wide, copy = folder / "wide.kept", folder / "wide.copied"
-        out.with_name("wide.onnx.data").rename(wide)
+        data, wide, copy = folder / "wide.onnx.data", folder / "wide.kept", folder / "wide.copied"
+        data.rename(wide)
         commands = {"cp of the result's data": ["cp", str(wide), str(copy)], f"split-rewrite -t {opset - 1}": convert}
-        costs = measure(commands, runs, outputs=[out, out.with_name("wide.onnx.data"), copy])
+        costs = measure(commands, runs, outputs=[out, data, copy])
         show(f"{gigabytes:g} GB of {TensorProto.DataType.Name(kind)} in external data, widened", costs, "cp of the result's data")
-        for file in (model, model.with_suffix(".data"), wide):
-            file.unlink()
+        for file in (model, model.with_suffix(".data"), wide, out, data, copy):
+            file.unlink(missing_ok=True)
 
 
 def growth(folder: Path, sizes: list[int], runs: int) -> None:
