@@ -27,6 +27,7 @@ from ..graph.survey import all_graphs
 from ..opsets import folding, inference, transitions
 from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
+from .cleanup import clean
 from .conversion import Change, Outcome, Remark, Selection, rebuild
 from .registry import Registry
 from .widening import CLASSES, Class, first_opset, reduces
@@ -139,6 +140,7 @@ class _Widening:
         for scope in (self._model.main, *self._model.functions):
             self._widen_nodes(scope)
         if not self.outcome.blockers:
+            clean(self._model)
             for graph in reversed(all_graphs(self._model.proto)):  # the inner ones first: a graph that gets nodes copies its own
                 self._retype(graph)
             self._note_lost_rounding()

@@ -217,6 +217,12 @@ def test_dropout_that_drops_nothing_only_moves(training: str) -> None:
     np.testing.assert_array_equal(y, x.astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
+def test_zero_points_that_only_said_the_type_go() -> None:
+    text = """g (float[4] x, float s) => (float[4] y) <float8e4m3fn z = {0}> {
+        q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }"""
+    assert "z" not in {tensor.name for tensor in convert_version(model(text, 19, 9), 18).model.graph.initializer}
+
+
 OLD_REFERENCE = pytest.mark.skipif(onnx.__version__.startswith("1.17."), reason="its reference has no bfloat16 to compare nodes in")
 
 
