@@ -23,7 +23,7 @@ from .shared.rounding import (
     rounded,
     rounded_to_power,
 )
-from .shared.typed import type_name, typed
+from .shared.typed import type_name
 
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
 """The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
@@ -113,7 +113,7 @@ def _warn_of_infinity(node: Node, to: int | None) -> None:
 @decompose("CastLike", opset=15)
 def cast_to_known_type(node: Node) -> None:
     """CastLike becomes Cast to the type of its second input."""
-    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))
+    node.become.Cast(node.input(0), to=node.need_elem_type(1))
 
 
 # Types that the target does not have.
@@ -134,7 +134,7 @@ def cast_in_wider_types(node: Node) -> None:
     if held == wide:
         become_value(node, x)
     elif wide != to:
-        node.become("Cast", [x], to=wide)
+        node.become.Cast(x, to=wide)
 
 
 def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
@@ -150,18 +150,20 @@ def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
 
 def _wrapped(node: Node, x: str, to: int) -> str:
     """The lowest bits of `x`, integers of any type, as numbers of type `to`, in int32."""
+    op = node.op
     bits, signed = _NARROW_INTEGERS[to]
-    x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
-    modulus = typed(node, 2**bits, TensorProto.INT32, "modulus")
+    x = op.Cast(x, to=TensorProto.INT32)
+    modulus = op.const(2**bits, TensorProto.INT32)
     if not signed:
-        return node.before("Mod", [x, modulus], what="low_bits")
-    half = typed(node, 2 ** (bits - 1), TensorProto.INT32, "half")
-    low_bits = node.before("Mod", [node.before("Add", [x, half], what="shifted"), modulus], what="low_bits")
-    return node.before("Sub", [low_bits, half], what="wrapped")
+        return op.Mod(x, modulus)
+    half = op.const(2 ** (bits - 1), TensorProto.INT32)
+    low_bits = op.Mod(op.Add(x, half), modulus)
+    return op.Sub(low_bits, half)
 
 
 def _whole(node: Node, x: str, source: int) -> str:
     """`x`, of type `source`, as whole numbers, in any type that Cast takes."""
+    op = node.op
     if source in (*BITS, *_NARROW_INTEGERS, TensorProto.BOOL):
         return x
     rounding = node.meaning(
@@ -171,12 +173,12 @@ def _whole(node: Node, x: str, source: int) -> str:
     if rounding == "specification":
         return x
     if source != TensorProto.DOUBLE:
-        source, x = TensorProto.FLOAT, node.before("Cast", [x], what="float", to=TensorProto.FLOAT)
-    size = node.before("Abs", [x], what="size")
-    floor = node.before("Floor", [size], what="floor")
-    below = node.before("Less", [node.before("Sub", [size, floor], what="fraction"), typed(node, 0.5, source, "half")])
-    step = node.before("Cast", [node.before("Not", [below], what="rounds_up")], what="step", to=source)
-    return node.before("Mul", [node.before("Sign", [x], what="sign"), node.before("Add", [floor, step])], what="whole")
+        source, x = TensorProto.FLOAT, op.Cast(x, to=TensorProto.FLOAT)
+    size = op.Abs(x)
+    floor = op.Floor(size)
+    below = op.Less(op.Sub(size, floor), op.const(0.5, source))
+    step = op.Cast(op.Not(below), to=source)
+    return op.Mul(op.Sign(x), op.Add(floor, step))
 
 
 def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
@@ -186,7 +188,7 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
         once = node.meaning("a cast rounds once", "rounds double to float first, and that to the narrow type")
         work = TensorProto.DOUBLE if once == "specification" else work
     if node.wider(source) != work:
-        x = node.before("Cast", [x], what="float", to=work)
+        x = node.op.Cast(x, to=work)
     if to == FLOAT8E8M0:
         mode = node.attr("round_mode", "up")
         return rounded_to_power(node, x, mode, work, saturate=bool(node.attr("saturate", 1))), work

@@ -43,9 +43,9 @@ def _clip_to(node: Node, kind: int) -> None:
     if node.has_attr("output_dtype"):
         node.set_attr("output_dtype", wide)
     dtype = helper.tensor_dtype_to_np_dtype(wide)
-    bounds = [node.add_constant(bound, dtype, "bound") for bound in RANGES[kind]]
+    bounds = [node.op.const(bound, dtype) for bound in RANGES[kind]]
     output = node.output(0)
-    node.after("Clip", [node.detach_output(0, "unclipped"), *bounds], outputs=[output])
+    node.after.Clip(node.detach_output(0, "unclipped"), *bounds, output=output)
 
 
 def _divide_and_round(node: Node, kind: int) -> None:
@@ -62,9 +62,9 @@ def _divide_and_round(node: Node, kind: int) -> None:
         raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     scale = _cast(node, _spread(node), node.wider(node.need_elem_type(_SCALE)), work)
-    quotient = _cast(node, node.before("Div", [x, scale], what="quotient"), work, TensorProto.FLOAT)
+    quotient = _cast(node, node.op.Div(x, scale), work, TensorProto.FLOAT)
     y = rounded(node, quotient, kind, saturate=kind not in FLOAT8 or bool(node.attr("saturate", 1)))
-    node.become("Cast", [y], to=node.wider(kind))
+    node.become.Cast(y, to=node.wider(kind))
 
 
 @widen("DequantizeLinear")
@@ -83,7 +83,7 @@ def dequantize_from_wider_type(node: Node) -> None:
     if node.wider(kind) == held:
         become_value(node, product)
     else:
-        node.become("Cast", [product], to=node.wider(kind))
+        node.become.Cast(product, to=node.wider(kind))
 
 
 def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
@@ -92,7 +92,7 @@ def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
     work = TensorProto.FLOAT16 if scale == kind == TensorProto.FLOAT16 else TensorProto.FLOAT
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     factor = _cast(node, _spread(node), node.wider(scale), work)
-    return node.before("Mul", [x, factor], what="product"), work
+    return node.op.Mul(x, factor), work
 
 
 def _dequantized(node: Node, source: int, kind: int) -> str:
@@ -100,7 +100,7 @@ def _dequantized(node: Node, source: int, kind: int) -> str:
     if kind != TensorProto.BFLOAT16 or BITS.get(node.wider(source), 32) > 8:
         raise Unconvertible(f"an output of {type_name(kind)} for x of {type_name(source)} is new in opset 19")
     attributes = {name: node.attr(name) for name in ("axis", "block_size")}
-    return node.before("DequantizeLinear", node.inputs, what="product", **attributes)
+    return node.op.DequantizeLinear(*node.inputs, **attributes)
 
 
 def _require_no_zero_point(node: Node) -> None:
@@ -110,7 +110,7 @@ def _require_no_zero_point(node: Node) -> None:
 
 
 def _cast(node: Node, name: str, held: int, kind: int) -> str:
-    return name if held == kind else node.before("Cast", [name], what="cast", to=kind)
+    return name if held == kind else node.op.Cast(name, to=kind)
 
 
 def _spread(node: Node) -> str:
