@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from ..errors import InvalidModelError
-from ..storage.payload import data_file
 from ..storage.reading import data_locations
+from ..storage.source_file import data_file
 
 _CHUNK = 1 << 20  # bytes
 

@@ -7,7 +7,7 @@ import os
 from ..comparison.verification import WHOLE
 from ..errors import SplitRewriteError
 from ..storage import read
-from ..storage.payload import data_file
+from ..storage.source_file import data_file
 from .paths import is_uri
 from .task import Request, Task
 

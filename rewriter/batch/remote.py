@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from ..errors import InvalidModelError, SplitRewriteError
-from ..storage.payload import location_problem
 from ..storage.reading import data_locations
+from ..storage.source_file import location_problem
 from ..storage.staging import data_names
 from .paths import is_uri
 

@@ -8,19 +8,9 @@ from onnx import TensorProto
 
 from ..errors import ArgumentError, InvalidModelError, SplitRewriteError
 from . import wire
-from .payload import (
-    Payload,
-    SourceFile,
-    has_raw_layout,
-    is_cut,
-    is_vector_of_sizes,
-    label,
-    location_problem,
-    raw_length,
-    refer,
-    without_payload,
-)
+from .payload import Payload, has_raw_layout, is_cut, is_vector_of_sizes, label, raw_length, refer, without_payload
 from .skeleton import LARGEST_PROTOBUF, Skeleton, restored
+from .source_file import SourceFile, location_problem
 from .widened import WidenedPayload
 
 _MODES = ("auto", "keep", "copy", "inline", "split")

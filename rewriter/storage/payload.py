@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import bisect
 import math
-import os
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +18,7 @@ from onnx import TensorProto, numpy_helper
 
 from ..errors import InvalidModelError
 from . import wire
-from .spool import SpooledFile
+from .source_file import SourceFile
 
 MARK = "\0split-rewrite"
 """The location of payloads that were cut out of the model file; no file can have this name."""
@@ -83,8 +79,6 @@ _TYPES = {
     28: (6, "float6_e3m2fn"),
 }
 _WINDOW = 1 << 20  # bytes
-# Windows translates line ends without O_BINARY; elsewhere, a file may become a FIFO that nobody writes to.
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def label(tensor: TensorProto) -> str:
@@ -119,121 +113,6 @@ def is_vector_of_sizes(tensor: TensorProto, length: int) -> bool:
 def is_kept(tensor: TensorProto, length: int) -> bool:
     """Whether the payload, of `length` bytes, stays in memory."""
     return length < CUT_FROM or is_vector_of_sizes(tensor, length)
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """A regular file as it was when it was first read. `name` is what messages call it."""
-
-    path: Path
-    name: str
-    stamp: tuple[int, int, int, int]
-
-    @property
-    def size(self) -> int:
-        """Its size in bytes."""
-        return self.stamp[2]
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """Its device and inode."""
-        return self.stamp[:2]
-
-    @contextmanager
-    def opened(self) -> Iterator[int]:
-        """A descriptor for reading, open inside a `with`. Raises InvalidModelError if the file has changed."""
-        try:
-            descriptor = os.open(self.path, _READ)
-        except OSError as error:
-            raise InvalidModelError(f"{self.name}: cannot be opened: {error.strerror}") from error
-        try:
-            if _stamp(os.fstat(descriptor)) != self.stamp:
-                raise self._changed()
-            yield descriptor
-        finally:
-            os.close(descriptor)
-
-    def read(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset`. Raises InvalidModelError if the file has changed, or the disk fails."""
-        try:
-            with self.opened() as descriptor:
-                return wire.FileSource(descriptor, self.size).read(offset, offset + length)
-        except wire.MalformedError as error:
-            raise self._changed() from error
-        except OSError as error:
-            raise InvalidModelError(f"{self.name}: cannot be read: {error.strerror}") from error
-
-    def _changed(self) -> InvalidModelError:
-        """The error for a file that has changed since it was first read."""
-        return InvalidModelError(f"{self.name}: changed on disk while it was being converted; try again")
-
-
-def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
-    """What changes when a file does."""
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def model_file(path: str | os.PathLike[str]) -> SourceFile:
-    """The model file at `path`; symbolic links are followed. Raises InvalidModelError unless it is a regular file."""
-    name = path.shown if isinstance(path, SpooledFile) else os.fspath(path)
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:
-        raise InvalidModelError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if stat.S_ISDIR(status.st_mode):
-        raise InvalidModelError(f"{name}: is a folder; name the .onnx file in it")
-    if not stat.S_ISREG(status.st_mode):
-        raise InvalidModelError(f"{name}: is not a regular file")
-    return SourceFile(Path(path), name, _stamp(status))
-
-
-def location_problem(location: str) -> str:
-    """Why `location` cannot be that of external data; "" if it can."""
-    parts = PurePosixPath(location).parts
-    if not parts or "\0" in location:
-        return "is not a file name"
-    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
-        return "is an absolute path; external data has to lie in the model's folder"
-    if ".." in parts or ".." in PureWindowsPath(location).parts:
-        return "leaves the model's folder"
-    return ""
-
-
-def data_file(base_dir: Path, location: str) -> SourceFile:
-    """The external data file at `location` in the model's folder.
-
-    As onnx does, this refuses whatever could reach another file than the one that came with the model: absolute paths, paths that
-    leave the folder, symbolic and hard links, and anything that is not a regular file. Raises InvalidModelError.
-    """
-    name = f"data file {location!r}"
-    problem = location_problem(location)
-    if problem:
-        raise InvalidModelError(f"{name}: {problem}")
-    *folders, last = PurePosixPath(location).parts
-    path = base_dir
-    for folder in folders:
-        path /= folder
-        _status(path, name, base_dir)
-    path /= last
-    status = _status(path, name, base_dir)
-    if not stat.S_ISREG(status.st_mode):
-        raise InvalidModelError(f"{name}: {path} is not a regular file")
-    if status.st_nlink > 1:
-        raise InvalidModelError(f"{name}: {path} has several hard links; put a copy of its own into the model's folder")
-    return SourceFile(path, name, _stamp(status))
-
-
-def _status(path: Path, name: str, base_dir: Path) -> os.stat_result:
-    """The status of the file at `path`. Raises InvalidModelError where it is missing, or is not a regular file."""
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        raise InvalidModelError(f"{name}: does not exist in {base_dir}") from None
-    except OSError as error:
-        raise InvalidModelError(f"{name}: cannot be read: {error.strerror}") from error
-    if stat.S_ISLNK(status.st_mode):
-        raise InvalidModelError(f"{name}: {path} is a symbolic link; put the file itself into the model's folder")
-    return status
 
 
 class ForeignTensor(Protocol):

@@ -11,19 +11,9 @@ from onnx import ModelProto, TensorProto
 
 from ..errors import InvalidModelError
 from . import wire
-from .payload import (
-    CUT_FIELDS,
-    CUT_FROM,
-    DATA_FIELDS,
-    LOCATION_KEY,
-    MARK,
-    SourceFile,
-    is_external,
-    is_kept,
-    model_file,
-    refer_to_cut,
-)
+from .payload import CUT_FIELDS, CUT_FROM, DATA_FIELDS, LOCATION_KEY, MARK, is_external, is_kept, refer_to_cut
 from .skeleton import LARGEST_PROTOBUF, Skeleton
+from .source_file import SourceFile, model_file
 from .spool import SpooledFile
 
 PARSED_WHOLE = 1 << 23  # bytes; parsing a file of this size takes less time than looking for what to cut

@@ -15,9 +15,7 @@ from .payload import (
     LOCATION_KEY,
     ForeignTensors,
     Payload,
-    SourceFile,
     cut_payload,
-    data_file,
     decoded,
     element_bits,
     element_count,
@@ -36,6 +34,7 @@ from .payload import (
     refer_to_cut,
     without_payload,
 )
+from .source_file import SourceFile, data_file
 from .widened import WidenedPayload, as_bytes, as_stored, refer_widened, widen_raw
 from .wire import LARGEST_PROTOBUF
 

@@ -20,9 +20,10 @@ from ..errors import InvalidModelError, SplitRewriteError
 from . import wire
 from .layout import PAGE, Layout, lay_out
 from .paths import Destination, Path_, create, explained, identity_of, temporary_path
-from .payload import ForeignTensors, Payload, SourceFile, data_file
+from .payload import ForeignTensors, Payload
 from .reading import data_locations
 from .skeleton import Skeleton
+from .source_file import SourceFile, data_file
 from .widened import WidenedPayload
 
 _BUFFER = 1 << 18  # bytes; a larger one leaves the processor's cache on the way
