@@ -150,7 +150,9 @@ class Job:
                 if replaced.blockers:
                     return replaced, model
                 model = self._reread(model, target)
-            widened = None if target is None else narrow_types.widen_types(model, target, registry, selection, self._wishes)
+            widened = None
+            if target is not None:
+                widened = narrow_types.widen_types(model, target, registry, selection, self._wishes, restrictions.types)
             if widened is not None:
                 if widened.blockers:
                     return widened, model

@@ -12,20 +12,28 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
-from .shared.rounding import FLOAT4E2M1, FORMATS, become_value, rounded
+from .shared.rounding import (
+    FLOAT4E2M1,
+    FLOAT6E2M3,
+    FLOAT6E3M2,
+    FLOAT8,
+    FLOAT8E8M0,
+    FORMATS,
+    become_value,
+    rounded,
+    rounded_to_power,
+)
 from .shared.typed import type_name
 
-_FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
-"""The types that saturate is about."""
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
 """The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
-_FLOAT8E8M0 = 24
-"""TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
 _NARROW_INTEGERS = {21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True)}
 """Bits, and whether it is signed, of UINT4, INT4, UINT2 and INT2, by number: the oldest supported onnx has no names for all."""
 _HELD = {
-    *((kind, TensorProto.BFLOAT16) for kind in (*_FLOAT8, FLOAT4E2M1)),
-    *((FLOAT4E2M1, kind) for kind in _FLOAT8),
+    *((kind, TensorProto.BFLOAT16) for kind in (*FLOAT8, FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
+    *((kind, TensorProto.FLOAT8E4M3FN) for kind in (FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
+    *((kind, TensorProto.FLOAT8E5M2) for kind in (FLOAT6E3M2, FLOAT4E2M1)),
+    *((FLOAT4E2M1, kind) for kind in (FLOAT6E2M3, FLOAT6E3M2)),
     *((TensorProto.BOOL, kind) for kind in _NARROW_INTEGERS),
     *((25, kind) for kind in (21, 22)),
     (26, 22),
@@ -57,14 +65,14 @@ def type_to_name(node: Node) -> None:
 @downgrade("Cast", 19)
 def drop_saturate(node: Node) -> None:
     """saturate goes where the result is not an 8-bit float; it means nothing there."""
-    if node.attr("to") not in _FLOAT8:
+    if node.attr("to") not in FLOAT8:
         node.pop_attr("saturate")
 
 
 @downgrade("CastLike", 19)
 def drop_saturate_of_cast_like(node: Node) -> None:
     """saturate goes where the result is not an 8-bit float; it means nothing there."""
-    if node.need_elem_type(1) not in _FLOAT8:
+    if node.need_elem_type(1) not in FLOAT8:
         node.pop_attr("saturate")
 
 
@@ -77,7 +85,7 @@ def saturated_infinity_changes(node: Node) -> None:
 @downgrade("Cast", 24)
 def drop_round_mode(node: Node) -> None:
     """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
-    if node.attr("to") != _FLOAT8E8M0:
+    if node.attr("to") != FLOAT8E8M0:
         node.pop_attr("round_mode")
     _warn_of_infinity(node, node.attr("to"))
 
@@ -91,7 +99,7 @@ def saturated_infinity_changes_in_cast_like(node: Node) -> None:
 @downgrade("CastLike", 24)
 def drop_round_mode_of_cast_like(node: Node) -> None:
     """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
-    if node.need_elem_type(1) != _FLOAT8E8M0:
+    if node.need_elem_type(1) != FLOAT8E8M0:
         node.pop_attr("round_mode")
     _warn_of_infinity(node, node.elem_type(1))
 
@@ -133,7 +141,7 @@ def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
     """The numbers of type `to` that a cast of `x`, of type `source`, gives, and the type in which they are."""
     if source == to or (source, to) in _HELD:
         return x, node.wider(source)
-    if source == TensorProto.STRING or to not in (*FORMATS, *_NARROW_INTEGERS):
+    if source == TensorProto.STRING or to not in (*FORMATS, *_NARROW_INTEGERS, FLOAT8E8M0):
         raise Unconvertible(f"older operators cannot cast {type_name(source)} to {type_name(to)}")
     if to in _NARROW_INTEGERS:
         return _wrapped(node, _whole(node, x, source), to), TensorProto.INT32
@@ -181,7 +189,10 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
         work = TensorProto.DOUBLE if once == "specification" else work
     if node.wider(source) != work:
         x = node.op.Cast(x, to=work)
-    saturate = to not in _FLOAT8 or bool(node.attr("saturate", 1))
+    if to == FLOAT8E8M0:
+        mode = node.attr("round_mode", "up")
+        return rounded_to_power(node, x, mode, work, saturate=bool(node.attr("saturate", 1))), work
+    saturate = to not in FLOAT8 or bool(node.attr("saturate", 1))
     if not saturate and to not in _UNSIGNED_ZERO:
         beyond = node.meaning(
             "what is beyond the largest number becomes infinity or NaN, as the type has it",

@@ -15,16 +15,13 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.integers import BITS
-from .shared.rounding import FORMATS, become_value, rounded
-from .shared.scales import along_axis
+from .shared.rounding import FLOAT8, FLOAT8E8M0, FORMATS, become_value, rounded
+from .shared.saturating import RANGES
+from .shared.scales import along_axis, of_each_index
 from .shared.typed import type_name
 
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
-_FLOAT8E8M0 = 24
-"""TensorProto.FLOAT8E8M0, which onnx before 1.19 does not have."""
-_RANGES = {21: (0, 15), 22: (-8, 7), 25: (0, 3), 26: (-2, 1)}
-"""The lowest and the highest number of UINT4, INT4, UINT2 and INT2, by number, as old releases of onnx lack some of the names."""
 
 
 @widen("QuantizeLinear")
@@ -34,7 +31,7 @@ def quantize_to_wider_type(node: Node) -> None:
     scale = node.need_elem_type(_SCALE)
     if scale == TensorProto.BFLOAT16 and node.wider(scale) != scale and node.rounds_to(scale):
         raise Unconvertible("it divides in bfloat16, and in a wider type the result would not be the same to the last bit")
-    if kind in _RANGES and node.wider(kind) != kind:
+    if kind in RANGES and node.wider(kind) != kind:
         _clip_to(node, kind)
     elif node.wider(kind) != kind:
         _divide_and_round(node, kind)
@@ -46,7 +43,7 @@ def _clip_to(node: Node, kind: int) -> None:
     if node.has_attr("output_dtype"):
         node.set_attr("output_dtype", wide)
     dtype = helper.tensor_dtype_to_np_dtype(wide)
-    bounds = [node.op.const(bound, dtype) for bound in _RANGES[kind]]
+    bounds = [node.op.const(bound, dtype) for bound in RANGES[kind]]
     output = node.output(0)
     node.after.Clip(node.detach_output(0, "unclipped"), *bounds, output=output)
 
@@ -61,17 +58,13 @@ def _divide_and_round(node: Node, kind: int) -> None:
     if precision == TensorProto.FLOAT16:
         once = node.meaning("x is divided in float16 and then rounded", "divides it in float")
         work = TensorProto.FLOAT16 if once == "specification" else work
-    elif precision not in (TensorProto.FLOAT, _FLOAT8E8M0):
+    elif precision not in (TensorProto.FLOAT, FLOAT8E8M0):
         raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     scale = _cast(node, _spread(node), node.wider(node.need_elem_type(_SCALE)), work)
     quotient = _cast(node, node.op.Div(x, scale), work, TensorProto.FLOAT)
-    y = rounded(node, quotient, kind, saturate=kind not in _SATURATES or bool(node.attr("saturate", 1)))
+    y = rounded(node, quotient, kind, saturate=kind not in FLOAT8 or bool(node.attr("saturate", 1)))
     node.become.Cast(y, to=node.wider(kind))
-
-
-_SATURATES = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
-"""The types that the attribute saturate is about."""
 
 
 @widen("DequantizeLinear")
@@ -126,5 +119,4 @@ def _spread(node: Node) -> str:
     if not block or node.need_rank(_SCALE) == 0:
         return along_axis(node, _SCALE)
     (axis,) = from_the_front([node.attr("axis", 1)], node.need_rank())
-    positions = node.op.int64([place // block for place in range(node.need_dimension(axis))])
-    return node.op.Gather(node.input(_SCALE), positions, axis=axis)
+    return of_each_index(node, node.input(_SCALE), axis, block)

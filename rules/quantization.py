@@ -20,20 +20,20 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import require_axis
-from .shared.indices import count_up, length
+from .shared.rounding import FLOAT8
 from .shared.saturating import RANGES, become_saturated
-from .shared.scales import along_axis
+from .shared.scales import along_axis, of_each_index
 from .shared.typed import type_name
 from .shared.zero_points import known_zero_point, shifts
 
 _SCALE, _ZERO = 1, 2
 """Positions of the scale and the zero point among the inputs."""
-_FLOAT8 = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _DIVIDED_IN = (TensorProto.FLOAT, *_HALF)
 """The types in which a quotient is rounded to an integer."""
 _EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
 _SIXTEEN_BITS = (TensorProto.UINT16, TensorProto.INT16)
+_FEW_BITS = RANGES.keys() - {*_EIGHT_BITS, *_SIXTEEN_BITS}
 
 
 class _Operands(NamedTuple):
@@ -59,7 +59,7 @@ def divide_in_one_type(node: Node) -> None:
     """x and the scale are cast to the type in which they are divided; in half precision, Div divides them."""
     precision = node.pop_attr("precision", 0) or node.need_elem_type(_SCALE)
     if precision in _HALF:
-        _give_zero_point(node)
+        _give_zero_point(node, of_scale=False)
         _quantize(node, node.pop_attr("block_size", 0), precision)
         return
     if precision != TensorProto.FLOAT and node.need_elem_type() != node.need_elem_type(_SCALE):
@@ -101,36 +101,83 @@ def _dequantize_in_float(node: Node, kind: int) -> None:
 @downgrade("QuantizeLinear", 21)
 def quantize_blocks(node: Node) -> None:
     """output_dtype becomes a zero point; blocks become rows, or with results of 16 bits are written out as arithmetic."""
-    _give_zero_point(node)
-    block, is_wide = node.pop_attr("block_size", 0), _quantized_type(node) in _SIXTEEN_BITS
-    if block and not is_wide and _are_in_rows(node, block):
-        _make_rows(node, block)
-    elif block or is_wide:
+    block = node.pop_attr("block_size", 0)
+    keeps_form = not block or _are_in_rows(node, block)
+    _give_zero_point(node, of_scale=keeps_form)
+    if not keeps_form or _quantized_type(node) in _SIXTEEN_BITS:
         _quantize(node, block)
+    elif block:
+        _make_rows(node, block)
 
 
 @downgrade("DequantizeLinear", 21)
 def dequantize_blocks(node: Node) -> None:
-    """Blocks become rows, or with integers of 16 bits are written out as arithmetic."""
+    """Blocks become rows, or with integers of 16 bits are written out; behind a QuantizeLinear these are multiplied as int32."""
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
         _make_rows(node, block)
+    elif is_wide and not block and (steps := _quantized_steps(node)):
+        _dequantize_steps(node, steps)
     elif block or is_wide:
         _dequantize(node, block)
 
 
-def _give_zero_point(node: Node) -> None:
-    """Turn output_dtype, where the node has no zero point, into one of 0 in that type."""
+def _quantized_steps(node: Node) -> str:
+    """The whole numbers, in float, of which x was made by adding the node's one zero point, saturating and casting, or "".
+
+    `become_saturated` makes it so, of a QuantizeLinear to 16 bits.
+    """
+    zero = _one_zero_point(node) if shifts(node, _ZERO) else 0
+    if zero is None or node.need_elem_type(_SCALE) != TensorProto.FLOAT:
+        return ""
+    (number,) = _inputs_of(node, "Cast", node.input(0)) or [""]
+    saturated, *bounds = _inputs_of(node, "Clip", number) or [""]
+    steps, *added = _inputs_of(node, "Add", saturated) or [saturated]
+    expected = [*RANGES[node.need_elem_type()], *([int(zero)] if zero else [])]
+    found = [node.scope.constant(name) for name in (*bounds, *added)]
+    if (
+        any(value is None or value.size != 1 for value in found)
+        or [value.item() for value in found if value is not None] != expected
+    ):
+        return ""
+    return steps if _inputs_of(node, "Round", steps) else ""
+
+
+def _inputs_of(node: Node, op_type: str, name: str) -> list[str]:
+    """The inputs of the node that makes `name`, where it is an `op_type`; else none."""
+    producer = node.scope.producer(name) if name else None
+    return list(producer.input) if producer is not None and (producer.op_type, producer.domain) == (op_type, "") else []
+
+
+def _dequantize_steps(node: Node, steps: str) -> None:
+    """Let the node multiply `steps`, saturated where their sum with the zero point would be, as int32, which has no zero point."""
+    zero = _one_zero_point(node)
+    shift = 0 if zero is None else int(zero)
+    bounds = [node.op.const(bound - shift, TensorProto.FLOAT) for bound in RANGES[node.need_elem_type()]]
+    whole = _cast(node, node.op.Clip(steps, *bounds), TensorProto.INT32)
+    node.set_input(0, whole)
+    if node.has_input(_ZERO):
+        node.drop_input(_ZERO)
+
+
+def _give_zero_point(node: Node, *, of_scale: bool) -> None:
+    """Turn output_dtype, where the node has no zero point, into one of 0 in that type, in the shape of the scale or as a scalar."""
     kind = node.pop_attr("output_dtype", 0)
-    if not node.has_input(_ZERO) and kind not in (0, TensorProto.UINT8):
-        node.set_input(_ZERO, _zeros(node, node.need_shape(_SCALE), kind))
+    if node.has_input(_ZERO) or kind in (0, TensorProto.UINT8):
+        return
+    shape = node.shape(_SCALE) if of_scale else ()
+    if shape is not None and all(isinstance(dim, int) for dim in shape):
+        node.set_input(_ZERO, _zeros(node, node.need_shape(_SCALE) if of_scale else (), kind))
+        return
+    one_zero = helper.make_tensor("zero", kind, [1], bytes(2 if kind in _SIXTEEN_BITS else 1), raw=True)
+    node.set_input(_ZERO, node.op.ConstantOfShape(node.op.Shape(node.input(_SCALE)), value=one_zero))
 
 
 def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
     """A constant of zeros, of any type: its bytes are 0 in all of them."""
     if kind in (*_EIGHT_BITS, *_SIXTEEN_BITS):
         return node.op.const(np.zeros(shape), kind)
-    size = prod(shape) if kind in _FLOAT8 else -(-prod(shape) // 2)
+    size = prod(shape) if kind in FLOAT8 else -(-prod(shape) // 2)
     return node.add_tensor(helper.make_tensor(node.fresh_name("zero_point"), kind, shape, bytes(size), raw=True))
 
 
@@ -149,7 +196,7 @@ def _shape_to_reshape(node: Node) -> list[int] | None:
     A dimension of 0 has another meaning for it, and runtimes do not reshape 8-bit floats.
     """
     shape = node.shape()
-    if shape is None or 0 in shape or not _FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
+    if shape is None or 0 in shape or not FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
         return None
     form = [dim if isinstance(dim, int) else -1 for dim in shape]
     return form if form.count(-1) <= 1 else None
@@ -192,7 +239,7 @@ def cast_to_type_of_scale(node: Node) -> None:
 @downgrade("QuantizeLinear", 19)
 def quantize_half_precision(node: Node) -> None:
     """saturate goes, which is for 8-bit floats; half precision is cast to float, in which runtimes divide it."""
-    if node.output_elem_type() not in _FLOAT8:
+    if node.output_elem_type() not in FLOAT8:
         node.pop_attr("saturate")
     if node.need_elem_type() in _HALF:
         _cast_input(node, 0, TensorProto.FLOAT)
@@ -287,7 +334,7 @@ def quantize_by_extremes(node: Node) -> None:
 def _quantize(node: Node, block: int = 0, precision: int = TensorProto.FLOAT) -> None:
     """Let the node divide first. Then it quantizes with a scale of 1 and its one zero point, or where it has many, rounds."""
     kind = _quantized_type(node)
-    saturate = node.attr("saturate") if kind in _FLOAT8 else None
+    saturate = node.attr("saturate") if kind in FLOAT8 else None
     only_zero = _only_zero_point(node, kind)
     quotient, zero = _quotient(node, block, precision)
     if only_zero and (node.written_for >= 21 or kind not in _SIXTEEN_BITS):
@@ -342,10 +389,14 @@ def _only_zero_point(node: Node, kind: int) -> str:
         return _zeros(node, (), kind)
     if node.rank(_ZERO) == 0:
         return node.input(_ZERO)
+    number = _one_zero_point(node)
+    return "" if number is None else node.op.const(number, number.dtype)
+
+
+def _one_zero_point(node: Node) -> np.generic | None:
+    """The zero point where it is known, and one number."""
     known = known_zero_point(node, _ZERO)
-    if known is None or not (known == known.flat[0]).all():
-        return ""
-    return node.op.const(known.flat[0], known.dtype)
+    return None if known is None or not (known == known.flat[0]).all() else known.flat[0]
 
 
 # Shapes.
@@ -381,14 +432,7 @@ def _of_each_block(node: Node, index: int, axis: int, ragged: int) -> str:
     op = node.op
     if not ragged:
         return op.Unsqueeze(node.input(index), op.int64([axis + 1]))
-    return op.Gather(node.input(index), _block_of_each(node, axis, ragged), axis=axis)
-
-
-def _block_of_each(node: Node, axis: int, block: int) -> str:
-    """For each index of x along `axis`, the number of its block, as int64."""
-    op = node.op
-    size = node.dimension(axis)
-    if isinstance(size, int):
-        return op.int64([index // block for index in range(size)])
-    indices = count_up(node, op.int64([0]), length(node, node.input(0), axis), op.int64([1]))
-    return op.Div(indices, op.int64(block))
+    name = node.input(index)
+    if node.need_elem_type(index) in _FEW_BITS:
+        name = _cast(node, name, TensorProto.FLOAT)  # Gather does not take it
+    return of_each_index(node, name, axis, ragged)

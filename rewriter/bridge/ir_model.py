@@ -15,8 +15,10 @@ import onnx
 import onnx_ir as ir
 
 from ..errors import InvalidModelError
-from ..storage.payload import MARK, RAW_DATA, ForeignTensors, refer_to_cut
+from ..graph.survey import all_tensors
+from ..storage.payload import MARK, RAW_DATA, ForeignTensors, raw_length, refer_to_cut
 from ..storage.skeleton import Skeleton
+from ..storage.widened import as_stored, drop_mark, refer_widened
 
 _ORIGIN = "split_rewrite.origin"
 """Key of the metadata that says which of the nodes with `meta` a node comes from; it is gone before anybody sees the result."""
@@ -56,7 +58,7 @@ class HeldModel:
 
     def converted(self) -> ir.Model:
         """What the skeleton is by now, as a model of its own that shares the tensors and the Python objects of the old one."""
-        model = ir.from_proto(self.skeleton.proto)
+        model = ir.from_proto(_without_marks(self.skeleton.proto))
         old = dict(self._bodies)
         model.meta.update(self._model.meta)
         for key, body in bodies_of(model):
@@ -102,13 +104,19 @@ class HeldModel:
             is_same = before is not None and before.dtype == tensor.dtype and before.shape == tensor.shape
             return before if is_same else tensor
         offset, length = tensor.offset or 0, tensor.length or 0
-        whole = self._tensors.at(offset, length)
-        return self._part(tensor, offset, length) if whole is None else whole
+        whole: Any = self._tensors.at(offset, length)
+        is_whole = whole is not None and (whole.dtype, whole.shape) == (tensor.dtype, tensor.shape)
+        return whole if is_whole else self._made_of(tensor, offset, length)
 
-    def _part(self, tensor: Any, offset: int, length: int) -> ir.LazyTensor:
-        """These bytes of a tensor that a rule split, read when they are needed."""
+    def _made_of(self, tensor: Any, offset: int, length: int) -> ir.LazyTensor:
+        """What rules made of these bytes, a part of a tensor or its elements in a wider type, read when it is needed."""
         proto = _proto_without_data(tensor)
+        stored: Any = self._tensors.holding(offset)
+        is_widened = raw_length(proto) != length
+        proto.data_type = stored.dtype.value if is_widened else tensor.dtype.value
         refer_to_cut(proto, offset, length, RAW_DATA)
+        if is_widened:
+            proto = refer_widened(proto, tensor.dtype.value)
 
         def read() -> ir.Tensor[Any]:
             return ir.Tensor(np.asarray(self.skeleton.array(proto)), dtype=tensor.dtype, name=proto.name)
@@ -181,6 +189,17 @@ def _reference(tensor: Any, offset: int) -> ir.serde.TensorProtoTensor:
     proto = _proto_without_data(tensor)
     refer_to_cut(proto, offset, tensor.nbytes, RAW_DATA)
     return ir.serde.TensorProtoTensor(proto)
+
+
+def _without_marks(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """`proto`, in which no tensor says that its elements are widened when they are read: onnx_ir warns of what it does not know."""
+    if not any(as_stored(tensor) is not tensor for tensor in all_tensors(proto)):
+        return proto
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for tensor in all_tensors(copy):
+        drop_mark(tensor)
+    return copy
 
 
 def _proto_without_data(tensor: Any) -> onnx.TensorProto:

@@ -13,7 +13,7 @@ from onnxscript.rewriter import RULE_NAME_TAG, RewriteRule, RewriteRuleSet
 
 from ..errors import ArgumentError
 from ..graph.protos import GraphLike
-from ..graph.survey import all_graphs
+from ..graph.survey import all_graphs, all_tensors
 from ..storage.payload import is_external, refer
 from ..storage.skeleton import Skeleton
 from .ir_model import bodies_of, first_line, swapped_tensors
@@ -97,7 +97,7 @@ class _Payloads:
         self.proto.CopyFrom(skeleton.proto)
         self._tensors: list[onnx.TensorProto] = []
         self._held: dict[int, tuple[ir.LazyTensor, int]] = {}
-        for tensor in _tensors(self.proto):
+        for tensor in all_tensors(self.proto):
             if is_external(tensor):
                 original = onnx.TensorProto()
                 original.CopyFrom(tensor)
@@ -129,23 +129,12 @@ class _Payloads:
 
     def put_back(self, proto: onnx.ModelProto) -> None:
         """Let the tensors of `proto` refer to what the numbers stand for."""
-        for tensor in _tensors(proto):
+        for tensor in all_tensors(proto):
             location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
             if location.startswith(_PLACE):
                 original = self._tensors[int(location.removeprefix(_PLACE))]
                 del tensor.external_data[:]
                 tensor.external_data.extend(original.external_data)
-
-
-def _tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """All tensors of all graphs and functions, but for those of sparse initializers."""
-    for graph in all_graphs(proto):
-        yield from graph.initializer if isinstance(graph, onnx.GraphProto) else ()
-        for node in graph.node:
-            for attribute in node.attribute:
-                if attribute.type == onnx.AttributeProto.TENSOR:
-                    yield attribute.t
-                yield from attribute.tensors
 
 
 def _written(proto: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from onnx import TensorProto
 
 from ..graph.node import Node
 from ..opsets.inference import Shape, elem_type_name
+from ..storage.payload import element_bits
 
 _SCALE, _ZERO = 1, 2
 _STORED_AS_INT32: dict[int, tuple[int, int]] = {
@@ -17,6 +19,8 @@ _STORED_AS_INT32: dict[int, tuple[int, int]] = {
     TensorProto.UINT16: (0, 65535),
 }
 """The lowest and the highest number of the integer types that a tensor may store as numbers of 32 bits."""
+_SIGNED_AND_PACKED = (22, 26)
+"""INT4 and INT2, by number: the oldest supported onnx has no name for the second."""
 _BLOCKS_FROM, _AXES_FROM = 21, 13
 """The opsets from which on there is a scale for each block, and for each index of an axis."""
 
@@ -83,12 +87,26 @@ def _zero_point_problems(node: Node) -> Iterator[str]:
     if scale is not None and zero is not None and _differ(scale, zero):
         yield f"the shape of the zero point is {_shown(zero)}, and that of the scale {_shown(scale)}"
     tensor = node.scope.constants.tensor(node.input(_ZERO)) if node.has_input(_ZERO) else None
-    if tensor is None or tensor.data_type not in _STORED_AS_INT32:
-        return
-    low, high = _STORED_AS_INT32[tensor.data_type]
-    wrong = next((number for number in tensor.int32_data if not low <= number <= high), None)
-    if wrong is not None:
+    wrong = None if tensor is None else _number_beyond(tensor)
+    if tensor is not None and wrong is not None:
         yield f"the zero point is {wrong}, beyond {elem_type_name(tensor.data_type)}"
+
+
+def _number_beyond(tensor: TensorProto) -> int | None:
+    """A number in int32_data that the type of `tensor` does not hold; of packed ones, only one that is alone in its byte is judged.
+
+    The rest of its byte is 0, or where it is negative may repeat its sign.
+    """
+    if tensor.data_type in _STORED_AS_INT32:
+        low, high = _STORED_AS_INT32[tensor.data_type]
+        return next((number for number in tensor.int32_data if not low <= number <= high), None)
+    bits = element_bits(tensor)
+    if bits not in (2, 4) or not tensor.int32_data or prod(tensor.dims) % (8 // bits) != 1:
+        return None
+    last = tensor.int32_data[-1]
+    lowest_negative = -(1 << (bits - 1)) if tensor.data_type in _SIGNED_AND_PACKED else 0
+    is_held = lowest_negative <= last < 1 << bits or lowest_negative <= last - 256 < 0
+    return None if is_held else last
 
 
 def _differ(scale: Shape, zero: Shape) -> bool:

@@ -34,6 +34,8 @@ ML_DTYPES = {
     "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
     "FLOAT8E8M0": "float8_e8m0fnu",
     "FLOAT4E2M1": "float4_e2m1fn",
+    "FLOAT6E2M3": "float6_e2m3fn",
+    "FLOAT6E3M2": "float6_e3m2fn",
     "INT4": "int4",
     "UINT4": "uint4",
     "INT2": "int2",

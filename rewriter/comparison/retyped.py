@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import onnx
 from onnx import GraphProto, TypeProto
 
-from ..engine.narrow_types import absent_types
+from ..engine.narrow_types import lost_types
 from ..graph.model import Model
-from ..graph.protos import GraphLike, default_opset
+from ..graph.protos import GraphLike
 from ..graph.survey import all_graphs
 from ..storage.skeleton import Skeleton
 
@@ -17,12 +17,12 @@ _MARK = " (widened)"
 
 
 def with_own_names(original: Model, result: Skeleton) -> Skeleton:
-    """`result` with other names for the values whose element type in `original` is one that the result's opset does not have.
+    """`result` with other names for the values whose element type in `original` gave way to a wider one.
 
     So a comparison that takes values of one name for equal does not compare numbers of two types.
     """
-    absent = absent_types(original, default_opset(result.proto.opset_import) or 0)
-    names = {name for name, kind in _types(original) if _element_type(kind) in absent} if absent else set()
+    lost = lost_types(original, result.proto)
+    names = {name for name, kind in _types(original) if _element_type(kind) in lost} if lost else set()
     if not names:
         return result
     proto = onnx.ModelProto()

@@ -1,4 +1,5 @@
-"""Element types that the target does not have give way to wider ones that hold the same numbers, before any node is converted.
+"""Element types that the target does not have, its opset or a runtime that it is for, give way to wider ones that hold the same
+numbers, before any node is converted.
 
 This is done to the whole model at its own opset: to stored tensors, to the values between nodes, and to what nodes say of types.
 Nodes that only move or compare data stay as they are; for others there are rules, which `widen` registers. Afterwards no such type
@@ -9,12 +10,12 @@ does not have is refused there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ..errors import Blocker, Unconvertible
 from ..graph import hints
@@ -25,8 +26,9 @@ from ..graph.protos import GRAPH_HOLDERS, GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import folding, inference, transitions
-from ..storage.payload import tensor_of
+from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
+from .cleanup import clean
 from .conversion import rebuild
 from .outcome import Change, Outcome, Remark
 from .registry import Registry
@@ -36,12 +38,15 @@ from .widening import CLASSES, Class, first_opset, reduces
 NAME = "narrow_types"
 """What --only and --skip call it."""
 _WIDER = {
-    **dict.fromkeys(("int4", "int2"), "int8"),
-    **dict.fromkeys(("uint4", "uint2"), "uint8"),
-    **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1"), "float16"),
-    **dict.fromkeys(("float8e8m0", "bfloat16"), "float"),
+    **dict.fromkeys(("int4", "int2"), ("int8",)),
+    **dict.fromkeys(("uint4", "uint2"), ("uint8",)),
+    **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), ("float16", "float")),
+    **dict.fromkeys(("float6e2m3", "float6e3m2", "float4e2m1"), ("float16", "float")),
+    **dict.fromkeys(("float8e8m0", "bfloat16"), ("float",)),
 }
-"""The smallest type that every opset has, and that holds all values of the narrow one."""
+"""The types that every opset has, and that hold all values of the narrow one, the smallest first."""
+NARROW_TYPES = frozenset(_WIDER)
+"""The names of the types that can give way."""
 _ALSO_MOVE = GRAPH_HOLDERS | {
     *("Constant", "ConstantOfShape", "EyeLike", "TensorScatter", "Optional", "OptionalGetElement", "OptionalHasElement"),
     *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength"),
@@ -56,6 +61,7 @@ ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
 UNROUNDED = f"{NAME}.unrounded_bfloat16"
 """The name under which the outcome lists that this was done, among what is not exact."""
 _BFLOAT16 = "bfloat16"
+_NOTHING: Mapping[str, str] = {}
 _HINT = "change the model's inputs and outputs to a type that the target has, and let the caller convert"
 
 
@@ -70,26 +76,43 @@ class Wishes(NamedTuple):
     unpack_at_run_time: bool = False
 
 
-def widen_types(model: Model, target: int, registry: Registry, selection: Selection, wishes: Wishes) -> Outcome | None:
+def widen_types(
+    model: Model, target: int, registry: Registry, selection: Selection, wishes: Wishes, refused: Mapping[str, str] = _NOTHING
+) -> Outcome | None:
     """Widen the types of `model` that `target` does not have, in place; None where it has none of them, and nothing changed.
 
-    `model` knows nothing of what became of it: the caller makes another one of its skeleton. Where there are blockers, the skeleton
-    is left half done.
+    `refused`: types that the target does not have whatever its opset, with the runtime that does not take them. `model` knows
+    nothing of what became of it: the caller makes another one of its skeleton. Where there are blockers, the skeleton is left half
+    done.
     """
-    wider = absent_types(model, target)
+    wider = _absent_types(model, target, refused)
     if not wider or not selection.allows(NAME):
         return None
     model.wider = wider
     if wishes.unrounded_bfloat16:
         model.unrounded = wider.keys() & {_number(_BFLOAT16)}
-    return _Widening(model, registry, wishes).run()
+    return _Widening(model, registry, wishes, refused).run()
 
 
-def absent_types(model: Model, target: int) -> dict[int, int]:
-    """The types that `model` has and opset `target` does not, with the wider types, as numbers of TensorProto.DataType."""
-    absent = [kind for kind in _WIDER if _is_absent(kind, target)] if target < model.main.opset else []
-    present = transitions.stated_types(model.survey.graphs, model.survey.operators) if absent else ()
-    return {_number(kind): _number(_WIDER[kind]) for kind in absent if kind in present}
+def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[int, int]:
+    """The types that `model` has and the target does not, with the wider types, as numbers of TensorProto.DataType."""
+    goes_down = target < model.main.opset
+    absent = {kind for kind in _WIDER if kind in refused or (goes_down and _is_absent(kind, target))}
+    present = transitions.stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
+    return {_number(kind): _number(_wider(kind, refused)) for kind in sorted(absent & present)}
+
+
+def lost_types(original: Model, result: ModelProto) -> set[int]:
+    """The types that gave way to wider ones in `result`, as numbers of TensorProto.DataType."""
+    narrow = NARROW_TYPES & transitions.stated_types(original.survey.graphs, original.survey.operators)
+    graphs = all_graphs(result) if narrow else []
+    left = transitions.stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
+    return {_number(kind) for kind in narrow - left}
+
+
+def _wider(kind: str, refused: Collection[str]) -> str:
+    """The smallest type that holds `kind` and is not `refused`, or where all are, the smallest."""
+    return next((wide for wide in _WIDER[kind] if wide not in refused), _WIDER[kind][0])
 
 
 def _number(kind: str) -> int:
@@ -105,10 +128,11 @@ def _is_absent(kind: str, target: int) -> bool:
 class _Widening:
     """The work on one model."""
 
-    def __init__(self, model: Model, registry: Registry, wishes: Wishes) -> None:
+    def __init__(self, model: Model, registry: Registry, wishes: Wishes, refused: Mapping[str, str]) -> None:
         self._model = model
         self._registry = registry
         self._wishes = wishes
+        self._refused = refused
         self._narrow = {f"tensor({inference.elem_type_name(number)})" for number in model.wider}
         self._functions = {(function.domain, function.name) for function in model.proto.functions}
         self._may_take: dict[tuple[str, int], bool] = {}
@@ -119,6 +143,7 @@ class _Widening:
         for scope in (self._model.main, *self._model.functions):
             self._widen_nodes(scope)
         if not self.outcome.blockers:
+            clean(self._model)
             for graph in reversed(all_graphs(self._model.proto)):  # the inner ones first: a graph that gets nodes copies its own
                 self._retype(graph)
             self._note_lost_rounding()
@@ -138,7 +163,7 @@ class _Widening:
             for value in values:
                 kind = self._narrow_kind(inference.type_string(value.type))
                 if kind:
-                    reason = f"the model's {what} is {kind}, which does not exist before opset {first_opset(kind)}"
+                    reason = f"the model's {what} is {kind}, which {self._lacks(kind)}"
                     self.outcome.blockers.append(Blocker(what.capitalize(), value.name, "main graph", "", reason, _HINT))
 
     def _widen_nodes(self, scope: Scope) -> None:
@@ -184,8 +209,8 @@ class _Widening:
 
     def _refuse_computing(self, node: Node, kind: str) -> None:
         raise Unconvertible(
-            f"it computes in {kind}, which does not exist before opset {first_opset(kind)}, and in a wider type the result would "
-            "not be the same to the last bit",
+            f"it computes in {kind}, which {self._lacks(kind)}, "
+            "and in a wider type the result would not be the same to the last bit",
             f"--allow {FLOAT32_FOR_BFLOAT16} computes in float" if kind == _BFLOAT16 else "",
         )
 
@@ -208,9 +233,14 @@ class _Widening:
             return
         for kind in sorted(self._narrow_kinds(node)):
             raise Unconvertible(
-                f"it is of the domain {node.proto.domain} and takes {kind}, which does not exist before opset {first_opset(kind)}; "
+                f"it is of the domain {node.proto.domain} and takes {kind}, which {self._lacks(kind)}; "
                 "what it does with another type is not known"
             )
+
+    def _lacks(self, kind: str) -> str:
+        """Who does not have the type `kind`, behind "which"."""
+        whose = self._refused.get(kind)
+        return f"{whose} does not take" if whose else f"does not exist before opset {first_opset(kind)}"
 
     def _may_be_narrow(self, op_type: str, opset: int) -> bool:
         """Whether the operator takes or names any of the narrow types."""
@@ -274,8 +304,8 @@ class _Widening:
 
     def _stays_packed(self, tensor: TensorProto) -> bool:
         """Whether the graph is to unpack `tensor`; what is so small that it would be folded is not worth it."""
-        is_narrow = tensor.data_type in self._model.wider and tensor.data_type != TensorProto.BFLOAT16
-        return self._wishes.unpack_at_run_time and is_narrow and math.prod(tensor.dims) > folding.MAX_ELEMENTS
+        fills_bytes = tensor.data_type in self._model.wider and 8 % element_bits(tensor) == 0
+        return self._wishes.unpack_at_run_time and fills_bytes and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
     def _unpack(self, graph: GraphProto, tensor: TensorProto) -> None:
         """Store the bytes of `tensor`, and let nodes in front of all others of `graph` look up what each byte stands for."""
@@ -348,4 +378,7 @@ def _keeps_values(node: Node) -> bool:
     """Whether the node only moves or compares data, or gives what every type holds that holds its input."""
     if reduces(node):
         return False
+    if node.op_type == "Dropout":
+        training = node.constant(2)
+        return not node.has_input(2) or (training is not None and not training.any())
     return CLASSES.get(node.op_type) in (Class.MOVES, Class.ORDERS) or node.op_type in _ALSO_MOVE | _EXACT

@@ -21,6 +21,8 @@ _NEEDS_IR = {
     "FLOAT8E8M0": 12,
     "UINT2": 13,
     "INT2": 13,
+    "FLOAT6E2M3": 14,
+    "FLOAT6E3M2": 14,
 }
 """Element types, and the IR version that brought them."""
 

@@ -69,7 +69,10 @@ _INTEGERS = {  # bits, signed
 }
 _SIGNIFICAND = {"float16": 11, "float": 24, "double": 53}
 """Bits of the significand of each floating-point type, with the leading one."""
-_FLOATS_IN_FLOAT = ("float16", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1")
+_FLOATS_IN_FLOAT = frozenset(
+    {"float16", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0"}
+    | {"float6e2m3", "float6e3m2", "float4e2m1"}
+)
 """The floating-point types whose values float32 holds."""
 _PREFERRED = ("int32", "int64", "float", "double", "uint8", "int8", "uint32", "uint64", "float16")
 """The wider types, in the order in which they are tried: that in which runtimes have kernels for them."""

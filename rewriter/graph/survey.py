@@ -6,7 +6,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import onnx
 
@@ -49,3 +49,14 @@ def _require_text(labels: Iterable[str]) -> None:
 def all_graphs(model: onnx.ModelProto) -> list[GraphLike]:
     """The main graph, the function bodies, and every subgraph of them to any depth."""
     return Survey(model).graphs
+
+
+def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """All tensors of all graphs and functions, but for those of sparse initializers."""
+    for graph in all_graphs(proto):
+        yield from graph.initializer if isinstance(graph, onnx.GraphProto) else ()
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.TENSOR:
+                    yield attribute.t
+                yield from attribute.tensors

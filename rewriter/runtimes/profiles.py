@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from ... import rules as _rules  # noqa: F401 - importing the rules registers them
+from ..engine.narrow_types import NARROW_TYPES
 from ..engine.registry import registry
 from ..errors import ArgumentError, listed
 from ..opsets.transitions import newest_opset, schema_at
@@ -39,6 +40,7 @@ TYPES = frozenset(
         "float",
         "double",
         *(f"{kind}{n}" for kind in ("int", "uint") for n in (8, 16, 32, 64)),
+        *NARROW_TYPES,
     ]
 )
 

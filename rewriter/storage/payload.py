@@ -148,6 +148,10 @@ class ForeignTensors:
         tensor = self._tensors[index]
         return tensor if self._offsets[index] == offset and tensor.nbytes == length else None
 
+    def holding(self, offset: int) -> ForeignTensor:
+        """The tensor that has the byte at `offset`."""
+        return self._tensors[bisect.bisect_right(self._offsets, offset) - 1]
+
     def pieces(self, offset: int, length: int) -> Iterator[bytes]:
         """These bytes, a tensor at a time. Raises: InvalidModelError if the library does not give them."""
         stop = offset + length
@@ -355,12 +359,21 @@ def raw_bytes(tensor: TensorProto) -> bytes:
         values = np.array(tensor.uint64_data, dtype="<u8").astype(f"<u{element_bits(tensor) // 8}")
     else:
         bits = element_bits(tensor)
-        values = np.array(tensor.int32_data, dtype="<i4").astype(f"<u{max(1, bits // 8)}")
+        numbers = np.array(tensor.int32_data, dtype="<i4")
+        _require_bits(tensor, numbers, max(bits, 8))
+        values = numbers.astype(f"<u{max(1, bits // 8)}")
         if bits == 6:
             values = np.packbits(np.unpackbits(values[:, None], axis=1, count=6, bitorder="little"), bitorder="little")
     raw = values.tobytes()
     _require_length(tensor, len(raw))
     return raw
+
+
+def _require_bits(tensor: TensorProto, numbers: np.ndarray, bits: int) -> None:
+    """Raises InvalidModelError where one of `numbers` does not fit `bits`, signed or not."""
+    beyond = numbers[(numbers < -(1 << (bits - 1))) | (numbers >= 1 << bits)]
+    if beyond.size:
+        raise InvalidModelError(f"{label(tensor)}: has the number {beyond[0]} in its data, which does not fit {bits} bits")
 
 
 def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:

@@ -118,12 +118,12 @@ class Skeleton:
         return decoded(self._raw(tensor, self.payload(tensor)), tensor)
 
     def widened(self, tensor: TensorProto, wide: int) -> TensorProto:
-        """`tensor` with the same elements in the wider type `wide`; what is in a file is widened when it is read or written.
+        """`tensor` with the same elements in the wider type `wide`; what is elsewhere is widened when it is read or written.
 
         Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
         """
         payload = self.payload(tensor)
-        if isinstance(payload, Payload) and isinstance(payload.file, SourceFile) and has_raw_layout(tensor, payload.field):
+        if isinstance(payload, Payload) and has_raw_layout(tensor, payload.field):
             return refer_widened(tensor, wide)
         return widen_raw(self._raw(tensor, payload), tensor, wide)
 

@@ -34,14 +34,18 @@ class _Format(NamedTuple):
         return range(self.lowest, math.frexp(self.largest)[1])
 
 
-FLOAT4E2M1 = 23
-"""TensorProto.FLOAT4E2M1, which onnx before 1.18 does not have."""
+FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
+"""The floating-point types of 8 bits that the attribute saturate is about."""
+FLOAT4E2M1, FLOAT8E8M0, FLOAT6E2M3, FLOAT6E3M2 = 23, 24, 27, 28
+"""Numbers of TensorProto.DataType for which the oldest supported onnx has no names."""
 FORMATS = {
     TensorProto.FLOAT8E4M3FN: _Format(3, -6, 448.0, math.nan),
     TensorProto.FLOAT8E4M3FNUZ: _Format(3, -7, 240.0, math.nan, has_negative_zero=False),
     TensorProto.FLOAT8E5M2: _Format(2, -14, 57344.0, math.inf),
     TensorProto.FLOAT8E5M2FNUZ: _Format(2, -15, 57344.0, math.nan, has_negative_zero=False),
     FLOAT4E2M1: _Format(1, 0, 6.0, 6.0, nan=0.0),
+    FLOAT6E2M3: _Format(3, 0, 7.5, 7.5, nan=0.0),
+    FLOAT6E3M2: _Format(2, -2, 28.0, 28.0, nan=0.0),
     TensorProto.BFLOAT16: _Format(7, -126, (2 - 2.0**-7) * 2.0**127, math.inf),
 }
 """The types that numbers can be rounded to."""
@@ -72,6 +76,41 @@ def rounded(node: Node, x: str, kind: int, work: int = TensorProto.FLOAT, *, sat
         zero = op.const(0.0, work)
         y = op.Where(op.Equal(y, zero), zero, y)
     return op.Where(is_nan, op.const(form.nan, work), y)
+
+
+def rounded_to_power(node: Node, x: str, mode: str, work: int = TensorProto.FLOAT, *, saturate: bool = True) -> str:
+    """`x`, of type `work` (float or double), rounded to a number of float8e8m0, the powers of two from 2**-127 to 2**127 and NaN.
+
+    `mode` is that of Cast: "up", "down", or "nearest" with ties going up. What is out of range becomes the smallest or the largest
+    number with `saturate`, else NaN. Negative numbers have no defined result.
+    """
+    op = node.op
+    low, high = (op.const(2.0**exponent, work) for exponent in (-127, 127))
+    is_nan = op.IsNaN(x)
+    number = op.Where(is_nan, low, x)
+    size = op.Clip(number, low, high)
+    power = _nearest_power(node, size, work)
+    if mode == "up":
+        y = op.Where(op.Greater(size, power), op.Mul(power, op.const(2.0, work)), power)
+    else:
+        bound = op.Mul(power, op.const(0.75, work)) if mode == "nearest" else power
+        y = op.Where(op.Less(size, bound), op.Mul(power, op.const(0.5, work)), power)
+    if not saturate:
+        is_nan = op.Or(is_nan, op.Or(op.Less(number, low), op.Greater(number, high)))
+    return op.Where(is_nan, op.const(math.nan, work), y)
+
+
+def _nearest_power(node: Node, size: str, work: int) -> str:
+    """The power of two whose logarithm is nearest to that of `size`; where two are as near, either.
+
+    Logarithms are computed in double, because runtimes may take subnormal numbers of float for the smallest normal one.
+    """
+    op, double = node.op, TensorProto.DOUBLE
+    wide = size if work == double else op.Cast(size, to=double)
+    exponent = op.Mul(op.Log(wide), op.const(1 / math.log(2), double))
+    place = op.Cast(op.Add(exponent, op.const(127.5, double)), to=TensorProto.INT64)
+    table = op.const([2.0**exponent for exponent in range(-127, 128)], work)
+    return op.Gather(table, place, axis=0)
 
 
 def _unsaturated(node: Node, y: str, form: _Format, work: int) -> str:

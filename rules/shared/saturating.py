@@ -13,8 +13,10 @@ RANGES: dict[int, tuple[int, int]] = {
     TensorProto.INT16: (-32768, 32767),
     TensorProto.UINT4: (0, 15),
     TensorProto.INT4: (-8, 7),
+    25: (0, 3),
+    26: (-2, 1),
 }
-"""The lowest and the highest number of each integer type that is quantized to."""
+"""The lowest and the highest number of each integer type that is quantized to; old onnx has no names for uint2 and int2."""
 
 
 def become_saturated(node: Node, quotient: str, zero: str, kind: int) -> None:

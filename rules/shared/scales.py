@@ -1,9 +1,13 @@
-"""Scales and zero points of QuantizeLinear and DequantizeLinear: one number, or one for each index of an axis."""
+"""Scales and zero points of QuantizeLinear and DequantizeLinear: one number, or one for each index of an axis, or each block."""
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ...rewriter.graph.node import Node
 from .axes import from_the_front
+from .indices import count_up, length
+from .rounding import FLOAT8
 
 
 def along_axis(node: Node, index: int) -> str:
@@ -16,3 +20,21 @@ def along_axis(node: Node, index: int) -> str:
     if rank == 1 or axis == rank - 1 or node.shape(index) == (1,):
         return name
     return node.op.Reshape(name, node.op.int64([-1] + [1] * (rank - 1 - axis)))
+
+
+def of_each_index(node: Node, name: str, axis: int, block: int) -> str:
+    """`name`, which holds a number for each block of `block` elements of x along `axis`, repeated for each element."""
+    return node.op.Gather(name, _blocks(node, axis, block), axis=axis)
+
+
+def _blocks(node: Node, axis: int, block: int) -> str:
+    """For each index of x along `axis`, the number of its block, as int64."""
+    op = node.op
+    size = node.dimension(axis)
+    if isinstance(size, int):
+        return op.int64([index // block for index in range(size)])
+    x = node.input(0)
+    if node.need_elem_type() in FLOAT8:
+        x = op.Cast(x, to=TensorProto.FLOAT)  # runtimes do not say the shape of such values
+    indices = count_up(node, op.int64([0]), length(node, x, axis), op.int64([1]))
+    return op.Div(indices, op.int64(block))

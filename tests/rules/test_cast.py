@@ -6,10 +6,13 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal, run
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, known, model, refusal, run
 
 from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.graph.survey import all_graphs
+from split_rewrite.rewriter.storage.payload import tensor_of
+
+SINCE_24 = pytest.mark.skipif(not known(24), reason="the installed onnx has no opset 24")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_saturate_says_nothing_of_other_types(saturate: int) -> None:
     assert [attribute.name for attribute in node.attribute] == ["to"]
 
 
-@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 24, reason="the installed onnx has no opset 24")
+@SINCE_24
 def test_round_mode_says_nothing_of_other_types() -> None:
     text = 'g (float[2] x) => (double[2] y) { y = Cast <to = 11, round_mode = "down"> (x) }'
     result = convert_version(model(text, opset=24), 13).model
@@ -216,6 +219,89 @@ def test_bfloat16_to_the_last_bit(target: int) -> None:
     x = every_float_and_its_neighbours(ml_dtypes.bfloat16)
     (got,) = run(convert_version(there_and_back(onnx.TensorProto.BFLOAT16, 15), target).model, {"x": x})
     np.testing.assert_array_equal(got, x.astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
+NARROW_FLOATS = {
+    16: "bfloat16",
+    17: "float8_e4m3fn",
+    18: "float8_e4m3fnuz",
+    19: "float8_e5m2",
+    20: "float8_e5m2fnuz",
+    23: "float4_e2m1fn",
+    27: "float6_e2m3fn",
+    28: "float6_e3m2fn",
+}
+"""Narrow floating-point types by their numbers in TensorProto.DataType, as ml_dtypes calls them."""
+HAVE_NO_NAN = (23, 27, 28)
+
+
+def every_number(kind: int) -> np.ndarray:
+    """All numbers of the type `kind`, in this type of ml_dtypes."""
+    bits = {16: 16, 23: 4}.get(kind, 6 if kind in HAVE_NO_NAN else 8)
+    return np.arange(1 << bits, dtype="u2" if bits == 16 else "u1").view(getattr(ml_dtypes, NARROW_FLOATS[kind]))
+
+
+@pytest.mark.skipif(not known(28), reason="the installed onnx has no opset 28")
+@pytest.mark.parametrize("kind", NARROW_FLOATS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_from_every_narrow_float_to_every_other(kind: int) -> None:
+    """All numbers but infinities, and NaN where the type has it, with the sign of 0."""
+    numbers = every_number(kind)
+    others = [other for other in NARROW_FLOATS if other != kind]
+    nodes = [onnx.helper.make_node("Cast", ["w"], [f"n{other}"], to=other) for other in others]
+    nodes += [onnx.helper.make_node("Cast", [f"n{other}"], [f"y{other}"], to=onnx.TensorProto.FLOAT) for other in others]
+    outputs = [onnx.helper.make_tensor_value_info(f"y{other}", onnx.TensorProto.FLOAT, [numbers.size]) for other in others]
+    graph = onnx.helper.make_graph(nodes, "g", [], outputs, [tensor_of(numbers, "w")])
+    given = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 28)], ir_version=14)
+    results = run(convert_version(given, 18, options=Options(semantics="specification")).model, {})
+    is_finite = np.isfinite(numbers.astype(np.float32))
+    for other, got in zip(others, results, strict=True):
+        dtype = getattr(ml_dtypes, NARROW_FLOATS[other])
+        largest = np.float32(ml_dtypes.finfo(dtype).max)
+        expected = np.clip(numbers.astype(np.float32), -largest, largest).astype(dtype).astype(np.float32)
+        chosen = is_finite if other in HAVE_NO_NAN else ~np.isinf(numbers.astype(np.float32))
+        np.testing.assert_array_equal(got[chosen], expected[chosen], err_msg=dtype.__name__)
+        np.testing.assert_array_equal(np.signbit(got[is_finite]), np.signbit(expected[is_finite]), err_msg=dtype.__name__)
+
+
+@SINCE_24
+@pytest.mark.parametrize("target", [23, 9])
+@pytest.mark.parametrize(
+    ("mode", "saturate", "expected"),
+    [
+        # of 0, the smallest float, the smallest number, 1, what is next to 1, 1.5, what is next to 1.5, more than the largest, inf
+        ("up", 1, [-127, -127, -127, 0, 0, 1, 1, 1, 1, 127, 127]),
+        ("down", 1, [-127, -127, -127, 0, -1, 0, 0, 0, 0, 127, 127]),
+        ("nearest", 1, [-127, -127, -127, 0, 0, 0, 1, 0, 1, 127, 127]),
+        ("nearest", 0, [np.nan, np.nan, -127, 0, 0, 0, 1, 0, 1, np.nan, np.nan]),
+        ("down", 0, [np.nan, np.nan, -127, 0, -1, 0, 0, 0, 0, np.nan, np.nan]),
+    ],
+)
+def test_powers_of_two(mode: str, saturate: int, expected: list[float], target: int) -> None:
+    given = there_and_back(24, 24, round_mode=mode, saturate=saturate)
+    after, before = np.float32(np.inf), np.float32(0)
+    one, tie = np.float32(1), np.float32(1.5)
+    near = [one, np.nextafter(one, before), np.nextafter(one, after), tie, np.nextafter(tie, before), np.nextafter(tie, after)]
+    x = np.float32([0, 1e-45, 2.0**-127, *near, 3e38, np.inf, np.nan])
+    (got,) = run(convert_version(given, target).model, {"x": x})
+    np.testing.assert_array_equal(got, np.float32(2.0) ** np.float32([*expected, np.nan]))
+
+
+@SINCE_24
+@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("mode", ["up", "down", "nearest"])
+def test_every_power_of_two_and_its_neighbours(mode: str, kind: str) -> None:
+    """A cast of double is meant to round once, by the specification."""
+    dtype = np.float32 if kind == "float" else np.float64
+    powers = (2.0 ** np.arange(-127, 128)).astype(dtype)
+    some = np.concatenate([powers, powers * dtype(1.5), powers * dtype(2**0.5)])
+    x = np.concatenate([some, np.nextafter(some, dtype(0)), np.nextafter(some, dtype(np.inf))])
+    given = there_and_back(24, 24, kind, round_mode=mode)
+    (got,) = run(convert_version(given, 18, options=Options(semantics="specification")).model, {"x": x})
+    clipped = np.clip(x.astype(np.float64), 2.0**-127, 2.0**127)
+    lower = np.ldexp(1.0, np.frexp(clipped)[1] - 1)
+    goes_up = {"up": clipped > lower, "down": clipped < lower, "nearest": clipped >= 1.5 * lower}[mode]
+    np.testing.assert_array_equal(got, np.where(goes_up, 2 * lower, lower).astype(dtype))
 
 
 @pytest.mark.parametrize(("kind", "dtype"), [(onnx.TensorProto.INT4, ml_dtypes.int4), (onnx.TensorProto.UINT4, ml_dtypes.uint4)])

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_rewrites, convert_version, refusal, run
+from helpers import assert_rewrites, convert_version, known, refusal, run
 from onnx import TensorProto, helper, numpy_helper
 
 REWRITES = [
@@ -75,6 +75,17 @@ def test_integers_of_four_bits(kind: int, low: int, high: int, target: int) -> N
     scale = np.float32(0.37)
     steps = np.clip(np.rint(X / scale) + 2, low, high) - 2
     np.testing.assert_array_equal(got, steps.astype(np.float32) * scale)
+
+
+@pytest.mark.skipif(not known(28), reason="onnx has no float6")
+@pytest.mark.parametrize(
+    ("kind", "name"), [(23, "float4_e2m1fn"), (27, "float6_e2m3fn"), (28, "float6_e3m2fn")], ids=["float4e2m1", "e2m3", "e3m2"]
+)
+@pytest.mark.parametrize("target", [22, 18, 9])
+def test_floats_of_six_and_four_bits(kind: int, name: str, target: int) -> None:
+    (got,) = run(convert_version(quantized(kind, 28), target).model, {"x": X})
+    scale = np.float32(0.37)
+    np.testing.assert_array_equal(got, (X / scale).astype(getattr(ml_dtypes, name)).astype(np.float32) * scale)
 
 
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"])

@@ -15,6 +15,7 @@ from helpers import model, run
 
 from split_rewrite.rewriter import (
     InvalidModelError,
+    Options,
     UnconvertibleError,
     check_convertible,
     convert_version,
@@ -230,3 +231,46 @@ def test_sharding_stays():
     given.add_device_configuration("two", num_devices=2)
     result = convert_version(given, 17).model
     assert [configuration.name for configuration in result.device_configurations] == ["two"]
+
+
+def packed_weight(shape: list[int]) -> tuple[ir.Model, np.ndarray]:
+    """A model that dequantizes a weight of int4 and casts one of bfloat16, and the numbers of the first."""
+    numbers = np.random.default_rng(0).integers(-8, 8, shape)
+    given = model("g (float s) => (float[A,B] y, float[C] z) { y = DequantizeLinear (w, s)  z = Cast <to = 1> (b) }", 21, 10)
+    half = onnx.TensorProto(name="b", data_type=onnx.TensorProto.BFLOAT16, dims=[4000], raw_data=b"\0\x3f" * 4000)
+    given.graph.initializer.extend([onnx.helper.make_tensor("w", onnx.TensorProto.INT4, shape, numbers), half])
+    return ir.from_proto(given), numbers
+
+
+@pytest.mark.parametrize("target", [20, 12])
+@pytest.mark.filterwarnings("error")
+def test_narrow_weights_are_widened_when_they_are_read(target: int) -> None:
+    given, numbers = packed_weight([301, 307])
+    result = convert_version(given, target, compare="off").model
+    assert isinstance(result.graph.initializers["w"].const_value, ir.LazyTensor)
+    y, z = run(ir.to_proto(result), {"s": np.array(0.5, np.float32)})
+    np.testing.assert_array_equal(y, numbers.astype(np.float32) / 2)
+    np.testing.assert_array_equal(z, np.full(4000, 0.5, np.float32))
+
+
+def test_narrow_weights_are_not_read() -> None:
+    given, _ = packed_weight([301, 307])
+
+    def read() -> Any:
+        raise AssertionError("the weight was read")
+
+    given.graph.initializers["w"].const_value = ir.LazyTensor(read, dtype=ir.DataType.INT4, shape=ir.Shape([301, 307]), name="w")
+    weight = convert_version(given, 13, compare="off").model.graph.initializers["w"].const_value
+    assert weight is not None
+    assert (weight.dtype, list(weight.shape)) == (ir.DataType.INT8, [301, 307])
+
+
+@pytest.mark.filterwarnings("error")
+def test_packed_weights_stay_packed() -> None:
+    given, numbers = packed_weight([301, 307])
+    result = convert_version(given, 13, compare="off", options=Options(unpack_at_run_time=True)).model
+    packed = result.graph.initializers["w_packed"].const_value
+    assert packed is not None
+    assert (packed.dtype, list(packed.shape)) == (ir.DataType.UINT8, [-(-301 * 307 // 2)])
+    (y, _) = run(ir.to_proto(result), {"s": np.array(0.5, np.float32)})
+    np.testing.assert_array_equal(y, numbers.astype(np.float32) / 2)

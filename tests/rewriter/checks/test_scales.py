@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, invalidity, model
+from helpers import assert_same, convert_version, invalidity, model, run
 
 QUANTIZE = "g (float[4,6] x, float{scale} s, {zero}{shape} z) => ({zero}[4,6] y) {{ y = QuantizeLinear <{attributes}> (x, s, z) }}"
 DEQUANTIZE = (
@@ -54,6 +54,33 @@ def test_a_zero_point_beyond_its_type(kind, number):
     del proto.graph.input[2]
     proto.graph.initializer.add(name="z", data_type=onnx.TensorProto.DataType.Value(kind.upper()), int32_data=[number])
     assert f"is invalid: the zero point is {number}, beyond {kind}" in invalidity(proto, 20)
+
+
+FEW_BITS = """g () => (float[2] y) <{kind}[2] w = {{1, 2}}, float s = {{0.5}}, {kind} z = {{{number}}}> {{ y = DequantizeLinear (w, s, z) }}"""
+
+
+def with_zero_point(kind: str, number: int) -> onnx.ModelProto:
+    """A model whose zero point is stored as `number`, alone in its byte."""
+    proto = model(FEW_BITS.format(kind=kind, number=1), 21, 10)
+    weight, _, zero = proto.graph.initializer
+    weight.int32_data[:], zero.int32_data[:] = [0x21], [number]
+    return proto
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), [("int4", 16), ("int4", -9), ("int4", 0x71), ("uint4", 16), ("uint4", -1), ("uint4", 255)]
+)
+def test_a_zero_point_beyond_four_bits(kind: str, number: int) -> None:
+    assert f"is invalid: the zero point is {number}, beyond {kind}" in invalidity(with_zero_point(kind, number), 20)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "value"),
+    [("int4", 7, 7), ("int4", 0xF, -1), ("int4", -1, -1), ("int4", 0xFF, -1), ("int4", -8, -8), ("uint4", 15, 15)],
+)
+def test_four_bits_with_their_sign_or_zeros_beside_them(kind: str, number: int, value: int) -> None:
+    (y,) = run(convert_version(with_zero_point(kind, number), 20).model, {})
+    np.testing.assert_array_equal(y, (np.float32([1, 2]) - value) / 2)
 
 
 @pytest.mark.parametrize(

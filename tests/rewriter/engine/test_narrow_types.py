@@ -208,6 +208,21 @@ def test_bfloat16_products_are_refused_unless_allowed() -> None:
     assert "hint: --allow float32-for-bfloat16 computes in float" in message
 
 
+@pytest.mark.parametrize("training", ["", ", ratio, off"])
+def test_dropout_that_drops_nothing_only_moves(training: str) -> None:
+    text = f"""g (float[4] x) => (float[4] y) <float ratio = {{0.5}}, bool off = {{0}}> {{
+        a = Cast <to = 16> (x)  b = Dropout (a{training})  y = Cast <to = 1> (b) }}"""
+    x = np.float32([1, -2, 0.3, 1e5])
+    (y,) = run(convert_version(model(text, 13), 12).model, {"x": x})
+    np.testing.assert_array_equal(y, x.astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
+def test_zero_points_that_only_said_the_type_go() -> None:
+    text = """g (float[4] x, float s) => (float[4] y) <float8e4m3fn z = {0}> {
+        q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }"""
+    assert "z" not in {tensor.name for tensor in convert_version(model(text, 19, 9), 18).model.graph.initializer}
+
+
 OLD_REFERENCE = pytest.mark.skipif(onnx.__version__.startswith("1.17."), reason="its reference has no bfloat16 to compare nodes in")
 
 

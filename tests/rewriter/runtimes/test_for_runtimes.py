@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
+import numpy as np
 import onnx
 import pytest
-from helpers import command_line, convert_version, model
+from helpers import command_line, convert_version, model, run
+from onnx import numpy_helper
 
 from split_rewrite.rewriter import ArgumentError, Options, UnconvertibleError, check_convertible
 
@@ -69,6 +72,59 @@ def test_a_type_that_is_not_taken_is_a_blocker(tmp_path: Path) -> None:
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(model(RELU), options=Options(for_runtimes=[str(profile)]))
     assert "Relu 'y' (main graph): NPU 1 does not support the type float" in str(caught.value)
+
+
+def npu_without(folder: Path, *types: str) -> Options:
+    """Options for a runtime that takes opset 21, and none of `types`."""
+    profile = folder / "npu.toml"
+    named = ", ".join(f'"{kind}"' for kind in types)
+    profile.write_text(
+        f'title = "NPU"\n[[release]]\nfrom = "1"\nopset = {{ max = 21 }}\ntypes_refused = [{named}]\nevidence = "by documentation"\n'
+    )
+    return Options(for_runtimes=[str(profile)])
+
+
+WEIGHTS = "g (float[1] x) => (float[4] y) <float8e4m3fn[4] w = {1, 2, 3, 126}> { v = Cast <to = 1> (w)  y = Add (x, v) }"
+
+
+@pytest.mark.parametrize(("types", "wide"), [(["float8e4m3fn"], "float16"), (["float8e4m3fn", "float16"], "float32")])
+def test_a_narrow_type_that_is_not_taken_gives_way_though_the_opset_has_it(tmp_path: Path, types: list[str], wide: str) -> None:
+    given = model(WEIGHTS, 21, 10)
+    result, report = convert_version(given, compare="nodes", options=npu_without(tmp_path, *types))
+    (weight,) = result.graph.initializer
+    assert (numpy_helper.to_array(weight).dtype.name, report.target_opset) == (wide, 21)
+    numbers = np.uint8([1, 2, 3, 126]).view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    np.testing.assert_array_equal(run(result, {"x": np.float32([2])})[0], numbers + 2)
+    assert report.comparison is not None and report.comparison.status == "equal"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "g (float8e5m2[2] x) => (float[2] y) { y = Cast <to = 1> (x) }",
+            "Input 'x' (main graph): the model's input is float8e5m2, which NPU 1 does not take … hint: change the model's inputs",
+        ),
+        (
+            "g (float[2,2] x) => (float[2,2] y) { b = Cast <to = 16> (x)  c = MatMul (b, b)  y = Cast <to = 1> (c) }",
+            "MatMul 'c' (main graph): it computes in bfloat16, which NPU 1 does not take, and in a wider type the result would not be "
+            "the same to the last bit … hint: --allow float32-for-bfloat16 computes in float",
+        ),
+    ],
+    ids=["interface", "arithmetic"],
+)
+def test_a_narrow_type_that_cannot_give_way(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(model(text, 21, 10), options=npu_without(tmp_path, "float8e5m2", "bfloat16"))
+    assert message in str(caught.value)
+
+
+def test_bfloat16_on_the_cpu() -> None:
+    """onnxruntime has no kernel for a product in bfloat16, and runs the one in float."""
+    text = "g (float[2,2] x) => (float[2,2] y) { b = Cast <to = 16> (x)  c = MatMul (b, b)  y = Cast <to = 1> (c) }"
+    options = Options(for_runtimes=["onnxruntime-1.20"], allow=frozenset({"float32-for-bfloat16"}))
+    x = np.float32([[1, 2], [3, 4]])
+    np.testing.assert_array_equal(run(convert_version(model(text, 17), options=options).model, {"x": x})[0], x @ x)
 
 
 def test_a_dry_run_lists_what_is_refused_or_wrong(tmp_path: Path) -> None:
