@@ -9,7 +9,7 @@ import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from .checks import validity
-from .checks.repair import tidy
+from .checks.repair import correct_outputs, tidy
 from .comparison.loadable import not_loaded
 from .engine import narrow_types, stamp
 from .engine.conversion import MECHANISMS, Change, Engine, Outcome, Remark, Selection
@@ -42,6 +42,8 @@ class Job:
         survey = Survey(self._proto)
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
         """What was wrong with the model, and is not any more."""
+        self.corrected: list[Remark] = []
+        """Outputs that the model declares to be what the result is not: so is the result, or the declaration."""
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
@@ -191,18 +193,23 @@ class Job:
         """Raises as `check.check_result`, except where there were warnings: returns them then.
 
         They say that the target means something else, as a smaller output; then the model declares what was meant before.
+        Without any, outputs whose declared shapes contradict the result are corrected in `skeleton`, which `corrected` tells.
         """
         result = skeleton.checkable()
         if result == self.model.original:
             return []
         try:
             validity.check_result(result, self.model.original)
-        except CheckError:
-            if not outcome.warnings:
+        except CheckError as error:
+            if outcome.warnings:
+                hint = "correct the shapes that the model declares: they contradict it"
+                return [remark.as_blocker(hint) for remark in outcome.warnings]
+            self.corrected = correct_outputs(skeleton, str(error))
+            if not self.corrected:
                 raise
-            hint = "correct the shapes that the model declares: they contradict it"
-            return [remark.as_blocker(hint) for remark in outcome.warnings]
-        return []
+            skeleton.seal()
+            validity.check_result(skeleton.checkable(), self.model.original)
+        return blockers_of(Outcome(), self._options.strict, self.corrected)
 
     def not_loaded(self) -> str:
         """A warning where the model goes up to an opset that the installed onnxruntime does not load, else ""."""
