@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx
 
@@ -115,24 +115,28 @@ class Job:
         before = duplicate(model.skeleton) if model.proto.functions else None
         outcome, converted = self._run_once(model, target)
         self.model = converted if model is self.model else self.model
-        if before is None or not outcome.blockers:
-            return outcome
+        for attempt in () if before is None else self._definite(before, model, outcome):
+            found, converted_definite = self._run_once(self.model_of(attempt, target), target)
+            if not found.blockers and (outcome.blockers or _lists_in(attempt.proto) < _lists_in(model.proto)):
+                model.skeleton.proto.CopyFrom(attempt.proto)
+                self.model = converted_definite if converted is self.model else self.model
+                return found
+        return outcome
+
+    def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
+        """Copies of `before`, what `model` was, with functions made definite that stood in the way of `outcome`."""
+        attempt = duplicate(before)
+        if _lists_in(model.proto) and specialization.inline_lists(attempt.proto, model.inferred_functions):
+            yield attempt
         blocked = {
             specialization.key_of(scope.graph)
             for scope in model.functions
             if isinstance(scope.graph, onnx.FunctionProto) and any(blocker.is_within(scope.where) for blocker in outcome.blockers)
         }
-        for by_types in (False, True):
+        for by_types in (False, True) if blocked else ():
             attempt = duplicate(before)
-            if not blocked or not specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
-                continue
-            definite = self.model_of(attempt, target)
-            found, converted_definite = self._run_once(definite, target)
-            if not found.blockers:
-                model.skeleton.proto.CopyFrom(attempt.proto)
-                self.model = converted_definite if converted is self.model else self.model
-                return found
-        return outcome
+            if specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
+                yield attempt
 
     @property
     def _wishes(self) -> narrow_types.Wishes:
@@ -258,6 +262,12 @@ def _require_rules(names: Iterable[str]) -> None:
         is_mechanism = name.partition(".")[0] in MECHANISMS
         if not is_mechanism and current_names([name]).isdisjoint(known | modules):
             raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
+
+
+def _lists_in(proto: onnx.ModelProto) -> int:
+    """How many nodes make or read lists."""
+    operators = Survey(proto).operators
+    return sum(operators[name] for name in specialization.LIST_OPERATORS)
 
 
 def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: int | None) -> bool:

@@ -22,7 +22,6 @@ from ..shared.indices import int64, length
 from ..shared.loop_turns import FIRST, few_turns, write_out
 from ..shared.sequence_origin import maker
 
-
 _NEVER_JOINED = frozenset({TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
 """Text is lost by a Loop of onnxruntime, and ConstantOfShape makes no complex numbers."""
 

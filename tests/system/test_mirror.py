@@ -97,6 +97,7 @@ WRITE_NOTHING = {
     "pooling.warn_of_same_padding",
     "reductions.refuse_axes_as_attribute",
     "refusals.refuse",
+    "optionals.keep_output",
     "sequences.keep_output",
 }
 """Rules that only warn or refuse: there is no graph to show."""
