@@ -536,12 +536,21 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from
         raise _UnfitError(f"the type of '{name}' is unknown")
     kind = TypeProto.FromString(kind.SerializeToString())
     if kind.WhichOneof("value") == "tensor_type":
+        _fill_sizes(kind.tensor_type, value.pair.old.types.proven_shape(value.name))
         for axis, dim in enumerate(kind.tensor_type.shape.dim):
             if declared_from is not None and axis >= declared_from and dim.dim_param.startswith(DECLARED_SIZE):
                 dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]
     return kind
+
+
+def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:
+    """Set the sizes that inference of the whole model left open and rules know: they may write what is right for these alone."""
+    if proven is not None and len(proven) == len(tensor.shape.dim):
+        for dim, size in zip(tensor.shape.dim, proven, strict=True):
+            if isinstance(size, int) and dim.WhichOneof("value") != "dim_value":
+                dim.dim_value = size
 
 
 def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
