@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, helper
 
 from .. import progress
 from ..errors import InvalidModelError
@@ -547,6 +547,8 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from
 
 def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:
     """Set the sizes that inference of the whole model left open and rules know: they may write what is right for these alone."""
+    if proven is not None and not tensor.HasField("shape"):
+        tensor.shape.CopyFrom(TensorShapeProto(dim=[TensorShapeProto.Dimension()] * len(proven)))
     if proven is not None and len(proven) == len(tensor.shape.dim):
         for dim, size in zip(tensor.shape.dim, proven, strict=True):
             if isinstance(size, int) and dim.WhichOneof("value") != "dim_value":

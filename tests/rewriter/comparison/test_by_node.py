@@ -437,7 +437,7 @@ def test_a_stale_size_is_not_the_only_one_tried(maker: str) -> None:
 
 
 def test_sizes_that_rules_found_by_folding_are_those_that_are_tried() -> None:
-    text = """g (float[60] x) => (float[A,B] y) <int64[1] four = {4}, int64[1] once = {1}, int64[2] rest = {5, -1}> {
+    text = """g (float[N] x) => (float[A,B] y) <int64[1] four = {4}, int64[1] once = {1}, int64[2] rest = {-1, 5}> {
         rows = Tile (four, once)
         sizes = Concat <axis = 0> (rest, rows)
         h = Reshape (x, sizes)
@@ -445,5 +445,5 @@ def test_sizes_that_rules_found_by_folding_are_those_that_are_tried() -> None:
         y = ConcatFromSequence <axis = 0> (s)
     }"""
     result = convert_version(model(text, 13), 13).model
-    assert [node.op_type for node in result.graph.node] == ["Reshape", "Reshape"]
+    assert not any("Sequence" in node.op_type for node in result.graph.node)
     assert compared(model(text, 13), result).status == "equal"
