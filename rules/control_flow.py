@@ -71,7 +71,7 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
     for name, output in results:
         value = names.get(name, name)
         if value != output:
-            node.before("Identity", [value], outputs=[output], opset=node.body_opset)
+            node.op.Identity(value, output=output, opset=node.body_opset)
 
 
 @downgrade("If", 11)
@@ -108,7 +108,7 @@ def _are_known(one: Shape | None, other: Shape | None) -> bool:
 def add_count_and_condition(node: Node) -> None:
     """An absent trip count becomes the largest int64, an absent condition true; a Loop that carries nothing carries a bool on."""
     if not node.has_input(0):
-        node.set_input(0, node.add_constant(np.iinfo(np.int64).max, np.int64, "trip_count"))
+        node.set_input(0, node.op.int64(np.iinfo(np.int64).max))
     if node.has_input(1):
         _carry_something(node)
         return
@@ -117,7 +117,7 @@ def add_count_and_condition(node: Node) -> None:
             "without a condition the Loop ignores what its body says, and before opset 11 it has to have one",
             "give the Loop a condition, or let its body return the one that it gets",
         )
-    node.set_input(1, node.add_constant(True, bool, "condition"))
+    node.set_input(1, node.op.const(True, bool))
     _carry_something(node)
 
 
@@ -130,7 +130,7 @@ def _carry_something(node: Node) -> None:
     body.input.append(before)
     body.output.insert(1, after)
     body.node.append(helper.make_node("Identity", [before.name], [after.name], name=after.name))
-    node.add_input(node.add_constant(True, bool, "idle"))
+    node.add_input(node.op.const(True, bool))
     node.proto.output.insert(0, node.fresh_name("idle"))
 
 

@@ -30,7 +30,7 @@ def scales_to_input(node: Node) -> None:
 @upgrade("Upsample", 10)
 def upsample_to_resize(node: Node) -> None:
     """Upsample is called Resize."""
-    node.become("Resize", node.inputs, mode=node.attr("mode", "nearest"))
+    node.become.Resize(*node.inputs, mode=node.attr("mode", "nearest"))
 
 
 @downgrade("Upsample", 9)

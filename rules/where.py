@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
@@ -19,13 +18,14 @@ from .shared.tables import arange
 @decompose("Where", opset=8)
 def gather_from_both(node: Node) -> None:
     """X and Y are flattened and joined, and a Gather takes each element at the place that the condition chooses."""
+    op = node.op
     x, y = node.input(1), node.input(2)
     of_x, of_y = _own_places(node, 1), _own_places(node, 2)
-    of_y = node.before("Add", [of_y, count_elements(node, x, range(node.need_rank(1)))], what="places")
-    both = node.before("Concat", [flattened(node, x), flattened(node, y)], what="both", axis=0)
-    condition = node.before("Cast", [node.input(0)], what="condition", to=TensorProto.INT64)
-    moved = node.before("Mul", [condition, node.before("Sub", [of_x, of_y], what="way")], what="moved")
-    node.become("Gather", [both, node.before("Add", [moved, of_y], what="places")], axis=0)
+    of_y = op.Add(of_y, count_elements(node, x, range(node.need_rank(1))))
+    both = op.Concat(flattened(node, x), flattened(node, y), axis=0)
+    condition = op.Cast(node.input(0), to=TensorProto.INT64)
+    moved = op.Mul(condition, op.Sub(of_x, of_y))
+    node.become.Gather(both, op.Add(moved, of_y), axis=0)
 
 
 def _own_places(node: Node, index: int) -> str:
@@ -34,5 +34,5 @@ def _own_places(node: Node, index: int) -> str:
     shape = node.scope.shape(name) or ()
     known = [dim for dim in shape if isinstance(dim, int)]
     if len(known) == rank and prod(known) <= _MOST_STORED:
-        return node.add_constant(arange(prod(known)).reshape(known), np.int64, "places")
+        return node.op.int64(arange(prod(known)).reshape(known))
     return places_at_run_time(node, name, name, range(rank))

@@ -42,7 +42,7 @@ def _about(runtime: Runtime) -> Iterator[str]:
         if facts.notes:
             yield f"  {facts.notes}"
         if refused := sorted(facts.operators_refused | facts.types_refused):
-            yield f"  does not take: {', '.join(refused)}"
+            yield f"  not supported: {', '.join(refused)}"
     instead = forms()
     for quirk in runtime.quirks:
         what = quirk.form + of_operators(quirk)

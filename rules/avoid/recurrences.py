@@ -13,7 +13,7 @@ _OUTPUTS = ("all", "last_hidden", "last_cell")
 
 @avoid("LSTM without all outputs", "LSTM", opset=7)
 def state_outputs(node: Node) -> None:
-    """The outputs that nobody reads are there, too."""
+    """All outputs are written out, also those that nothing reads."""
     for index, what in enumerate(_OUTPUTS):
         if not node.has_output(index):
             node.set_output(index, node.fresh_name(what))

@@ -14,7 +14,7 @@ from ..shared.split_sizes import explicit_sizes, known_sizes, part_count, state_
 
 @avoid("Split by num_outputs, uneven", "Split", opset=18)
 def state_uneven_sizes(node: Node) -> None:
-    """The sizes are stated."""
+    """The sizes are written out."""
     if not node.has_attr("num_outputs"):
         return
     sizes = _sizes(node)
@@ -24,7 +24,7 @@ def state_uneven_sizes(node: Node) -> None:
 
 @avoid("Split without sizes", "Split", opset=13)
 def state_all_sizes(node: Node) -> None:
-    """The sizes are stated."""
+    """The sizes are written out."""
     if not (node.has_attr("split") or node.has_input(1)):
         state_sizes(node, _sizes(node))
 
@@ -40,7 +40,7 @@ def _sizes(node: Node) -> list[int]:
 
 @avoid("Split with a part of length 0", "Split", opset=13)
 def drop_empty_parts(node: Node) -> None:
-    """Empty parts that nothing reads go."""
+    """Empty parts that nothing reads are removed."""
     sizes = known_sizes(node)
     if sizes is None or 0 not in sizes:
         return
@@ -58,7 +58,7 @@ def drop_empty_parts(node: Node) -> None:
 
 @avoid("Split sizes computed at run time", "Split", opset=13)
 def fold_sizes(node: Node) -> None:
-    """Sizes that are the same in every run are written down."""
+    """Computed sizes that are the same in every run become a constant."""
     sizes = explicit_sizes(node)
     if not node.has_input(1) or is_stored(node, 1):
         return

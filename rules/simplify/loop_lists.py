@@ -18,7 +18,7 @@ from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Dimension, Node, Shape
 from ...rewriter.graph.protos import DEFAULT_DOMAINS, reads
 from ...rewriter.graph.scope import Scope
-from ..shared.indices import int64, length
+from ..shared.indices import length
 from ..shared.loop_turns import FIRST, few_turns, write_out
 from ..shared.sequence_origin import maker
 
@@ -92,7 +92,7 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
     node.proto.output.extend([""] * (len(graph.output) - 2 - len(node.proto.output)))
     node.proto.output.append(rows)
     node.scope.types.note(rows, helper.make_tensor_type_proto(kind.elem_type, [None, *_dims(kind)]))
-    node.after("SplitToSequence", [rows], outputs=[sequence], axis=0, keepdims=0)
+    node.after.SplitToSequence(rows, output=sequence, axis=0, keepdims=0)
     node.scope.model.retired.add(inner)
 
 
@@ -165,7 +165,7 @@ def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
     node.set_input(FIRST + carried, start)
     node.proto.output[carried] = joined
     node.scope.types.note(joined, kind)
-    node.after("SequenceConstruct", [joined], outputs=[sequence])
+    node.after.SequenceConstruct(joined, output=sequence)
     return True
 
 
@@ -177,9 +177,9 @@ def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None
     places = {symbol: place for symbol, place in _symbols(node).items() if node.scope.find(place[0]) is node.scope.model.main}
     if not all(isinstance(size, int) or size in places for size in sizes):
         return None
-    lengths = [int64(node, [size], "size") if isinstance(size, int) else length(node, *places[str(size)]) for size in sizes]
-    shape = node.before("Concat", lengths, what="sizes", axis=0)
-    return node.before("ConstantOfShape", [shape], what="none", value=helper.make_tensor("zero", elem_type, [1], [0]))
+    op = node.op
+    lengths = [op.int64([size]) if isinstance(size, int) else length(node, *places[str(size)]) for size in sizes]
+    return op.ConstantOfShape(op.Concat(*lengths, axis=0), value=helper.make_tensor("zero", elem_type, [1], [0]))
 
 
 def _joined_axis(node: Node, sequence: str) -> int | None:

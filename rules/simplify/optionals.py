@@ -41,7 +41,7 @@ def answer(node: Node) -> None:
     optional = _optional(node)
     if optional is not None:
         answer = helper.make_tensor("answer", TensorProto.BOOL, [], [optional.has_input(0)])
-        node.become("Constant", [], value=answer)
+        node.become.Constant(value=answer)
         node.scope.reconsider()
 
 

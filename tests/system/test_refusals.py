@@ -528,6 +528,10 @@ REFUSED: dict[str, Refusal] = {
         'g () => (string y) {y = Constant<value_string = "a">()}',
         12, 11, "attribute value_string is b'\\xff', which is not UTF-8", change=text_to_bytes,
     ),
+    "word-that-no-version-has": Refusal(
+        'g (float[2] x) => (float[2] y) {y = Gelu<approximate = "tahn">(x)}',
+        20, 13, "approximate is 'tahn'; Gelu has only none, tanh",
+    ),
     "directions-of-nothing": Refusal(
         "g (float[1] x, float[2, 1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}",
         9, 7, "scan_input_directions has 2 entries for 1 values",
