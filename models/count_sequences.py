@@ -55,7 +55,7 @@ def verdict(path: Path, target: int | None) -> tuple[str, str]:
     """What comes of the model: a word, and what there is to be said of it."""
     original = onnx.load(path)
     try:
-        converted = convert_version(original, target, compare="off").model
+        converted = convert_version(original, target).model
     except UnconvertibleError as error:
         return "refused", str(error.blockers[0])
     except SplitRewriteError as error:

@@ -19,7 +19,7 @@ from .checks.repair import repair
 from .engine.narrow_types import UNROUNDED
 from .engine.outcome import Outcome, Remark
 from .engine.reach import find_reach
-from .errors import CompareError, InvalidModelError, UnconvertibleError
+from .errors import CheckError, CompareError, InvalidModelError, UnconvertibleError
 from .graph.model import Model
 from .graph.survey import all_graphs
 from .job import Job, blockers_of, duplicate, state_opset
@@ -233,6 +233,8 @@ class _Conversion(NamedTuple):
     aliases: Mapping[str, str]
     as_given: Skeleton | None
     """The original before it was repaired, if it was and is in no file."""
+    corrected: Sequence[Remark] = ()
+    """Declared outputs that were corrected, which is right only if original and result give the same."""
 
 
 def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
@@ -270,17 +272,23 @@ def _convert_skeleton(
     blockers = job.check_result(skeleton, outcome)
     if blockers:
         raise UnconvertibleError(blockers)
+    report.remarks += job.corrected
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.replaced, None)
+    return _Conversion(report, skeleton, original, job.model.replaced, None, job.corrected)
 
 
 def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
     """Compare and verify the result as it is asked for, into the report. `written` is the file that the result is in, if any is.
 
-    Raises: CompareError.
+    Raises: CompareError; CheckError where nothing shows whether the result is wrong or what the model declares of its outputs.
     """
     if how != "off":
         conversion.report.comparison = _compare(conversion, how, options, written)
+    comparison = conversion.report.comparison
+    if conversion.corrected and (comparison is None or comparison.status != "equal"):
+        what = f"the model declares another shape of output '{conversion.corrected[0].node}' than the result has"
+        advice = "correct the declaration, or let the models be compared"
+        raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
     if options.verify_with:
         conversion.report.verified = _verify(conversion, options)
 

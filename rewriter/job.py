@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from .checks import validity
-from .checks.repair import tidy
+from .checks.repair import correct_outputs, tidy
 from .comparison.loadable import not_loaded
 from .engine import narrow_types, stamp
 from .engine.conversion import Engine
@@ -44,6 +44,8 @@ class Job:
         survey = Survey(self._proto)
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
         """What was wrong with the model, and is not any more."""
+        self.corrected: list[Remark] = []
+        """Outputs that the model declares to be what the result is not: so is the result, or the declaration."""
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
@@ -115,24 +117,28 @@ class Job:
         before = duplicate(model.skeleton) if model.proto.functions else None
         outcome, converted = self._run_once(model, target)
         self.model = converted if model is self.model else self.model
-        if before is None or not outcome.blockers:
-            return outcome
+        for attempt in () if before is None else self._definite(before, model, outcome):
+            found, converted_definite = self._run_once(self.model_of(attempt, target), target)
+            if not found.blockers and (outcome.blockers or _lists_in(attempt.proto) < _lists_in(model.proto)):
+                model.skeleton.proto.CopyFrom(attempt.proto)
+                self.model = converted_definite if converted is self.model else self.model
+                return found
+        return outcome
+
+    def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
+        """Copies of `before`, what `model` was, with functions made definite that stood in the way of `outcome`."""
+        attempt = duplicate(before)
+        if _lists_in(model.proto) and specialization.inline_lists(attempt.proto, model.inferred_functions):
+            yield attempt
         blocked = {
             specialization.key_of(scope.graph)
             for scope in model.functions
             if isinstance(scope.graph, onnx.FunctionProto) and any(blocker.is_within(scope.where) for blocker in outcome.blockers)
         }
-        for by_types in (False, True):
+        for by_types in (False, True) if blocked else ():
             attempt = duplicate(before)
-            if not blocked or not specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
-                continue
-            definite = self.model_of(attempt, target)
-            found, converted_definite = self._run_once(definite, target)
-            if not found.blockers:
-                model.skeleton.proto.CopyFrom(attempt.proto)
-                self.model = converted_definite if converted is self.model else self.model
-                return found
-        return outcome
+            if specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
+                yield attempt
 
     @property
     def _wishes(self) -> narrow_types.Wishes:
@@ -195,18 +201,23 @@ class Job:
         """Raises as `check.check_result`, except where there were warnings: returns them then.
 
         They say that the target means something else, as a smaller output; then the model declares what was meant before.
+        Without any, outputs whose declared shapes contradict the result are corrected in `skeleton`, which `corrected` tells.
         """
         result = skeleton.checkable()
         if result == self.model.original:
             return []
         try:
             validity.check_result(result, self.model.original)
-        except CheckError:
-            if not outcome.warnings:
+        except CheckError as error:
+            if outcome.warnings:
+                hint = "correct the shapes that the model declares: they contradict it"
+                return [remark.as_blocker(hint) for remark in outcome.warnings]
+            self.corrected = correct_outputs(skeleton, str(error))
+            if not self.corrected:
                 raise
-            hint = "correct the shapes that the model declares: they contradict it"
-            return [remark.as_blocker(hint) for remark in outcome.warnings]
-        return []
+            skeleton.seal()
+            validity.check_result(skeleton.checkable(), self.model.original)
+        return blockers_of(Outcome(), self._options.strict, self.corrected)
 
     def not_loaded(self) -> str:
         """A warning where the model goes up to an opset that the installed onnxruntime does not load, else ""."""
@@ -255,6 +266,12 @@ def _require_rules(names: Iterable[str]) -> None:
         is_mechanism = name.partition(".")[0] in MECHANISMS
         if not is_mechanism and current_names([name]).isdisjoint(known | modules):
             raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
+
+
+def _lists_in(proto: onnx.ModelProto) -> int:
+    """How many nodes make or read lists."""
+    operators = Survey(proto).operators
+    return sum(operators[name] for name in specialization.LIST_OPERATORS)
 
 
 def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: int | None) -> bool:

@@ -10,6 +10,7 @@ from onnx import GraphProto, TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
+from ..rewriter.graph.model import Semantics
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
 from .shared.rounding import (
@@ -78,36 +79,48 @@ def drop_saturate_of_cast_like(node: Node) -> None:
 
 @upgrade("Cast", 24)
 def saturated_infinity_changes(node: Node) -> None:
-    """Nothing changes; warns where an infinity is cast to an 8-bit float: NaN before opset 24, the largest number from 24 on."""
-    _warn_of_infinity(node, node.attr("to"))
+    """Nothing changes; refused where an infinity may be cast to an 8-bit float without infinities, which has two meanings."""
+    _mind_infinity(node, node.attr("to"))
 
 
 @downgrade("Cast", 24)
 def drop_round_mode(node: Node) -> None:
-    """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
+    """round_mode goes where the result is not float8e8m0; refused where an infinity may be cast to a float without infinities."""
     if node.attr("to") != FLOAT8E8M0:
         node.pop_attr("round_mode")
-    _warn_of_infinity(node, node.attr("to"))
+    _mind_infinity(node, node.attr("to"))
 
 
 @upgrade("CastLike", 24)
 def saturated_infinity_changes_in_cast_like(node: Node) -> None:
-    """Nothing changes; warns where an infinity is cast to an 8-bit float: NaN before opset 24, the largest number from 24 on."""
-    _warn_of_infinity(node, node.elem_type(1))
+    """Nothing changes; refused where an infinity may be cast to an 8-bit float without infinities, which has two meanings."""
+    _mind_infinity(node, node.elem_type(1))
 
 
 @downgrade("CastLike", 24)
 def drop_round_mode_of_cast_like(node: Node) -> None:
-    """round_mode goes where the result is not float8e8m0; warns where an infinity is cast to another 8-bit float."""
+    """round_mode goes where the result is not float8e8m0; refused where an infinity may be cast to a float without infinities."""
     if node.need_elem_type(1) != FLOAT8E8M0:
         node.pop_attr("round_mode")
-    _warn_of_infinity(node, node.elem_type(1))
+    _mind_infinity(node, node.elem_type(1))
 
 
-def _warn_of_infinity(node: Node, to: int | None) -> None:
-    """Add a warning where `to` is a type for which opset 24 changed what a saturated infinity becomes."""
-    if to in _UNSIGNED_ZERO and node.attr("saturate", 1):
-        node.caution("an infinite input gives NaN before opset 24, the largest number from 24 on")
+def _mind_infinity(node: Node, to: int | None) -> None:
+    """Raises Unconvertible where an infinity may be cast to `to`, which opset 24 changed, unless it is onnxruntime's meaning."""
+    if _saturates_infinity(node, to) and _infinity(node) == "specification":
+        raise Unconvertible("an infinite input gives NaN before opset 24, the largest number from 24 on")
+
+
+def _saturates_infinity(node: Node, to: int | None) -> bool:
+    """Whether a cast to `to` may have to hold an infinity in a type without one."""
+    is_whole = node.elem_type() in (*BITS, *_NARROW_INTEGERS, TensorProto.BOOL)
+    return to in _UNSIGNED_ZERO and bool(node.attr("saturate", 1)) and not is_whole
+
+
+def _infinity(node: Node) -> Semantics:
+    return node.meaning(
+        "an infinite input gives NaN before opset 24, the largest number from 24 on", "gives the largest number at every opset"
+    )
 
 
 @decompose("CastLike", opset=15)
@@ -200,6 +213,6 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
         )
         if beyond == "onnxruntime":
             raise Unconvertible("what onnxruntime makes of numbers beyond the largest cannot be written with older operators")
-    if to in _UNSIGNED_ZERO and saturate and node.opset < 24:
-        node.caution("an infinite input gives the largest number, as runtimes do; the specification before opset 24 says NaN")
+    if node.opset < 24 and _saturates_infinity(node, to) and _infinity(node) == "specification":
+        x = node.op.Add(x, node.op.Sub(x, x))  # inf - inf is NaN
     return rounded(node, x, to, work, saturate=saturate), work

@@ -89,14 +89,23 @@ def _pads(node: Node) -> list[int]:
 
 
 @upgrade(("AveragePool", "LpPool", "MaxPool"), 22)
-def warn_of_dropped_windows(node: Node) -> None:
-    """Nothing changes; warns where a last window sees padding only, which opset 22 drops."""
+def mind_dropped_windows(node: Node) -> None:
+    """Nothing changes; refused where a last window may see padding only, which opset 22 drops, and runtimes at every opset."""
     if not _may_see_padding_only(node):
         return
-    if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
-        node.caution("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
-    elif any(axis.windows != axis.windows_with_data for axis in _axes(node)):
-        node.caution("ceil_mode=1: the last window sees padding only, and is dropped since opset 22: the output gets smaller")
+    is_open = any(not isinstance(node.dimension(axis), int) for axis in _spatial(node))
+    if is_open or any(axis.windows != axis.windows_with_data for axis in _axes(node)):
+        _mind_windows(node)
+
+
+def _mind_windows(node: Node) -> None:
+    """Raises Unconvertible unless onnxruntime's meaning is chosen."""
+    meaning = node.meaning(
+        "ceil_mode=1 makes windows that see only the padding behind the input before opset 22, and none from 22 on",
+        "makes none at any opset",
+    )
+    if meaning == "specification":
+        raise Unconvertible("ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22")
 
 
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
@@ -113,7 +122,7 @@ def drop_windows_behind_the_input(node: Node) -> None:
     if not _may_see_padding_only(node):
         return
     if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
-        node.caution("ceil_mode=1: before opset 22 there may be a last window that sees only the padding behind the input")
+        _mind_windows(node)
     elif any(axis.windows != axis.windows_with_data for axis in _axes(node)):
         _round_down(node)
 

@@ -9,12 +9,14 @@ import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 import onnx
-from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto
+from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
+from ..graph.declarations import show
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
 from ..opsets import inference
+from ..opsets.inference import Shape
 from ..storage.skeleton import Skeleton
 from .function_calls import check_calls
 
@@ -40,7 +42,7 @@ def repair(skeleton: Skeleton, refusal: str, replaced: Container[str]) -> list[R
     found += _move_to_their_domain(proto, replaced)
     for graph in reversed(all_graphs(proto)):  # what is inside first: the nodes around it are copied
         found += _sort(graph, _where(proto, graph))
-    return [*found, *_forget_stale_shapes(skeleton)] if found or _STALE in refusal else []
+    return [*found, *_correct_stale_shapes(skeleton)] if found or _STALE in refusal else []
 
 
 _MICROSOFT = "com.microsoft"
@@ -174,23 +176,59 @@ _STALE = "existing shape differ"
 """What onnx says of a declared shape that inference contradicts."""
 
 
-def _forget_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:
-    """Declared shapes of values in between go where inference, which does not look at them, finds others."""
+def correct_outputs(skeleton: Skeleton, failure: str) -> list[Remark]:
+    """Correct declared outputs if they are why onnx.checker refuses `skeleton`, a result, by `failure`; a warning for each.
+
+    It is the result that is wrong, and not the declaration, unless a comparison finds it equal to the original.
+    """
+    return list(_correct_stale_shapes(skeleton)) if _STALE in failure else []
+
+
+def _correct_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:
+    """Take back declared shapes that contradict what inference finds without them: of outputs, only the sizes that do.
+
+    No size takes the place of another: what inference finds is not always what runtimes compute.
+    """
     proto = skeleton.proto
     bare = onnx.ModelProto.FromString(skeleton.checkable())
     for graph in all_graphs(bare):
         if isinstance(graph, GraphProto):
             del graph.value_info[:]
+            for info in graph.output:
+                info.type.CopyFrom(_without_shape(info.type))
     inferred = inference.infer_model(bare)
     if inferred is None:
         return
     for graph, known in zip(all_graphs(proto), all_graphs(inferred), strict=True):
         if isinstance(graph, GraphProto) and isinstance(known, GraphProto):
-            types = {value.name: value.type for value in known.value_info}
+            types = {value.name: value.type for values in (known.value_info, known.output) for value in values}
+            where = _where(proto, graph)
             for info in [info for info in graph.value_info if _contradicts(info, types)]:
                 graph.value_info.remove(info)
                 message = "its declared shape is none that it can have: the declaration is gone"
-                yield _warning("Value", info.name, _where(proto, graph), message)
+                yield _warning("Value", info.name, where, message)
+            for info in graph.output:
+                if _contradicts(info, types):
+                    declared, found = (inference.shape_of(kind) or () for kind in (info.type, types[info.name]))
+                    left = _in_common(declared, found)
+                    info.type.CopyFrom(helper.make_tensor_type_proto(info.type.tensor_type.elem_type, left))
+                    message = f"its declared shape {show(declared)} contradicts {show(found)}, which inference finds"
+                    yield _warning("Output", info.name, where, f"{message}: {show(left)} is left")
+
+
+def _without_shape(kind: TypeProto) -> TypeProto:
+    """`kind`, of a tensor of unknown shape; as it is where it is no tensor."""
+    if kind.WhichOneof("value") != "tensor_type":
+        return kind
+    return TypeProto(tensor_type=TypeProto.Tensor(elem_type=kind.tensor_type.elem_type))
+
+
+def _in_common(declared: Shape, found: Shape) -> Shape:
+    """`declared` without the numbers for which inference `found` others; only the number of dimensions where that is another."""
+    if len(declared) != len(found):
+        return (None,) * len(found)
+    both = zip(declared, found, strict=True)
+    return tuple(None if isinstance(said, int) and isinstance(size, int) and said != size else said for said, size in both)
 
 
 def _contradicts(info: ValueInfoProto, types: Mapping[str, TypeProto]) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, helper
 
 from ..graph.declarations import DECLARED_SIZE
 from ..graph.model import Model
 from ..graph.protos import subgraphs
-from ..opsets.inference import symbol
+from ..opsets.inference import Shape, symbol
 from ..storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ..storage.skeleton import Skeleton
 from .region_keys import FEW, small_constant
@@ -186,12 +186,23 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from
         raise UnfitError(f"the type of '{name}' is unknown")
     kind = TypeProto.FromString(kind.SerializeToString())
     if kind.WhichOneof("value") == "tensor_type":
+        _fill_sizes(kind.tensor_type, value.pair.old.types.proven_shape(value.name))
         for axis, dim in enumerate(kind.tensor_type.shape.dim):
             if declared_from is not None and axis >= declared_from and symbol(dim).startswith(DECLARED_SIZE):
                 dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]
     return kind
+
+
+def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:
+    """Set the sizes that inference of the whole model left open and rules know: they may write what is right for these alone."""
+    if proven is not None and not tensor.HasField("shape"):
+        tensor.shape.CopyFrom(TensorShapeProto(dim=[TensorShapeProto.Dimension()] * len(proven)))
+    if proven is not None and len(proven) == len(tensor.shape.dim):
+        for dim, size in zip(tensor.shape.dim, proven, strict=True):
+            if isinstance(size, int) and dim.WhichOneof("value") != "dim_value":
+                dim.dim_value = size
 
 
 def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:

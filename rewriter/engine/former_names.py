@@ -75,7 +75,7 @@ RULES: dict[str, str] = {
     "optional.known_answer": "optional.constant_answer",
     "pad.gather_what_nothing_widens": "pad.pad_strings_axis_by_axis",
     "pooling.no_windows_behind_the_input": "pooling.drop_windows_behind_the_input",
-    "pooling.windows_behind_the_input_go": "pooling.warn_of_dropped_windows",
+    "pooling.windows_behind_the_input_go": "pooling.mind_dropped_windows",
     "pooling.count_no_padding": "pooling.pad_before_pooling",
     "pooling.same_padding": "pooling.warn_of_same_padding",
     "pooling.whole_power": "pooling.power_to_integer",

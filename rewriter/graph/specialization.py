@@ -1,7 +1,7 @@
 """Functions of a model made definite: their parameters become constants, a function for each choice that its callers make.
 
 A function has finitely many calls, and what decides how a node is converted is known at each: the attributes that the call sets,
-and the types of what it passes.
+and the types of what it passes. A list's elements are known where it is made: functions that take or give lists have to be inlined.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ MOST_CHOICES = 1_000
 """Functions that one model's calls may ask for: beyond it, specialising them all is worse than refusing."""
 
 
+MOST_INLINED = 10_000
+"""Nodes that the calls of functions may become that take or give lists."""
+LIST_OPERATORS = frozenset({
+    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct"),
+    *("SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
+})  # fmt: skip
+"""Operators that make or read lists and optionals."""
+
+
 class TooManyChoices(Exception):
     """There are more than MOST_CHOICES."""
 
@@ -52,6 +61,49 @@ def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.Mo
     except TooManyChoices:
         return False
     return model.SerializeToString(deterministic=True) != before
+
+
+def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) -> bool:
+    """Put the functions of `model` that take or give lists in the places of their calls; returns whether any was.
+
+    `bodies` are the functions as graphs with inferred types. Functions of another opset than the model's stay, and so do all where
+    their calls would become too many nodes.
+    """
+    opset = default_opset(model.opset_import)
+    passing = [
+        function
+        for function in model.functions
+        if _passes_lists(bodies.get(key_of(function))) and default_opset(function.opset_import) in (None, opset)
+    ]
+    if not passing or _inlined_nodes(model, {key_of(function) for function in passing}) > MOST_INLINED:
+        return False
+    before = len(model.functions)
+    _inline(model, passing)
+    return len(model.functions) < before
+
+
+def _passes_lists(body: onnx.GraphProto | None) -> bool:
+    """Whether a function takes or gives a list or an optional."""
+    values = () if body is None else (*body.input, *body.output)
+    return any(value.type.WhichOneof("value") in ("sequence_type", "optional_type") for value in values)
+
+
+def _inlined_nodes(model: onnx.ModelProto, inlined: Collection[Key]) -> int:
+    """How many nodes the calls of the functions `inlined`, which do not call themselves, become."""
+    functions = {key_of(function): function for function in model.functions}
+    sizes: dict[Key, int] = {}
+
+    def size(graph: GraphLike) -> int:
+        return sum(size_of(_callee(node)) for node in _nodes(graph))
+
+    def size_of(key: Key) -> int:
+        if key not in inlined:
+            return 1
+        if key not in sizes:
+            sizes[key] = size(functions[key])
+        return sizes[key]
+
+    return size(model.graph) + sum(size(function) for key, function in functions.items() if key not in inlined)
 
 
 class _Call(NamedTuple):

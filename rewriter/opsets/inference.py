@@ -35,9 +35,8 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
     inferred = _infer_isolated(serialized)
     while has_ml and inferred is not None and _state_ml_types(inferred, inferred.graph):  # what follows says more then
         inferred = _infer_isolated(inferred.SerializeToString())
-    for index, (node, _) in enumerate(_nodes_with_opset(inferred) if inferred is not None and replaced else ()):
-        if index in replaced:
-            node.CopyFrom(replaced[index])
+    if inferred is not None and replaced:
+        _take_stand_ins_back(inferred, replaced)
     return inferred
 
 
@@ -75,20 +74,57 @@ def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     """Whether the names of operators that need one are in `model`; to look at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {_default_opset(entries) for entries in imports}
-    return any(
+    return (10 in opsets and b"Slice" in serialized) or any(
         op_type.encode() in serialized for opset in opsets for op_type in _KEEPS_ITS_INPUT if keeps_its_input(op_type, opset)
     )
 
 
 def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
-    """Let the nodes that onnx has no inference for be Identities; returns what they were, by their position."""
+    """Let nodes that onnx infers not, or not right, be others that it infers right; returns what they were, by their position."""
     replaced: dict[int, onnx.NodeProto] = {}
     for index, (node, opset) in enumerate(_nodes_with_opset(model)):
-        if node.domain in _DEFAULT_DOMAINS and node.input and node.output and keeps_its_input(node.op_type, opset):
-            replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+        if node.domain not in _DEFAULT_DOMAINS or not node.input or not node.output:
+            continue
+        before = onnx.NodeProto.FromString(node.SerializeToString())
+        if keeps_its_input(node.op_type, opset):
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
+            replaced[index] = before
+        elif (node.op_type, opset) == _WRONG_SYMBOLS and len(node.input) in _SLICES:
+            node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
+            replaced[index] = before
+    if any(before.op_type == "Slice" for before in replaced.values()):
+        for owner in (model, *model.functions):
+            owner.opset_import.add(domain=_STAND_INS, version=1)
+        model.functions.extend(_SLICES.values())
     return replaced
+
+
+def _take_stand_ins_back(model: onnx.ModelProto, replaced: Mapping[int, onnx.NodeProto]) -> None:
+    """Let the nodes of `model` be what they were before `_put_stand_ins`."""
+    for index, (node, _) in enumerate(_nodes_with_opset(model)):
+        if index in replaced:
+            node.CopyFrom(replaced[index])
+    for function in [function for function in model.functions if function.domain == _STAND_INS]:
+        model.functions.remove(function)
+    for owner in (model, *model.functions):
+        for entry in [entry for entry in owner.opset_import if entry.domain == _STAND_INS]:
+            owner.opset_import.remove(entry)
+
+
+_STAND_INS = "split_rewrite.stand_ins"
+_WRONG_SYMBOLS = "Slice", 10
+"""Of this form onnx infers that a named dimension, cut, keeps its name. Slice of opset 11 means the same, and is inferred right."""
+
+
+def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
+    names = ["data", "starts", "ends", "axes", "steps"][:inputs]
+    node = onnx.helper.make_node("Slice", names, ["part"])
+    return onnx.helper.make_function(_STAND_INS, f"Slice{inputs}", names, ["part"], [node], [onnx.helper.make_opsetid("", 11)])
+
+
+_SLICES = {inputs: _slice_of_opset_11(inputs) for inputs in (3, 4, 5)}
+"""By the number of inputs: an input of a function that a call leaves out is none that is absent."""
 
 
 def _nodes_with_opset(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
@@ -177,7 +213,7 @@ def infer_node(
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
     try:
-        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        schema = onnx.defs.get_schema(node.op_type, 11 if (node.op_type, opset) == _WRONG_SYMBOLS else opset, "")
         return shape_inference.infer_node_outputs(
             schema,
             node,

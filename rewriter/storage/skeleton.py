@@ -72,7 +72,8 @@ class Skeleton:
         return cls(proto, base_dir=None if base_dir is None else Path(base_dir))
 
     def seal(self) -> None:
-        """Declare that `proto` will not change any more, so that it is serialized only once."""
+        """Declare that `proto` will not change any more, or not after this change, so that it is serialized only once."""
+        self._sealed = None
         self._sealed = self.with_references()
 
     def payload(self, tensor: TensorProto) -> Payload | WidenedPayload | None:

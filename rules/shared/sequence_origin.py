@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...rewriter.errors import InvalidModelError, NotSimplified
 from ...rewriter.graph.node import Node
-from ...rewriter.graph.protos import DEFAULT_DOMAINS
+from ...rewriter.graph.protos import DEFAULT_DOMAINS, shown_name
 from ...rewriter.graph.scope import Scope
 from .split_sizes import part_count
 
@@ -57,17 +57,20 @@ def elements(node: Node, index: int = 0) -> list[str]:
     if made_by is not None and made_by.op_type == "SequenceEmpty":
         return []
     if made_by is None or made_by.op_type != "SequenceConstruct":
-        raise NotSimplified(f"the elements of '{node.input(index)}' are not known: {_source(node, index, made_by)}")
+        raise NotSimplified(f"the elements of '{node.input(index)}' are not known: {source(node, index, made_by)}")
     home = made_by.scope
     names = [home.resolve(name) for name in made_by.inputs]
     require_same_values(node, home, names)
     return names
 
 
-def _source(node: Node, index: int, made_by: Node | None) -> str:
-    """Where the sequence in input `index` comes from, in words."""
+def source(node: Node, index: int, made_by: Node | None) -> str:
+    """Where the list or optional in input `index`, which `made_by` makes, comes from, in words."""
     if made_by is None:
-        scope = node.scope.find(node.scope.resolve(node.input(index)))
+        name = node.scope.resolve(node.input(index))
+        scope, call = node.scope.find(name), node.scope.producer(name)
+        if call is not None:
+            return f"it comes from {call.op_type} '{shown_name(call)}'"
         return f"it is an input of the {'graph' if scope is None else scope.where}"
     if made_by.op_type == "SplitToSequence":
         return f"how many parts SplitToSequence '{made_by.name}' makes is only known at run time"

@@ -9,16 +9,21 @@ https://onnx.ai/onnx/operators/onnx__Loop.html
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
-from ...rewriter.graph.node import Node, Shape
+from ...rewriter.graph.node import Dimension, Node, Shape
 from ...rewriter.graph.protos import DEFAULT_DOMAINS, reads
 from ...rewriter.graph.scope import Scope
+from ..shared.indices import length
 from ..shared.loop_turns import FIRST, few_turns, write_out
 from ..shared.sequence_origin import maker
+
+_NEVER_JOINED = frozenset({TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
+"""Text is lost by a Loop of onnxruntime, and ConstantOfShape makes no complex numbers."""
 
 
 def _carries_a_list(node: NodeProto, scope: Scope) -> bool:
@@ -139,29 +144,42 @@ def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
 def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
     """Carry the elements put together so far, if nothing else is made of the list; returns whether that is so.
 
-    The tensor starts with no rows. Its other dimensions are known numbers.
+    The tensor starts with no rows. Its other dimensions are known numbers, or dimensions of the model's inputs.
     """
     appending, sequence = _appending(node, body, graph, carried), node.output(carried)
     element = appending.input[1]
     elem_type, shape, axis = body.elem_type(element), body.shape(element), _joined_axis(node, sequence)
-    if elem_type in (None, TensorProto.STRING) or shape is None or axis is None or not -len(shape) <= axis < len(shape):
+    if elem_type is None or elem_type in _NEVER_JOINED or shape is None or axis is None or not -len(shape) <= axis < len(shape):
         return False
-    axis %= len(shape)
-    dims: list[int | None] = [dim if isinstance(dim, int) and index != axis else None for index, dim in enumerate(shape)]
-    if any(dim is None for index, dim in enumerate(dims) if index != axis):
+    sizes: list[Dimension] = [0 if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
+    start = _zeros(node, elem_type, sizes)
+    if start is None:
         return False
+    dims = [None if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
     kind = helper.make_tensor_type_proto(elem_type, dims)
     before, after, joined = (node.fresh_name(what) for what in ("so_far", "longer", "joined"))
-    start = helper.make_tensor(node.fresh_name("none"), elem_type, [0 if dim is None else dim for dim in dims], [])
     appending.CopyFrom(helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis))
     node.scope.model.retired.update((graph.input[FIRST + carried].name, graph.output[1 + carried].name))
     graph.input[FIRST + carried].CopyFrom(ValueInfoProto(name=before, type=kind))
     graph.output[1 + carried].CopyFrom(ValueInfoProto(name=after, type=kind))
-    node.set_input(FIRST + carried, node.add_tensor(start))
+    node.set_input(FIRST + carried, start)
     node.proto.output[carried] = joined
     node.scope.types.note(joined, kind)
     node.after.SequenceConstruct(joined, output=sequence)
     return True
+
+
+def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None:
+    """A tensor of `sizes`, one of which is 0; None where another is no number and is not read from an input of the model."""
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if len(numbers) == len(sizes):
+        return node.add_tensor(helper.make_tensor(node.fresh_name("none"), elem_type, numbers, []))
+    places = {symbol: place for symbol, place in _symbols(node).items() if node.scope.find(place[0]) is node.scope.model.main}
+    if not all(isinstance(size, int) or size in places for size in sizes):
+        return None
+    op = node.op
+    lengths = [op.int64([size]) if isinstance(size, int) else length(node, *places[str(size)]) for size in sizes]
+    return op.ConstantOfShape(op.Concat(*lengths, axis=0), value=helper.make_tensor("zero", elem_type, [1], [0]))
 
 
 def _joined_axis(node: Node, sequence: str) -> int | None:
@@ -177,11 +195,11 @@ def _joined_axis(node: Node, sequence: str) -> int | None:
     return axes.pop() if only_join and len(axes) == 1 and sequence not in node.scope.outputs else None
 
 
-def _symbols(node: Node) -> set[str]:
-    """The names of dimensions of the model's inputs, which are the same throughout a run."""
+def _symbols(node: Node) -> dict[str, tuple[str, int]]:
+    """The names of dimensions of the model's inputs, which are the same throughout a run: an input, and the axis in it."""
     values = getattr(node.scope.model.main.graph, "input", ())
-    dims = (dim for value in values for dim in value.type.tensor_type.shape.dim)
-    return {dim.dim_param for dim in dims if dim.dim_param}
+    dims = ((value.name, axis, dim) for value in values for axis, dim in enumerate(value.type.tensor_type.shape.dim))
+    return {dim.dim_param: (name, axis) for name, axis, dim in dims if dim.dim_param}
 
 
 def _dims(kind: TypeProto.Tensor) -> Shape:

@@ -157,6 +157,7 @@ def concat_elements(node: Node) -> None:
     axis, new_axis = node.attr("axis"), bool(node.attr("new_axis", 0))
     if undoes_split(node, parts_of_one_split(node, names)):
         return
+    _require_one_shape(node, names, None if new_axis else axis)
     if new_axis:
         axes = node.op.int64([axis])
         wider = {name: node.op.Unsqueeze(name, axes) for name in dict.fromkeys(names)}
@@ -166,3 +167,17 @@ def concat_elements(node: Node) -> None:
         node.remove()
         return
     node.become.Concat(*names, axis=axis)
+
+
+def _require_one_shape(node: Node, names: list[str], axis: int | None) -> None:
+    """Raises NotSimplified where elements are known to differ along another axis than `axis`.
+
+    That is not valid, and yet onnxruntime runs it where one of them is empty.
+    """
+    shapes = [shape for name in dict.fromkeys(names) if (shape := node.scope.shape(name)) is not None]
+    if len({len(shape) for shape in shapes}) > 1:
+        raise NotSimplified("its elements do not have the same number of dimensions")
+    for index, sizes in enumerate(zip(*shapes, strict=True)):
+        is_free = axis is not None and index == axis % len(shapes[0])
+        if not is_free and len({size for size in sizes if isinstance(size, int)}) > 1:
+            raise NotSimplified(f"its elements have different lengths along axis {index}")

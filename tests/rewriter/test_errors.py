@@ -160,6 +160,10 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "random.onnx": bytes_of(LONE.replace("Relu", "RandomNormalLike")),
     "words.onnx": bytes_of("g (string[4] x) => (string[4] y) {y = Identity(x)}"),
     "young.onnx": edited(LONE, lambda proto: setattr(proto.opset_import[0], "version", 99)),
+    "belied.onnx": bytes_of(
+        """agraph (float[9] x) => (float[2] y) <int64[1] size = {3}, int64 last = {-1}>
+        { sizes = Tile(size, size) parts = SplitToSequence <axis = 0> (x, sizes) y = SequenceAt(parts, last) }"""
+    ),
     "open.onnx": bytes_of(SPLIT.replace("float[N, 3] b, float[N, 1] c", "float[N, K] b, float[N, L] c")),
     "foreign.onnx": bytes_of(FOREIGN),
     "weights.onnx": runnable().SerializeToString(),
@@ -724,6 +728,11 @@ WRONG: dict[str, Row] = {
         "m.onnx o.onnx -t 13",
         "the result failed onnx.checker: it is broken (the model was not written; if the input runs, please report this)",
         a_rule_makes_an_invalid_model,
+    ),
+    "declares-something-else": Row(
+        "belied.onnx o.onnx --compare off",
+        "the model declares another shape of output 'y' than the result has, and no comparison shows that the result is right: "
+        "correct the declaration, or let the models be compared",
     ),
     "computes-something-else": Row(
         "open.onnx o.onnx -t 17", "outputs differ (onnxruntime …): output 'b' differs: …", a_rule_is_wrong

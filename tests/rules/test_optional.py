@@ -22,8 +22,8 @@ def test_whether_there_is_an_element_is_known(argument, expected, target):
 
 
 def test_an_optional_stays():
-    proto = model("g (float[2] x) => (bool y) { o = Optional (x) y = OptionalHasElement (o) }", 18)
-    assert [node.op_type for node in convert_version(proto, 17).model.graph.node] == ["Optional", "OptionalHasElement"]
+    proto = model("g (optional(float[2]) o) => (bool y) { y = OptionalHasElement (o) }", 18)
+    assert [node.op_type for node in convert_version(proto, 17).model.graph.node] == ["OptionalHasElement"]
 
 
 REWRITES = [

@@ -93,10 +93,11 @@ WRITE_NOTHING = {
     "conv.warn_of_same_padding",
     "instance_normalization.require_four_dimensions",
     "one_hot.warn_of_negative_indices",
-    "pooling.warn_of_dropped_windows",
+    "pooling.mind_dropped_windows",
     "pooling.warn_of_same_padding",
     "reductions.refuse_axes_as_attribute",
     "refusals.refuse",
+    "optionals.keep_output",
     "sequences.keep_output",
 }
 """Rules that only warn or refuse: there is no graph to show."""

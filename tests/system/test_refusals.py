@@ -60,6 +60,11 @@ def as_onnxruntime_does(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Node, "meaning", lambda *_: "onnxruntime")
 
 
+def as_the_specification_says(patch: pytest.MonkeyPatch) -> None:
+    """As with --semantics specification."""
+    patch.setattr(Node, "meaning", lambda *_: "specification")
+
+
 def with_rules_skipped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Selection, "allows", lambda *_: False)
 
@@ -490,6 +495,14 @@ REFUSED: dict[str, Refusal] = {
     "shift-of-signed-integers": Refusal(
         'g (int32[4] x) => (int32[4] y) {y = BitShift<direction = "LEFT">(x, x)}',
         11, 10, "a shift of signed integers is not defined before opset 28", as_in_big_models,
+    ),
+    "infinity-of-a-type-without-one": Refusal(
+        "g (float[4] x) => (float[4] y) {t = Cast<to = 18>(x) y = Cast<to = 1>(t)}",
+        23, 24, "an infinite input gives NaN before opset 24, the largest number from 24 on", as_the_specification_says,
+    ),
+    "windows-behind-the-input": Refusal(
+        "g (float[1, 1, 6] x) => (float[A, B, C] y) {y = LpPool<ceil_mode = 1, kernel_shape = [1], strides = [2], pads = [0, 1]>(x)}",
+        21, 22, "ceil_mode=1: windows that see only the padding behind the input are dropped since opset 22", as_the_specification_says,
     ),
     "infinite-slope": Refusal(
         "g (float[2, 3] x) => (float[2, 3] y) <float[2, 1] s = {inf, 1}> {y = PRelu(x, s)}",

@@ -11,7 +11,8 @@ import pytest
 from helpers import command_line, invalidity, model, run
 from onnx import TensorProto, helper
 
-from split_rewrite.rewriter import Options, UnconvertibleError, check_convertible, convert_version
+from split_rewrite import rewriter
+from split_rewrite.rewriter import CheckError, Options, UnconvertibleError, check_convertible, convert_version
 
 Damage = Callable[[onnx.ModelProto], None]
 X = np.arange(8, dtype=np.float32).reshape(2, 4)
@@ -27,6 +28,10 @@ def healthy() -> onnx.ModelProto:
 
 def declare(name: str, elem_type: int, *shape: int | str) -> Damage:
     return lambda proto: proto.graph.value_info.append(helper.make_tensor_value_info(name, elem_type, shape))
+
+
+def declare_output(elem_type: int, *shape: int | str) -> Damage:
+    return lambda proto: proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", elem_type, shape))
 
 
 def both(*damages: Damage) -> Damage:
@@ -58,10 +63,7 @@ def lower_ir(proto: onnx.ModelProto) -> None:
 
 REFUSED: dict[str, tuple[Damage, str]] = {
     "another type": (declare("h", TensorProto.INT64, 2, 4), "has unsupported type: tensor(int64)"),
-    "another shape of an output": (
-        lambda proto: proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])),
-        "differ in dimension 1",
-    ),
+    "another type of an output": (declare_output(TensorProto.INT64, 2, 4), "Inferred elem type differs"),
     "a circle": (lambda proto: proto.graph.node[0].input.__setitem__(1, "y"), "topologically sorted"),
     "two versions of the default domain": (
         lambda proto: proto.opset_import.append(helper.make_opsetid("", 11)),
@@ -95,6 +97,14 @@ REPAIRED: dict[str, tuple[Damage, str]] = {
     "a stale rank": (
         declare("h", TensorProto.FLOAT, 2, 4, 1),
         "Value 'h' (main graph): its declared shape is none that it can have: the declaration is gone",
+    ),
+    "another size of an output": (
+        declare_output(TensorProto.FLOAT, "N", 5),
+        "Output 'y' (main graph): its declared shape [N,5] contradicts [2,4], which inference finds: [N,?] is left",
+    ),
+    "another rank of an output": (
+        declare_output(TensorProto.FLOAT, 2),
+        "Output 'y' (main graph): its declared shape [2] contradicts [2,4], which inference finds: [?,?] is left",
     ),
     "declared twice alike": (
         both(declare("h", TensorProto.FLOAT, 2, 4), declare("h", TensorProto.FLOAT, 2, 4)),
@@ -183,3 +193,34 @@ def test_a_constant_may_share_the_name_of_a_node():
     result = convert_version(proto, 12)
     assert result.report.warnings == []
     assert [node.name for node in result.model.graph.node] == ["same", "same"]
+
+
+# -- outputs that only the result belies
+
+THIRDS = """agraph (float[9,4] x) => (float[2,4] y) <int64[1] size = {3}, int64 last = {-1}>
+{ sizes = Tile(size, size) parts = SplitToSequence <axis = 0> (x, sizes) y = SequenceAt(parts, last) }"""
+"""Three parts of 3 rows, as torch.tensor_split is exported: of 2, says the exporter, and inference does not see the sizes."""
+BELIED = "Output 'y' (main graph): its declared shape [2,4] contradicts [3,4], which inference finds: [?,4] is left"
+
+
+def test_an_output_that_the_result_belies_is_corrected_where_both_are_equal():
+    result = rewriter.convert_version(model(THIRDS, 13), 9)
+    assert result.report.warnings == [BELIED]
+    assert [dim.dim_value for dim in result.model.graph.output[0].type.tensor_type.shape.dim] == [0, 4]
+    x = np.arange(36, dtype=np.float32).reshape(9, 4)
+    np.testing.assert_array_equal(run(result.model, {"x": x})[0], x[6:])
+
+
+def test_without_a_comparison_the_result_may_be_wrong():
+    with pytest.raises(CheckError) as caught:
+        rewriter.convert_version(model(THIRDS, 13), 9, compare="off")
+    assert str(caught.value) == (
+        "the model declares another shape of output 'y' than the result has, and no comparison shows that the result is right: "
+        "correct the declaration, or let the models be compared"
+    )
+
+
+def test_strict_refuses_what_the_result_belies():
+    with pytest.raises(UnconvertibleError) as caught:
+        rewriter.convert_version(model(THIRDS, 13), 9, options=Options(strict=True))
+    assert [str(blocker) for blocker in caught.value.blockers] == [f"{BELIED} … hint: without --strict this is a warning"]

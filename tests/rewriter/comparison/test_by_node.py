@@ -434,3 +434,16 @@ def test_a_stale_size_is_not_the_only_one_tried(maker: str) -> None:
     assert found.status == "different" and "Softmax" in found.reason
     right_for_one = model(text.replace("MAKER", maker + "\n").replace("LAST", "Softmax <axis = 1> (h)"))
     assert compared(before, right_for_one).status == "different"
+
+
+def test_sizes_that_rules_found_by_folding_are_those_that_are_tried() -> None:
+    text = """g (float[N] x) => (float[A,B] y) <int64[1] four = {4}, int64[1] once = {1}, int64[2] rest = {-1, 5}> {
+        rows = Tile (four, once)
+        sizes = Concat <axis = 0> (rest, rows)
+        h = Reshape (x, sizes)
+        s = SplitToSequence <keepdims = 0> (h)
+        y = ConcatFromSequence <axis = 0> (s)
+    }"""
+    result = convert_version(model(text, 13), 13).model
+    assert not any("Sequence" in node.op_type for node in result.graph.node)
+    assert compared(model(text, 13), result).status == "equal"

@@ -8,6 +8,7 @@ import pytest
 from helpers import assert_same, model, refusal
 
 from split_rewrite.rewriter import check_convertible, convert_version
+from split_rewrite.rewriter.graph import specialization
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
 SOFT = """<opset_import: ["" : 13], domain: "f"> soft <axis> (v) => (w) { s = Softmax <axis: int = @axis> (v) w = Neg(s) }"""
@@ -126,3 +127,52 @@ def test_callers_that_pass_other_lengths_share_a_function():
         <opset_import: ["" : 21], domain: "f"> g (v) => (w) { s = Softmax <axis = 1> (v) i = Cast <to = 7> (s) c = Cast <to = 1> (i) w = Add(s, c) }""")
     result = assert_same(proto, 12, {"x": X, "z": np.ones((5, 6, 7), np.float32)}, rtol=1e-6)
     assert names(result) == ["g"]
+
+
+# -- functions that take or give lists
+
+THIRDS = """<opset_import: ["" : 13], domain: "f"> thirds (v) => (s)
+    { sizes = Constant <value_ints = [1, 1, 1]> () s = SplitToSequence <axis = 1> (v, sizes) }"""
+PICK = """<opset_import: ["" : 13], domain: "f"> pick <at> (s) => (w)
+    { at = Constant <value_int: int = @at> () w = SequenceAt(s, at) }"""
+TWICE = (
+    '<opset_import: ["" : 13, "f" : 1], domain: "f"> twice (v) => (w) { s = f.thirds(v) a = f.pick <at = -1> (s) w = Mul(a, a) }'
+)
+
+
+def of_lists(calls: str, *functions: str) -> onnx.ModelProto:
+    return model(f"""<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3,4] x) => (float[2,1,4] y) {{ {calls} }} {" ".join(functions)}""")
+
+
+@pytest.mark.parametrize("target", [13, 9])
+@pytest.mark.parametrize(
+    ("calls", "functions", "left"),
+    [
+        ("s = f.thirds(x) at = Constant <value_int = 1> () y = SequenceAt(s, at)", [THIRDS], []),
+        ("s = f.thirds(x) a = f.pick <at = 0> (s) b = f.pick <at = 2> (s) y = Sub(a, b)", [THIRDS, PICK], []),
+        ("y = f.twice(x)", [TWICE, THIRDS, PICK], ["twice"]),
+    ],
+)
+def test_functions_that_pass_lists_are_inlined(calls: str, functions: list[str], left: list[str], target: int) -> None:
+    result = assert_same(of_lists(calls, *functions), target, {"x": X})
+    assert names(result) == left
+    assert not any("Sequence" in node.op_type for graph in (result.graph, *result.functions) for node in graph.node)
+
+
+def test_where_that_dissolves_nothing_they_stay():
+    proto = model(f"""<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (seq(float[2,1,4]) s) => (float[2,1,4] y) {{ y = f.pick <at = 0> (s) }} {PICK}""")
+    assert names(convert_version(proto, 13).model) == ["pick"]
+
+
+def test_functions_of_another_opset_stay():
+    proto = of_lists("s = f.thirds(x) at = Constant <value_int = 1> () y = SequenceAt(s, at)", THIRDS.replace("13", "14"))
+    assert names(convert_version(proto, 13).model) == ["thirds"]
+    assert "the elements of 's' are not known: it comes from thirds 's'" in refusal(proto, 9)
+
+
+def test_too_many_nodes_are_not_inlined(monkeypatch):
+    monkeypatch.setattr(specialization, "MOST_INLINED", 3)
+    proto = of_lists("s = f.thirds(x) at = Constant <value_int = 1> () y = SequenceAt(s, at)", THIRDS)
+    assert names(convert_version(proto, 13).model) == ["thirds"]

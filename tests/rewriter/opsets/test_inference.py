@@ -178,3 +178,25 @@ def test_what_a_custom_operator_gives_stays_in_the_way():
     proto = model("""<ir_version: 10, opset_import: ["" : 21, "mine" : 3]>
         agraph (float[n,m] x) => (int64[n,k] y) { a = mine.What(x) y = Cast <to = 7> (a) }""")
     assert "the type of 'a' is unknown" in refusal(proto, 9)
+
+
+CUT = "g (float[N,4] x) => (float[N,4] y) <int64[1] s = {0}, int64[1] e = {1}, int64[1] a = {0}> { h = Slice(x, s, e, a) y = Add(h, x) }"
+
+
+def test_a_named_dimension_that_slice_of_opset_10_cuts_has_another_length() -> None:
+    original = model(CUT, 10)
+    found = inference.infer_model(original)
+    assert found is not None
+    assert {value.name: inference.shape_of(value.type) for value in found.graph.value_info} == {"h": (None, 4)}
+    del found.graph.value_info[:]
+    assert found == original
+
+
+def test_what_it_cuts_elsewhere_is_known() -> None:
+    found = inference.infer_model(model(CUT.replace("a = {0}", "a = {1}"), 10))
+    assert found is not None
+    assert {value.name: inference.shape_of(value.type) for value in found.graph.value_info} == {"h": ("N", 1)}
+
+
+def test_it_is_not_known_whether_the_parts_broadcast() -> None:
+    assert "an unknown dimension may or may not equal 'N'" in refusal(model(CUT, 10), 6)

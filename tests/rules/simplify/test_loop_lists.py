@@ -174,6 +174,25 @@ def test_elements_of_other_lengths_are_put_together_in_each_turn(axis: int, elem
         np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
 
 
+@pytest.mark.parametrize("elem_type", ["float", "int64", "bool", "float16"])
+@pytest.mark.parametrize("target", helpers.known(13, 18, 11, 9))
+def test_other_lengths_of_the_elements_may_be_those_of_inputs(elem_type: str, target: int) -> None:
+    text = joined(0, "q = Slice(x, z, j)").replace("float[K, 4]", "float[K, 2, D]").replace("float[A, B]", "float[A, 2, D]")
+    number = onnx.TensorProto.DataType.Value(elem_type.upper())
+    source = helpers.model(text.replace("float", elem_type).replace("SequenceEmpty()", f"SequenceEmpty<dtype = {number}>()"), 13)
+    result = convert_version(source, target).model
+    assert sequence_operators(result) == set()
+    kind = {"float": np.float32}.get(elem_type) or np.dtype(elem_type)
+    for rows, width, count in ((1, 3, 1), (6, 1, 5), (3, 0, 2)):
+        given = {"x": np.arange(2 * width * rows).reshape(rows, 2, width).astype(kind), "n": np.array(count)}
+        np.testing.assert_array_equal(*helpers.run(result, given), *helpers.run(source, given), strict=True)
+
+
+def test_other_lengths_of_no_input_stay() -> None:
+    text = joined(0, "p = Expand(x, c0) q = Slice(p, z, j)").replace("int64 n)", "int64 n, int64[2] c0)").replace("K, 4", "K, D")
+    assert "SequenceInsert" in sequence_operators(simplify(helpers.model(text, 13)).model)
+
+
 def test_lengths_that_change_along_another_axis_stay() -> None:
     result = simplify(helpers.model(joined(1, "q = Slice(x, z, j)"), 13))
     assert "SequenceInsert" in sequence_operators(result.model)

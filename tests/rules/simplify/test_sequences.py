@@ -398,3 +398,14 @@ REWRITES = [
 @pytest.mark.parametrize(("rule", "opset", "target", "before", "after"), REWRITES, ids=[row[0] for row in REWRITES])
 def test_rewrites(rule: str, opset: int, target: int, before: str, after: str) -> None:
     assert_rewrites(before, after, rule, opset, target)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "other"), [("axis = 0", "[2,0]"), ("axis = 1, new_axis = 1", "[2,0]"), ("axis = 1", "[2,3,1]")]
+)
+def test_elements_that_do_not_fit_together_stay(attributes: str, other: str) -> None:
+    """onnxruntime takes an empty one for any other, against the specification."""
+    text = f"g (float[2,3] x, float{other} z) => (float[A,B] y) {{ s = SequenceConstruct(x, z) y = ConcatFromSequence<{attributes}>(s) }}"
+    result = helpers.simplify(helpers.model(text, 13))
+    assert [node.op_type for node in result.model.graph.node] == ["SequenceConstruct", "ConcatFromSequence"]
+    assert any("its elements " in str(remark) for remark in result.report.remarks)
