@@ -19,7 +19,7 @@ X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
         ),
         pytest.param(
             "g (float[1, 1, 3, 4] x) => (float[1, 2, 3, 4] y) { y = Upsample <scales = [1.0, 2.0, 1.0, 1.0]> (x) }",
-            *(7, 6, "only the last two of four axes grow"),
+            *(7, 6, "before opset 7, only the last two of four axes can be scaled"),
             id="channels",
         ),
     ],
