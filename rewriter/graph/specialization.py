@@ -54,6 +54,12 @@ def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.Mo
     return model.SerializeToString(deterministic=True) != before
 
 
+def inline_all(model: onnx.ModelProto) -> None:
+    """Put the nodes of all functions that are of the model's opset in the places of their calls; where onnx cannot, they stay."""
+    opset = default_opset(model.opset_import)
+    _inline(model, [function for function in model.functions if default_opset(function.opset_import) in (None, opset)])
+
+
 class _Call(NamedTuple):
     node: NodeProto
     types: Mapping[str, TypeProto]

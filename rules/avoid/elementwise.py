@@ -59,6 +59,12 @@ def is_not_zero(node: Node) -> None:
     node.become("Not", [node.before("Equal", [node.input(0), zero], what="is_zero")])
 
 
+@avoid("Less", "Less", opset=7)
+def greater(node: Node) -> None:
+    """Greater, with the operands in the other order."""
+    node.become("Greater", [node.input(1), node.input(0)])
+
+
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
     """A Transpose of its own."""

@@ -63,6 +63,19 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
     node.pop_attr("pads")
 
 
+@avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
+def pool_two_axes(node: Node) -> None:
+    """The pooled axes become two, by a Reshape before and one behind."""
+    shape = node.need_shape()
+    if len(shape) < 5:
+        return
+    plane = int64(node, [*shape[:2], shape[2], int(np.prod(shape[3:]))], "plane")
+    node.set_input(0, node.before("Reshape", [node.input(0), plane], what="in_two_axes"))
+    output = node.output(0)
+    pooled = node.detach_output(0, "of_two_axes")
+    node.after("Reshape", [pooled, int64(node, [*shape[:2], *[1] * (len(shape) - 2)], "shape")], outputs=[output])
+
+
 @avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)
 def state_lower_pads(node: Node) -> None:
     """The padding is stated; what is odd of it comes first."""
