@@ -29,12 +29,12 @@ INTERRUPTED = 130
 
 _HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
 
-Several INPUTs, also folders, globs, lists (@list.txt, @-) and URIs, go into the folder OUTPUT; one that cannot be
-converted stops none of the others.
+Several INPUTs (files, folders, globs, URIs, or a list of them: @list.txt, @- for standard input) are written to the
+folder OUTPUT; one that cannot be converted does not stop the others.
 
-OUTPUT appears only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave the
-same numbers as INPUT. It may be INPUT itself. A - is standard input or output. Without --target-opset the opset stays;
-sequences with known elements dissolve and constant Splits fold in any case.
+OUTPUT is written only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave
+the same numbers as INPUT. It may be INPUT itself. A - stands for standard input or output. Without --target-opset the
+opset stays the same. In any case, sequences with known elements are removed and constant Splits are folded.
 """
 
 _EPILOG = """\b
@@ -50,28 +50,28 @@ Examples:
 
 \b
 Limits:
-  A node that the target cannot express exactly stops the conversion; all such nodes are listed.
-  Operators of other domains than ai.onnx stay as they are.
+  A node that cannot be expressed exactly at the target stops the conversion; all such nodes are listed.
+  Operators of domains other than ai.onnx stay as they are.
   Target opsets go from 1 to the newest that the installed onnx knows; latest is the newest of them that the
   installed onnxruntime loads too.
-  The comparison runs few, random inputs; --input-data gives it real ones.
+  The comparison runs a few random inputs; --input-data gives it real ones.
 
 \b
 Exit status:
   0  converted, checked, and compared (or a warning says why that was not possible)
-  1  the target cannot express the model
-  2  wrong usage, or a file that cannot be read or written
+  1  the model cannot be expressed at the target
+  2  wrong usage, an invalid model, or a file that cannot be read or written
   3  the result failed the check or the comparison
-  of several models, that of the worst
+  Of several models, the worst status counts.
 """
 
 
 PROBE = "probe"
 """The first argument that asks for `probe`; a model of this name is ./probe."""
-_PROBE_HELP = """Find out what RUNTIME, installed here or in the environment of --python, takes and computes wrongly.
+_PROBE_HELP = """Find out what RUNTIME supports, and what it computes wrongly.
 
-About a hundred models of a few nodes are run, each in a child process. RUNTIME is onnxruntime, openvino, opencv, mnn, tract
-or tinygrad. The profile that is printed can be given to --for.
+RUNTIME is onnxruntime, openvino, opencv, mnn, tract or tinygrad, installed here or in the environment of --python. About a
+hundred models of a few nodes are run, each in a child process. The result is printed as a profile, which --for accepts.
 """
 
 
@@ -115,16 +115,19 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.argument("source", metavar="INPUT", type=File())
 @click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=File())
 @click.argument("more", metavar="", nargs=-1, type=File())
-@click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of a last argument.")
-@click.option("--in-place", is_flag=True, help="Write each result where its INPUT is; all arguments are INPUTs.")
-@click.option("-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: as INPUT.")
+@click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of the last argument.")
+@click.option("--in-place", is_flag=True, help="Replace each INPUT by its result; all arguments are INPUTs.")
+@click.option(
+    "-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: that of INPUT."
+)
 @click.option(
     "--for",
     "for_runtimes",
     multiple=True,
     metavar="RUNTIME",
-    help="Be right in this runtime, as openvino-2024.2, onnxruntime (the installed one), or ./profile.toml: choose opset and IR "
-    "version for it, and avoid what it refuses or computes wrongly. Repeatable: right in all.",
+    help="Convert for this runtime: choose an opset and IR version that it loads, and avoid what it refuses or computes "
+    "wrongly. For example openvino-2024.2, onnxruntime (the installed release) or ./profile.toml. Repeatable, for a result "
+    "that suits all of them.",
 )
 @click.option(
     "--list-runtimes",
@@ -134,72 +137,80 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     expose_value=False,
     callback=_list_runtimes,
     metavar="[RUNTIME]",
-    help="List what is known of all runtimes, or of one, and from where.",
+    help="List the known runtimes, or all that is known about one, with sources.",
 )
 @click.option(
     "--ir-version",
     type=int,
     metavar="N",
-    help="IR version of the result; default: lowered on the way down to what the target's onnx release used.",
+    help="IR version of the result; default: that of INPUT; for an older opset, lowered to what onnx used then.",
 )
 @click.option(
     "--overwrite-input-shape",
     type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
-    help="Fix the shape of an input in the model, and of all that it decides, outputs too; NAME may be left out if there is "
-    "one input. Repeatable.",
+    help="Fix the shape of an input in the model, and with it all shapes that depend on it, outputs included. NAME may be "
+    "left out if there is only one input. Repeatable.",
 )
 @click.option(
     "--declare",
     type=Declaration(),
     multiple=True,
     metavar="NAME:float[N,64]",
-    help="State the type of a value that shape inference cannot know, as behind a node of another domain. Repeatable.",
+    help="State the type of a value that shape inference cannot find, such as an output of a custom operator. Repeatable.",
 )
-@click.option("--only", multiple=True, metavar="RULE", help="Use only these rules or modules of rules. Repeatable.")
-@click.option("--skip", multiple=True, metavar="RULE", help="Do not use these rules or modules of rules. Repeatable.")
+@click.option("--only", multiple=True, metavar="RULE", help="Use only this rule or module of rules. Repeatable.")
+@click.option("--skip", multiple=True, metavar="RULE", help="Do not use this rule or module of rules. Repeatable.")
 @click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and how far the model can go.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and which opsets are in reach.")
 @click.option(
     "--report",
     multiple=True,
     type=ReportFile(),
     metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
-    help="Also say what was done, or why not, as JSON (see docs/report.md) or as a page to look at; - is JSON on standard "
-    "output. Of many models, .jsonl has a line for each, .html is an overview, .xml JUnit, .sarif for code scanning. Repeatable.",
+    help="Also write a report: .json for programs (docs/report.md), .html to look at, - for JSON on standard output. For "
+    "many models: .jsonl with a line for each, .html with an overview, .xml for JUnit, .sarif for code scanning. Repeatable.",
 )
 @click.option(
-    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Convert so many models at a time; default: one for each core."
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many models to convert at a time; default: one for each core.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="What one model may take.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="The time that one model may take.")
 @click.option(
-    "--memory", type=Size(), metavar="SIZE", help="What all models together may take, as 4GB: large ones do not run side by side."
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    help="The memory that all models together may take, such as 4GB: large ones do not run at the same time.",
 )
 @click.option(
     "--resume",
     type=RecordFile(),
     metavar="FILE.jsonl",
-    help="Leave out what this report says is done, as long as model and options are the same, and add the rest to it.",
+    help="Skip the models that this report lists as done, unless model or options have changed, and add the others to it.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, as tcp://host:8786.")
-@click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, where the file says a wrong one.")
+@click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, such as tcp://host:8786.")
+@click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, if the file declares a wrong one.")
 @click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
 @click.option(
     "--semantics",
     type=click.Choice(["specification", "onnxruntime"]),
-    help="What nodes mean on which the two disagree (docs/semantics.md). Without it such nodes stay, or the model is refused.",
+    help="Which meaning counts for nodes on which the two disagree (docs/semantics.md). By default such nodes stay as they "
+    "are, or the model is refused.",
 )
 @click.option(
     "--allow",
     type=click.Choice(["float32-for-bfloat16"]),
     multiple=True,
-    help="Allow what changes numbers: to compute in float32 what the model computes in bfloat16, where the target lacks that type.",
+    help="Allow a change of numbers: compute in float32 what the model computes in bfloat16, if the target lacks that type.",
 )
 @click.option(
     "--unpack-at-run-time",
     is_flag=True,
-    help="Keep weights of types that the target lacks (int4, float8, …) packed in the file, and let the graph unpack them.",
+    help="Keep weights of types that the target lacks (int4, float8, …) packed in the file, and unpack them in the graph.",
 )
 @click.option(
     "--external-data",
@@ -209,8 +220,8 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     help="""Where the weights go.
 
     \b
-    auto    keep, if OUTPUT is in the folder of INPUT, else copy
-    keep    external data stays in the files that it is in
+    auto    keep if OUTPUT is in the folder of INPUT, else copy
+    keep    external data stays in its files
     copy    external data goes to OUTPUT.data (OUTPUT.1.data if that exists)
     inline  all data goes into OUTPUT
     split   tensors of at least BYTES (default 1024) go to OUTPUT.data
@@ -221,39 +232,45 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     type=click.Choice(["auto", "model", "nodes", "required", "off"]),
     default="auto",
     show_default=True,
-    help="What to run, old against new: the whole model if it has at most 256 MiB and 10,000 nodes, else (or if that "
-    "cannot be run) each distinct change of a node; only the model; only nodes; as auto, or fail; nothing.",
+    help="How INPUT and OUTPUT are run and compared. auto: as whole models if they have at most 256 MiB and 10,000 nodes, "
+    "else (or if that fails to run) each distinct change of a node; model: only as whole models; nodes: only node by node; "
+    "required: like auto, and an error if anything could not be compared; off: not at all.",
 )
 @click.option(
     "--runtime",
     type=click.Choice(["auto", "onnxruntime", "reference", "both"]),
     default="auto",
     show_default=True,
-    help="What runs them; auto: onnxruntime where it is installed and able, else onnx.reference; both have to agree.",
+    help="What runs them. auto: onnxruntime if it is installed and supports the model, else onnx.reference; both: each of "
+    "the two, and both have to find the outputs equal.",
 )
 @click.option(
     "--verify-with",
     default="",
     metavar="RUNTIME|MODULE:CLASS",
-    help="Also run OUTPUT in onnxruntime, openvino, opencv, mnn, tract, tinygrad or by a class of your own (docs/runtimes.md), "
-    "beside INPUT in onnxruntime; what differs there, or does not run, is an error.",
+    help="Also run OUTPUT in this runtime, and compare it with INPUT in onnxruntime; if it differs or does not run, that is an "
+    "error. One of onnxruntime, openvino, opencv, mnn, tract, tinygrad, or a class of your own (docs/runtimes.md).",
 )
 @click.option(
-    "--python", default="", metavar="FILE", help="The Python of the environment that has that runtime; default: this one."
+    "--python",
+    default="",
+    metavar="FILE",
+    help="The Python interpreter of the environment in which the runtime of --verify-with is installed; default: this one.",
 )
 @click.option(
     "--test-input-shape",
     type=Shape(),
     multiple=True,
     metavar="NAME:1,3,224,224",
-    help="Shape of an input in the comparison; NAME may be left out if there is one input. Repeatable.",
+    help="Shape of an input in the comparison. NAME may be left out if there is only one input. Repeatable.",
 )
 @click.option(
     "--input-data",
     type=Arrays(),
     multiple=True,
     metavar="NAME:FILE.npy|FILE.npz",
-    help="Inputs of the comparison, random where not given. Each .npz is a sample; an .npy belongs to all. Repeatable.",
+    help="Inputs for the comparison; those not given are random. Each .npz is a sample; an .npy is part of every sample. "
+    "Repeatable.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random comparison inputs."
@@ -263,19 +280,19 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     type=Bound(),
     multiple=True,
     metavar="[OUTPUT:]X",
-    help="Relative tolerance, of all outputs or of one; default: 0. If a rule is not exact: 4096 eps of float64, 1024 of "
-    "float32, 16 of float16, 8 of bfloat16. Repeatable.",
+    help="Relative tolerance, for all outputs or one. Default: 0, or if a rule is not exact, 4096 eps for float64, 1024 for "
+    "float32, 16 for float16, 8 for bfloat16. Repeatable.",
 )
 @click.option(
     "--atol",
     type=Bound(),
     multiple=True,
     metavar="[OUTPUT:]X",
-    help="Absolute tolerance, likewise; 512, 128, 4, 2 eps. Repeatable.",
+    help="Absolute tolerance, for all outputs or one. Default: 0, or 512, 128, 4, 2 eps likewise. Repeatable.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left and why.")
-@click.option("--text", is_flag=True, help="Print INPUT as text, its weights as digests; for git's textconv.")
+@click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left unchanged and why.")
+@click.option("--text", is_flag=True, help="Print INPUT as text, with digests in place of weights; for git's textconv.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions.")
 def command(source: str, destination: str | None, more: Sequence[str], **given: Any) -> None:
     if given["quiet"] and given["verbose"]:
@@ -340,12 +357,15 @@ def _print_text(paths: Sequence[str]) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.argument("runtime", metavar="RUNTIME", required=False)
-@click.option("--adapter", metavar="MODULE:CLASS", help="A class of your own that runs models; docs/runtimes.md says how.")
+@click.option("--adapter", metavar="MODULE:CLASS", help="A class of your own that runs models; see docs/runtimes.md.")
 @click.option(
-    "--python", "interpreter", metavar="FILE", help="The Python of the environment that has the runtime; default: this one."
+    "--python",
+    "interpreter",
+    metavar="FILE",
+    help="The Python interpreter of the environment in which the runtime is installed; default: this one.",
 )
-@click.option("-o", "--output", metavar="FILE.toml", help="Write the profile there, for --for; default: print it.")
-@click.option("-v", "--verbose", is_flag=True, help="Print what became of each model.")
+@click.option("-o", "--output", metavar="FILE.toml", help="Write the profile to this file instead of printing it.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the outcome of each model.")
 def probe(runtime: str | None, adapter: str | None, interpreter: str | None, output: str | None, verbose: bool) -> None:
     if (runtime is None) == (adapter is None):
         raise click.UsageError("name a RUNTIME, or --adapter MODULE:CLASS.")

@@ -104,7 +104,7 @@ def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray) == file.endswith(".npz"):
-            raise ValueError("the contents are not what the ending of the name says")
+            raise ValueError("the contents do not match the ending of the name")
         return {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
     except (zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(str(error)) from error

@@ -139,15 +139,15 @@ def readable_input(source: str) -> Iterator[str | os.PathLike[str]]:
 def check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
     """Raises: click.UsageError where standard input or output cannot be what - asks of it."""
     if source == STREAM and os.isatty(0):
-        raise click.UsageError("INPUT is -, and standard input is a terminal: give it a model.")
+        raise click.UsageError("INPUT is -, but standard input is a terminal: send a model to it.")
     if output != STREAM:
         return
     if os.isatty(1):
-        raise click.UsageError("OUTPUT is -, and standard output is a terminal: send it to a file or a program.")
+        raise click.UsageError("OUTPUT is -, but standard output is a terminal: send it to a file or a program.")
     if STREAM in given["report"]:
         raise click.UsageError("OUTPUT and --report are both -: only one can be standard output.")
     if given["external_data"] not in ("auto", "inline"):
-        raise click.UsageError("OUTPUT is -, and a model there has all its data inside: --external-data can only be inline.")
+        raise click.UsageError("OUTPUT is -, so there can be no data file: use --external-data inline, or name a file.")
 
 
 def only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:

@@ -86,7 +86,7 @@ class Options:
         for name in ("verify_with", "python"):
             arguments.check_kind(name, getattr(self, name), str, "a str")
         if self.python and not self.verify_with:
-            raise ArgumentError("python: it is the environment of what verify_with names; name a runtime")
+            raise ArgumentError("python: this is the environment of the runtime that verify_with names; set verify_with, too")
         object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
         for name in self.allow:
             arguments.check_choice("allow", name, ALLOWANCES)

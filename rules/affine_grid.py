@@ -13,7 +13,6 @@ from onnx import helper
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.tables import arange, require_few
 
 
@@ -23,6 +22,7 @@ def transform_a_constant_grid(node: Node) -> None:
 
     ONNX's own function body drops the batch axis where its length is 1.
     """
+    op = node.op
     sizes = _sizes(node)
     if node.attr("align_corners", 0) and 1 in sizes:
         raise Unconvertible("the position of a single pixel is not defined for align_corners=1")
@@ -30,9 +30,9 @@ def transform_a_constant_grid(node: Node) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     grid = np.stack(np.meshgrid(*(_positions(size, bool(node.attr("align_corners", 0))) for size in sizes), indexing="ij"))
     homogeneous = np.concatenate([grid[::-1].reshape(len(sizes), -1), np.ones((1, prod(sizes)))])
-    moved = node.before("MatMul", [node.input(0), node.add_constant(homogeneous, dtype, "grid")], what="moved")
-    positions = node.before("Transpose", [moved], what="positions", perm=[0, 2, 1])
-    node.become("Reshape", [positions, int64(node, [0, *sizes, len(sizes)], "form")])
+    moved = op.MatMul(node.input(0), op.const(homogeneous, dtype))
+    positions = op.Transpose(moved, perm=[0, 2, 1])
+    node.become.Reshape(positions, op.int64([0, *sizes, len(sizes)]))
 
 
 def _sizes(node: Node) -> list[int]:

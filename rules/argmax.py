@@ -9,19 +9,20 @@ import numpy as np
 
 from ..rewriter.engine.registry import avoid, downgrade
 from ..rewriter.graph.node import Node
-from .shared.indices import int64, length
+from .shared.indices import length
 
 
 @avoid("ArgMax with select_last_index", ("ArgMax", "ArgMin"), opset=11)
 @downgrade(("ArgMax", "ArgMin"), 12)
 def search_from_the_back(node: Node) -> None:
     """select_last_index=1 becomes the first index of the reversed axis, counted from the end of the axis."""
+    op = node.op
     if not node.pop_attr("select_last_index", 0):
         return
     data, axis, output = node.input(0), node.attr("axis", 0), node.output(0)
-    last, beyond_first = int64(node, [-1], "last"), int64(node, [np.iinfo(np.int64).min], "beyond_first")
-    reversed_data = node.before("Slice", [data, last, beyond_first, int64(node, [axis], "axis"), last], what="reversed")
+    last, beyond_first = op.int64([-1]), op.int64([np.iinfo(np.int64).min])
+    reversed_data = op.Slice(data, last, beyond_first, op.int64([axis]), last)
     size = length(node, data, axis, "scalar")
-    last_index = node.before("Sub", [size, int64(node, 1, "one")], what="last_index")
+    last_index = op.Sub(size, op.int64(1))
     node.set_input(0, reversed_data)
-    node.after("Sub", [last_index, node.detach_output(0, "from_the_back")], outputs=[output])
+    node.after.Sub(last_index, node.detach_output(0, "from_the_back"), output=output)

@@ -17,9 +17,9 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.indices import count_up, int64, length
+from .shared.indices import length
 from .shared.normalization import cast_between
-from .shared.typed import FLOATING, typed
+from .shared.typed import FLOATING
 
 _ALIGNMENT = "the mask is aligned to the bottom right since onnx 1.23, to the top left before"
 _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _NONPAD_KV_SEQLEN = range(7)
@@ -43,7 +43,7 @@ def masked_rows(node: Node) -> None:
     if node.attr("is_causal", 0) and node.has_input(_NONPAD_KV_SEQLEN):
         node.caution(f"is_causal=1 with nonpad_kv_seqlen: {_ALIGNMENT}")
     if node.has_output(_QK_OUTPUT) and node.attr("qk_matmul_output_mode", 0) == 3:
-        node.caution("qk_matmul_output_mode=3: rows that are masked throughout are 0 since onnx 1.23, and NaN before")
+        node.caution("qk_matmul_output_mode=3: fully masked rows are 0 since onnx 1.23, and were NaN before")
 
 
 def _forget_heads(node: Node) -> None:
@@ -98,6 +98,7 @@ class _Heads(NamedTuple):
 @decompose("Attention", opset=13, exact=False)
 def in_matrix_products(node: Node) -> None:
     """softmax(scale q kᵀ + mask) v; ONNX's function body where the heads are unknown, or texts and runtimes differ."""
+    op = node.op
     _forget_heads(node)
     heads = _heads(node)
     if heads is None or not _is_plain(node):
@@ -110,15 +111,15 @@ def in_matrix_products(node: Node) -> None:
     bias, may_mask_all = _bias(node, key, kind)
     keys, values = _repeated(node, key, heads.size, heads), _repeated(node, value, heads.value_size, heads)
     if scale != 1:
-        q = node.before("Mul", [q, typed(node, scale, kind, "scale")], what="scaled")
-    scores = node.before("MatMul", [q, node.before("Transpose", [keys], what="keys", perm=[0, 1, 3, 2])], what="scores")
+        q = op.Mul(q, op.const(scale, kind))
+    scores = op.MatMul(q, op.Transpose(keys, perm=[0, 1, 3, 2]))
     weights = _weights(node, scores, bias, kind)
     if may_mask_all:
         weights = _without_masked_rows(node, weights, bias, kind)
     if node.has_output(_QK_OUTPUT):
         chosen = scores if node.attr("qk_matmul_output_mode", _SCORES) == _SCORES else weights
-        node.before("Identity", [chosen], outputs=[node.output(_QK_OUTPUT)])
-    _finish(node, node.before("MatMul", [weights, values], what="result"), heads)
+        op.Identity(chosen, output=node.output(_QK_OUTPUT))
+    _finish(node, op.MatMul(weights, values), heads)
 
 
 def _is_plain(node: Node) -> bool:
@@ -158,18 +159,19 @@ def _share(node: Node, index: int, heads: int | None) -> int | None:
 
 def _split_heads(node: Node, index: int, form: list[int], heads: _Heads) -> str:
     """[batch, length, heads * size] as [batch, heads, length, size]; `form` is [heads, size]."""
+    op = node.op
     if not heads.is_flat:
         return node.input(index)
-    apart = node.before("Reshape", [node.input(index), int64(node, [0, 0, *form], "heads")], what="heads")
-    return node.before("Transpose", [apart], what="heads", perm=[0, 2, 1, 3])
+    apart = op.Reshape(node.input(index), op.int64([0, 0, *form]))
+    return op.Transpose(apart, perm=[0, 2, 1, 3])
 
 
 def _present(node: Node, name: str, past: int, present: int) -> str:
     """The keys or values `name`, behind those of the past; they are an output where it is asked for."""
     if node.has_input(past):
-        name = node.before("Concat", [node.input(past), name], what="present", axis=2)
+        name = node.op.Concat(node.input(past), name, axis=2)
     if node.has_output(present):
-        node.before("Identity", [name], outputs=[node.output(present)])
+        node.op.Identity(name, output=node.output(present))
     return name
 
 
@@ -183,7 +185,7 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
         bias = mask
     else:
         causal = _causal_bias(node, key, kind)
-        bias = node.before("Add", [mask, causal], what="bias") if mask else causal
+        bias = node.op.Add(mask, causal) if mask else causal
     if not mask:
         return bias, False
     known = node.scope.constant(bias)
@@ -192,66 +194,72 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
 
 def _as_bias(node: Node, mask: str, kind: int) -> str:
     """0 where a bool mask is true, minus infinity elsewhere; a mask of numbers as it is, in the type of the scores."""
+    op = node.op
     mask_kind = node.need_elem_type(_MASK)
     if mask_kind != TensorProto.BOOL:
         return cast_between(node, mask, mask_kind, kind)
-    return node.before("Where", [mask, typed(node, 0, kind, "zero"), typed(node, -np.inf, kind, "masked")], what="bias")
+    return op.Where(mask, op.const(0, kind), op.const(-np.inf, kind))
 
 
 def _causal_bias(node: Node, key: str, kind: int) -> str:
     """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
-    zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
-    axis = 1 if node.rank(_Q) == 3 else 2
-    first = length(node, node.input(_PAST_KEY), 2) if node.has_input(_PAST_KEY) else zero
-    behind = node.before("Add", [first, length(node, node.input(_Q), axis)], what="behind")
-    places = node.before("Unsqueeze", [count_up(node, first, behind, one), one], what="queries")
-    later = node.before("Less", [places, count_up(node, zero, length(node, key, 2), one)], what="later")
-    return node.before("Where", [later, typed(node, -np.inf, kind, "masked"), typed(node, 0, kind, "zero")], what="causal")
+    op = node.op
+    zero, one = op.int64(0), op.int64(1)
+    queries, keys = length(node, node.input(_Q), 1 if node.rank(_Q) == 3 else 2, "scalar"), length(node, key, 2, "scalar")
+    places = op.Range(zero, queries, one)
+    if node.has_input(_PAST_KEY):
+        places = op.Add(places, length(node, node.input(_PAST_KEY), 2))
+    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, keys, one))
+    return op.Where(later, op.const(-np.inf, kind), op.const(0, kind))
 
 
 def _repeated(node: Node, name: str, size: int | None, heads: _Heads) -> str:
     """[batch, keys, length, size] as [batch, queries, length, size]: each head as often as queries share it."""
+    op = node.op
     times = heads.queries // heads.keys
     if times == 1:
         return name
-    column = node.before("Unsqueeze", [name, int64(node, [2], "axis")], what="group")
-    spread = node.before("Expand", [column, int64(node, [1, 1, times, 1, 1], "times")], what="group")
+    column = op.Unsqueeze(name, op.int64([2]))
+    spread = op.Expand(column, op.int64([1, 1, times, 1, 1]))
     if size is not None:
         shape = node.scope.shape(name)
         known = shape[2] if shape is not None and isinstance(shape[2], int) else -1
-        return node.before("Reshape", [spread, int64(node, [0, heads.queries, known, size], "form")], what="repeated")
+        return op.Reshape(spread, op.int64([0, heads.queries, known, size]))
     sizes = [length(node, name, axis) for axis in range(4)]
-    form = node.before("Concat", [sizes[0], int64(node, [heads.queries], "heads"), *sizes[2:]], what="form", axis=0)
-    return node.before("Reshape", [spread, form], what="repeated")
+    form = op.Concat(sizes[0], op.int64([heads.queries]), *sizes[2:], axis=0)
+    return op.Reshape(spread, form)
 
 
 def _weights(node: Node, scores: str, bias: str, kind: int) -> str:
     """The softmax of the scores, in softmax_precision."""
+    op = node.op
     softcap, precision = node.attr("softcap", 0.0), node.attr("softmax_precision", kind) or kind
     if softcap:
-        cap = typed(node, softcap, kind, "softcap")
-        curve = node.before("Tanh", [node.before("Div", [scores, cap], what="share")], what="share")
-        scores = node.before("Mul", [curve, cap], what="capped")
+        cap = op.const(softcap, kind)
+        curve = op.Tanh(op.Div(scores, cap))
+        scores = op.Mul(curve, cap)
     if bias:
-        scores = node.before("Add", [scores, bias], what="masked")
-    softmax = node.before("Softmax", [cast_between(node, scores, kind, precision)], what="weights", axis=-1)
+        scores = op.Add(scores, bias)
+    softmax = op.Softmax(cast_between(node, scores, kind, precision), axis=-1)
     return cast_between(node, softmax, precision, kind)
 
 
 def _without_masked_rows(node: Node, weights: str, bias: str, kind: int) -> str:
     """Weights of 0, where softmax gives NaN, for the queries whose keys are all masked."""
-    highest = node.before("ReduceMax", [bias], what="highest", axes=[-1], keepdims=1)
+    op = node.op
+    highest = op.ReduceMax(bias, axes=[-1], keepdims=1)
     lowest = float(np.finfo(helper.tensor_dtype_to_np_dtype(kind)).min)
-    is_masked = node.before("Less", [highest, typed(node, lowest, kind, "lowest")], what="all_masked")  # Equal came later
-    return node.before("Where", [is_masked, typed(node, 0, kind, "zero"), weights], what="weights")
+    is_masked = op.Less(highest, op.const(lowest, kind))  # Equal came later
+    return op.Where(is_masked, op.const(0, kind), weights)
 
 
 def _finish(node: Node, result: str, heads: _Heads) -> None:
     """The result in the form of the queries."""
+    op = node.op
     if not heads.is_flat:
-        node.before("Identity", [result], outputs=[node.output(0)])
+        op.Identity(result, output=node.output(0))
     else:
-        together = node.before("Transpose", [result], what="together", perm=[0, 2, 1, 3])
+        together = op.Transpose(result, perm=[0, 2, 1, 3])
         width = -1 if heads.value_size is None else heads.queries * heads.value_size
-        node.before("Reshape", [together, int64(node, [0, 0, width], "flat")], outputs=[node.output(0)])
+        op.Reshape(together, op.int64([0, 0, width]), output=node.output(0))
     node.remove()

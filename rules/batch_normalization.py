@@ -5,13 +5,10 @@ https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 
 from __future__ import annotations
 
-from onnx import helper
-
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.flattening import become_reshape
-from .shared.indices import int64
 
 _PARAMETERS = ("X", "scale", "B", "mean", "var")
 
@@ -44,16 +41,17 @@ def add_consumed_inputs(node: Node) -> None:
 @upgrade("BatchNormalization", 9)
 def one_channel_per_feature(node: Node) -> None:
     """spatial=0 normalizes each feature for itself: the data becomes a matrix with one channel for each feature."""
+    op = node.op
     if node.pop_attr("spatial", 1):
         return
     if _extra_outputs(node):
         raise Unconvertible("training with spatial=0 has no form from opset 9 on")
     data = node.input(0)
-    matrix = node.before("Flatten", [data], what="matrix", axis=1)
-    flat = int64(node, [-1], "flat")
-    vectors = [node.before("Reshape", [node.input(i), flat], what=_PARAMETERS[i].lower()) for i in range(1, 5)]
+    matrix = op.Flatten(data, axis=1)
+    flat = op.int64([-1])
+    vectors = [op.Reshape(node.input(i), flat) for i in range(1, 5)]
     epsilon = node.attr("epsilon")
-    normalized = node.before("BatchNormalization", [matrix, *vectors], what="normalized", epsilon=epsilon)
+    normalized = op.BatchNormalization(matrix, *vectors, epsilon=epsilon)
     become_reshape(node, normalized, data, flattened_from=1)
 
 
@@ -72,6 +70,7 @@ def add_training_mode(node: Node) -> None:
 @downgrade("BatchNormalization", 14)
 def write_out_training(node: Node) -> None:
     """A node that trains is written out as arithmetic, since its outputs are others before opset 14. Inference stays."""
+    op = node.op
     if not node.pop_attr("training_mode", 0):
         return
     rank = node.need_rank()
@@ -80,36 +79,32 @@ def write_out_training(node: Node) -> None:
         raise Unconvertible("training with statistics of another type than the data has no form before opset 14")
     axes = [axis for axis in range(rank) if axis != 1]
     data = node.input(0)
-    mean = node.before("ReduceMean", [data], what="mean", axes=axes, keepdims=1)
-    centred = node.before("Sub", [data, mean], what="centred")
-    squares = node.before("Mul", [centred, centred], what="squares")
-    variance = node.before("ReduceMean", [squares], what="variance", axes=axes, keepdims=1)
+    mean = op.ReduceMean(data, axes=axes, keepdims=1)
+    centred = op.Sub(data, mean)
+    squares = op.Mul(centred, centred)
+    variance = op.ReduceMean(squares, axes=axes, keepdims=1)
     momentum = node.attr("momentum", 0.9)
     for index, current in ((1, mean), (2, variance)):
         if node.has_output(index):
             _running(node, index, current, momentum)
-    epsilon = _scalar(node, kind, node.attr("epsilon", 1e-5), "epsilon")
-    deviation = node.before("Sqrt", [node.before("Add", [variance, epsilon], what="variance")], what="deviation")
-    column = int64(node, [-1] + [1] * (rank - 2), "column") if rank > 1 else int64(node, [-1], "column")
-    scale, bias = (node.before("Reshape", [node.input(index), column], what="column") for index in (1, 2))
-    normalized = node.before("Mul", [node.before("Div", [centred, deviation], what="normalized"), scale], what="scaled")
-    node.before("Add", [normalized, bias], outputs=[node.output(0)])
+    epsilon = op.const(node.attr("epsilon", 1e-5), kind)
+    deviation = op.Sqrt(op.Add(variance, epsilon))
+    column = op.int64([-1] + [1] * (rank - 2)) if rank > 1 else op.int64([-1])
+    scale, bias = (op.Reshape(node.input(index), column) for index in (1, 2))
+    normalized = op.Mul(op.Div(centred, deviation), scale)
+    op.Add(normalized, bias, output=node.output(0))
     node.approximate = True
     node.remove()
 
 
 def _running(node: Node, index: int, current: str, momentum: float) -> None:
     """Write output `index`: the running statistic in input `index` + 2, moved towards `current` by 1 - `momentum`."""
+    op = node.op
     kind = node.need_elem_type()
-    old = node.before("Mul", [node.input(index + 2), _scalar(node, kind, momentum, "momentum")], what="old")
-    flat = node.before("Reshape", [current, int64(node, [-1], "flat")], what="current")
-    new = node.before("Mul", [flat, _scalar(node, kind, 1 - momentum, "rest")], what="new")
-    node.before("Add", [old, new], outputs=[node.output(index)])
-
-
-def _scalar(node: Node, kind: int, value: float, what: str) -> str:
-    """A scalar constant of element type `kind`."""
-    return node.add_constant(value, helper.tensor_dtype_to_np_dtype(kind), what)
+    old = op.Mul(node.input(index + 2), op.const(momentum, kind))
+    flat = op.Reshape(current, op.int64([-1]))
+    new = op.Mul(flat, op.const(1 - momentum, kind))
+    op.Add(old, new, output=node.output(index))
 
 
 def _extra_outputs(node: Node) -> bool:

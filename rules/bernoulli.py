@@ -14,7 +14,7 @@ from ..rewriter.graph.node import Node
 def draw_below(node: Node) -> None:
     """The result is 1 where a number drawn by RandomUniformLike is below the input."""
     kind = node.need_elem_type()
-    draw = node.before("RandomUniformLike", [node.input(0)], what="draw", low=0.0, high=1.0, seed=node.attr("seed"), dtype=kind)
-    below = node.before("Less", [draw, node.input(0)], what="below")
+    draw = node.op.RandomUniformLike(node.input(0), low=0.0, high=1.0, seed=node.attr("seed"), dtype=kind)
+    below = node.op.Less(draw, node.input(0))
     to = node.attr("dtype", kind)
-    node.become("Cast", [below], to=to)
+    node.become.Cast(below, to=to)

@@ -13,7 +13,6 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.integers import BITS, UNSIGNED
 
 
@@ -53,35 +52,34 @@ def cast_of_the_same_width(node: Node) -> None:
     """
     source, target = node.need_elem_type(), node.attr("to")
     if source == target:
-        node.become("Identity", [node.input(0)])
+        node.become.Identity(node.input(0))
     elif BITS.get(target) == (8 if source == TensorProto.BOOL else BITS.get(source, 0)):
-        node.become("Cast", [node.input(0)], to=target)
+        node.become.Cast(node.input(0), to=target)
     elif source in BITS and target in _LAYOUTS and BITS[source] == _LAYOUTS[target].bits:
-        node.become("Cast", [_float_of(node, _LAYOUTS[target])], to=target)
+        node.become.Cast(_float_of(node, _LAYOUTS[target]), to=target)
     else:
         raise Unconvertible("older operators cannot read the bits of a floating point number, or of numbers of another width")
 
 
 def _float_of(node: Node, layout: _Layout) -> str:
     """The floating-point number whose bits input 0 has, as double: exponent and fraction lead to entries of constant tables."""
+    op = node.op
     signed = next(kind for kind, bits in BITS.items() if bits == layout.bits and kind not in UNSIGNED)
-    number = node.before("Cast", [node.input(0)], what="signed", to=signed)
-    number = node.before("Cast", [number], what="number", to=TensorProto.INT64)
-    negative = node.before("Less", [number, int64(node, 0, "zero")], what="negative")
-    negative = node.before("Cast", [negative], what="negative", to=TensorProto.INT64)
-    lowest = node.before("Mul", [negative, int64(node, -(2 ** (layout.bits - 1)), "lowest")], what="offset")
-    number = node.before("Sub", [number, lowest], what="low_bits")
-    unit = int64(node, 2**layout.fraction, "unit")
-    exponent = node.before("Div", [number, unit], what="exponent")
-    fraction = node.before("Sub", [number, node.before("Mul", [exponent, unit], what="high_bits")], what="fraction")
-    some = node.before(
-        "Cast", [node.before("Cast", [fraction], what="some", to=TensorProto.BOOL)], what="some", to=TensorProto.INT64
-    )
-    row = node.before("Mul", [some, int64(node, layout.exponents, "row")], what="row")
-    place = node.before("Add", [exponent, row], what="place")
-    hidden = int64(node, [0] + [2**layout.fraction] * (layout.exponents - 1), "hidden")
-    significand = node.before("Add", [fraction, node.before("Gather", [hidden, exponent], axis=0)], what="significand")
-    significand = node.before("Cast", [significand], what="significand", to=TensorProto.DOUBLE)
-    power = node.before("Gather", [node.add_constant(layout.powers, np.float64, "powers"), place], what="power", axis=0)
-    sign = node.before("Gather", [node.add_constant([1, -1], np.float64, "signs"), negative], what="sign", axis=0)
-    return node.before("Mul", [node.before("Mul", [significand, power], what="size"), sign], what="float")
+    number = op.Cast(node.input(0), to=signed)
+    number = op.Cast(number, to=TensorProto.INT64)
+    negative = op.Less(number, op.int64(0))
+    negative = op.Cast(negative, to=TensorProto.INT64)
+    lowest = op.Mul(negative, op.int64(-(2 ** (layout.bits - 1))))
+    number = op.Sub(number, lowest)
+    unit = op.int64(2**layout.fraction)
+    exponent = op.Div(number, unit)
+    fraction = op.Sub(number, op.Mul(exponent, unit))
+    some = op.Cast(op.Cast(fraction, to=TensorProto.BOOL), to=TensorProto.INT64)
+    row = op.Mul(some, op.int64(layout.exponents))
+    place = op.Add(exponent, row)
+    hidden = op.int64([0] + [2**layout.fraction] * (layout.exponents - 1))
+    significand = op.Add(fraction, op.Gather(hidden, exponent, axis=0))
+    significand = op.Cast(significand, to=TensorProto.DOUBLE)
+    power = op.Gather(op.const(layout.powers, np.float64), place, axis=0)
+    sign = op.Gather(op.const([1, -1], np.float64), negative, axis=0)
+    return op.Mul(op.Mul(significand, power), sign)

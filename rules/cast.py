@@ -13,7 +13,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
 from .shared.rounding import FLOAT4E2M1, FORMATS, become_value, rounded
-from .shared.typed import type_name, typed
+from .shared.typed import type_name
 
 _FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
 """The types that saturate is about."""
@@ -105,7 +105,7 @@ def _warn_of_infinity(node: Node, to: int | None) -> None:
 @decompose("CastLike", opset=15)
 def cast_to_known_type(node: Node) -> None:
     """CastLike becomes Cast to the type of its second input."""
-    node.become("Cast", [node.input(0)], to=node.need_elem_type(1))
+    node.become.Cast(node.input(0), to=node.need_elem_type(1))
 
 
 # Types that the target does not have.
@@ -126,7 +126,7 @@ def cast_in_wider_types(node: Node) -> None:
     if held == wide:
         become_value(node, x)
     elif wide != to:
-        node.become("Cast", [x], to=wide)
+        node.become.Cast(x, to=wide)
 
 
 def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
@@ -142,18 +142,20 @@ def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
 
 def _wrapped(node: Node, x: str, to: int) -> str:
     """The lowest bits of `x`, integers of any type, as numbers of type `to`, in int32."""
+    op = node.op
     bits, signed = _NARROW_INTEGERS[to]
-    x = node.before("Cast", [x], what="wide", to=TensorProto.INT32)
-    modulus = typed(node, 2**bits, TensorProto.INT32, "modulus")
+    x = op.Cast(x, to=TensorProto.INT32)
+    modulus = op.const(2**bits, TensorProto.INT32)
     if not signed:
-        return node.before("Mod", [x, modulus], what="low_bits")
-    half = typed(node, 2 ** (bits - 1), TensorProto.INT32, "half")
-    low_bits = node.before("Mod", [node.before("Add", [x, half], what="shifted"), modulus], what="low_bits")
-    return node.before("Sub", [low_bits, half], what="wrapped")
+        return op.Mod(x, modulus)
+    half = op.const(2 ** (bits - 1), TensorProto.INT32)
+    low_bits = op.Mod(op.Add(x, half), modulus)
+    return op.Sub(low_bits, half)
 
 
 def _whole(node: Node, x: str, source: int) -> str:
     """`x`, of type `source`, as whole numbers, in any type that Cast takes."""
+    op = node.op
     if source in (*BITS, *_NARROW_INTEGERS, TensorProto.BOOL):
         return x
     rounding = node.meaning(
@@ -163,12 +165,12 @@ def _whole(node: Node, x: str, source: int) -> str:
     if rounding == "specification":
         return x
     if source != TensorProto.DOUBLE:
-        source, x = TensorProto.FLOAT, node.before("Cast", [x], what="float", to=TensorProto.FLOAT)
-    size = node.before("Abs", [x], what="size")
-    floor = node.before("Floor", [size], what="floor")
-    below = node.before("Less", [node.before("Sub", [size, floor], what="fraction"), typed(node, 0.5, source, "half")])
-    step = node.before("Cast", [node.before("Not", [below], what="rounds_up")], what="step", to=source)
-    return node.before("Mul", [node.before("Sign", [x], what="sign"), node.before("Add", [floor, step])], what="whole")
+        source, x = TensorProto.FLOAT, op.Cast(x, to=TensorProto.FLOAT)
+    size = op.Abs(x)
+    floor = op.Floor(size)
+    below = op.Less(op.Sub(size, floor), op.const(0.5, source))
+    step = op.Cast(op.Not(below), to=source)
+    return op.Mul(op.Sign(x), op.Add(floor, step))
 
 
 def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
@@ -178,7 +180,7 @@ def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
         once = node.meaning("a cast rounds once", "rounds double to float first, and that to the narrow type")
         work = TensorProto.DOUBLE if once == "specification" else work
     if node.wider(source) != work:
-        x = node.before("Cast", [x], what="float", to=work)
+        x = node.op.Cast(x, to=work)
     saturate = to not in _FLOAT8 or bool(node.attr("saturate", 1))
     if not saturate and to not in _UNSIGNED_ZERO:
         beyond = node.meaning(

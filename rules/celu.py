@@ -10,7 +10,6 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import avoid, decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.typed import typed
 
 
 @avoid("Celu with alpha", "Celu", opset=7, exact=False)
@@ -20,6 +19,7 @@ def scaled_elu(node: Node) -> None:
 
     That holds for a positive alpha, and below 1 the division may overflow: there, max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
     """
+    op = node.op
     kind = node.need_elem_type()
     if kind == TensorProto.BFLOAT16:
         raise Unconvertible("bfloat16 does not exist before opset 13, and Celu computes in it", "cast the model to another type")
@@ -27,13 +27,13 @@ def scaled_elu(node: Node) -> None:
     if slope == 0:
         raise Unconvertible("alpha=0: Celu divides by it", "correct the model")
     if slope == 1:
-        node.become("Elu", [x])
+        node.become.Elu(x)
         return
-    alpha = typed(node, slope, kind, "alpha")
-    scaled = node.before("Div", [x, alpha], what="scaled")
+    alpha = op.const(slope, kind)
+    scaled = op.Div(x, alpha)
     if slope >= 1:
-        node.become("Mul", [alpha, node.before("Elu", [scaled], what="elu")])
+        node.become.Mul(alpha, op.Elu(scaled))
         return
-    fallen = node.before("Sub", [typed(node, 1, kind, "one"), node.before("Exp", [scaled], what="exp")], what="fallen")
-    below = node.before("Relu", [node.before("Mul", [alpha, fallen], what="below")], what="below")
-    node.become("Sub", [node.before("Relu", [x], what="above"), below])
+    fallen = op.Sub(op.const(1, kind), op.Exp(scaled))
+    below = op.Relu(op.Mul(alpha, fallen))
+    node.become.Sub(op.Relu(x), below)

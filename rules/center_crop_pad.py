@@ -16,5 +16,5 @@ from ..rewriter.graph.node import Node
 def sizes_as_int64(node: Node) -> None:
     """ONNX's own function body takes the place of the node; sizes of int32 are cast to int64, in which that body counts."""
     if node.need_elem_type(1) == TensorProto.INT32:
-        node.set_input(1, node.before("Cast", [node.input(1)], what="sizes", to=TensorProto.INT64))
+        node.set_input(1, node.op.Cast(node.input(1), to=TensorProto.INT64))
     expand(node)

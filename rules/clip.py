@@ -29,7 +29,7 @@ def bounds_to_inputs(node: Node) -> None:
             continue
         # In float16 the default is infinite: no bound at all.
         value = np.array(default if bound is None else bound, helper.tensor_dtype_to_np_dtype(kind))
-        node.set_input(_INPUTS[name], node.add_constant(value, value.dtype, name))
+        node.set_input(_INPUTS[name], node.op.const(value, value.dtype))
 
 
 @downgrade("Clip", 13)
@@ -43,15 +43,16 @@ def order_bounds(node: Node) -> None:
 @downgrade("Clip", 12)
 def clip_by_comparisons(node: Node) -> None:
     """64-bit integers are compared with the bounds and chosen by Where: no type that Clip takes below opset 12 holds them."""
+    op = node.op
     if node.elem_type() not in (TensorProto.INT64, TensorProto.UINT64):
         return
     data, low, high = node.input(0), node.input(1), node.input(2)
     if low:
-        data = node.before("Where", [node.before("Less", [data, low], what="below"), low, data], what="raised")
+        data = op.Where(op.Less(data, low), low, data)
     if high:
-        node.become("Where", [node.before("Greater", [data, high], what="above"), high, data])
+        node.become.Where(op.Greater(data, high), high, data)
     else:
-        node.become("Identity", [data])
+        node.become.Identity(data)
 
 
 @downgrade("Clip", 11)
@@ -90,9 +91,6 @@ def _fits_attribute(value: np.ndarray, kind: int | None) -> bool:
 def _clip_by_max_and_min(node: Node) -> None:
     """Let the node be Min(Max(data, low), high)."""
     kind = node.need_elem_type()
-    bounds = [
-        node.input(index) or node.add_constant(_default(kind, index), helper.tensor_dtype_to_np_dtype(kind), name)
-        for name, index in _INPUTS.items()
-    ]
-    raised = node.before("Max", [node.input(0), bounds[0]], what="raised")
-    node.become("Min", [raised, bounds[1]])
+    bounds = [node.input(index) or node.op.const(_default(kind, index), kind) for name, index in _INPUTS.items()]
+    raised = node.op.Max(node.input(0), bounds[0])
+    node.become.Min(raised, bounds[1])

@@ -9,12 +9,12 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import count_up, int64
+from .shared.indices import count_up
 from .shared.tables import index_grid, require_few
 from .shared.typed import type_name
 
@@ -40,6 +40,7 @@ class _Axis(NamedTuple):
 @decompose("Col2Im", opset=13, exact=False)
 def sum_of_blocks(node: Node) -> None:
     """Each pixel gathers one element for each place in a block, or a zero where no block puts one there, and sums them."""
+    op = node.op
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
         raise Unconvertible(f"older operators cannot add {type_name(kind)}")
@@ -48,17 +49,17 @@ def sum_of_blocks(node: Node) -> None:
         places, form = _known_places(node, image.tolist(), block.tolist())
     else:
         places, beyond = places_at_run_time(node)
-        form = node.before("Concat", [int64(node, [0, -1], "images"), beyond], what="form", axis=0)
-    flat = node.before("Reshape", [node.input(0), form], what="flat")
-    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
-    padded = node.before("Pad", [flat, int64(node, [0, 0, 0, 0, 0, 1], "pads"), zero], what="padded")
-    parts = node.before("Gather", [padded, places], what="parts", axis=2)
-    total = node.before("ReduceSum", [parts, int64(node, [2], "axis")], what="sum", keepdims=0)
+        form = op.Concat(op.int64([0, -1]), beyond, axis=0)
+    flat = op.Reshape(node.input(0), form)
+    zero = op.const(0, kind)
+    padded = op.Pad(flat, op.int64([0, 0, 0, 0, 0, 1]), zero)
+    parts = op.Gather(padded, places, axis=2)
+    total = op.ReduceSum(parts, op.int64([2]), keepdims=0)
     if image is not None:
-        shape = int64(node, [0, 0, *image.tolist()], "image")
+        shape = op.int64([0, 0, *image.tolist()])
     else:
-        shape = node.before("Concat", [int64(node, [0, 0], "images"), node.input(1)], what="image", axis=0)
-    node.become("Reshape", [total, shape])
+        shape = op.Concat(op.int64([0, 0]), node.input(1), axis=0)
+    node.become.Reshape(total, shape)
 
 
 def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, str]:
@@ -69,7 +70,7 @@ def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, 
     steps = [(image[d] + pads[d] + pads[rank + d] - dilations[d] * (block[d] - 1) - 1) // strides[d] + 1 for d in range(rank)]
     require_few(prod(block) * prod(image))
     places = _places(image, block, steps, strides, dilations, pads)
-    return node.add_constant(places, np.int64, "places"), int64(node, [0, -1, prod(block) * prod(steps)], "form")
+    return node.op.int64(places), node.op.int64([0, -1, prod(block) * prod(steps)])
 
 
 def _places(
@@ -98,6 +99,7 @@ def places_at_run_time(node: Node) -> tuple[str, str]:
 
     Returns this, and the place behind the last one as a vector of one int64.
     """
+    op = node.op
     rank = node.need_dimension(0, _IMAGE)
     axes = [_axis(node, number, rank) for number in range(rank)]
     number, place, columns, count = axes[0].offset, axes[0].step, axes[0].steps, axes[0].block
@@ -105,57 +107,59 @@ def places_at_run_time(node: Node) -> tuple[str, str]:
     for axis in axes[1:]:
         number = _multiply_and_add(node, number, axis.block, axis.offset)
         place = _multiply_and_add(node, place, axis.steps, axis.step)
-        columns = node.before("Mul", [columns, axis.steps], what="columns")
-        count = node.before("Mul", [count, axis.block], what="count")
-        is_there = node.before("And", [is_there, axis.is_there], what="there")
+        columns = op.Mul(columns, axis.steps)
+        count = op.Mul(count, axis.block)
+        is_there = op.And(is_there, axis.is_there)
     place = _multiply_and_add(node, number, columns, place)
-    beyond = node.before("Mul", [count, columns], what="beyond")
-    there = node.before("Cast", [is_there], what="there", to=TensorProto.INT64)
-    place = _multiply_and_add(node, node.before("Sub", [place, beyond], what="way"), there, beyond)
-    form = node.before("Concat", [count, int64(node, [-1], "pixels")], what="form", axis=0)
-    return node.before("Reshape", [place, form], what="places"), beyond
+    beyond = op.Mul(count, columns)
+    there = op.Cast(is_there, to=TensorProto.INT64)
+    place = _multiply_and_add(node, op.Sub(place, beyond), there, beyond)
+    form = op.Concat(count, op.int64([-1]), axis=0)
+    return op.Reshape(place, form), beyond
 
 
 def _axis(node: Node, number: int, rank: int) -> _Axis:
     """How blocks cover axis `number` of an image of `rank` axes."""
-    stride, dilation = (int64(node, [node.attr(name, [1] * rank)[number]], name) for name in ("strides", "dilations"))
+    op = node.op
+    stride, dilation = (op.int64([node.attr(name, [1] * rank)[number]]) for name in ("strides", "dilations"))
     pads = node.attr("pads", [0] * 2 * rank)
-    zero, one = int64(node, [0], "zero"), int64(node, [1], "one")
+    zero, one = op.int64([0]), op.int64([1])
     image, block = (_entry(node, index, number) for index in (_IMAGE, _BLOCK))
     pixel = _spread(node, count_up(node, zero, image, one), rank + number, 2 * rank)
     offset = _spread(node, count_up(node, zero, block, one), number, 2 * rank)
-    reach = node.before("Mul", [node.before("Sub", [block, one], what="last"), dilation], what="reach")
-    padded = node.before("Add", [image, int64(node, [pads[number] + pads[rank + number] - 1], "pads")], what="padded")
-    steps = node.before("Div", [node.before("Sub", [padded, reach], what="rest"), stride], what="steps")
-    steps = node.before("Add", [steps, one], what="steps")
-    distance = node.before("Add", [pixel, int64(node, [pads[number]], "pad")], what="distance")
-    distance = node.before("Sub", [distance, node.before("Mul", [offset, dilation], what="shift")], what="distance")
-    step = node.before("Div", [distance, stride], what="step")
-    is_whole = node.before("Equal", [node.before("Mul", [step, stride], what="whole"), distance], what="whole")
-    before = node.before("Less", [_double(node, distance), _double(node, zero)], what="before")
-    within = node.before("Less", [_double(node, step), _double(node, steps)], what="within")
-    within = node.before("And", [within, node.before("Not", [before], what="after")], what="within")
-    return _Axis(block, steps, offset, step, node.before("And", [is_whole, within], what="there"))
+    reach = op.Mul(op.Sub(block, one), dilation)
+    padded = op.Add(image, op.int64([pads[number] + pads[rank + number] - 1]))
+    steps = op.Div(op.Sub(padded, reach), stride)
+    steps = op.Add(steps, one)
+    distance = op.Add(pixel, op.int64([pads[number]]))
+    distance = op.Sub(distance, op.Mul(offset, dilation))
+    step = op.Div(distance, stride)
+    is_whole = op.Equal(op.Mul(step, stride), distance)
+    before = op.Less(_double(node, distance), _double(node, zero))
+    within = op.Less(_double(node, step), _double(node, steps))
+    within = op.And(within, op.Not(before))
+    return _Axis(block, steps, offset, step, op.And(is_whole, within))
 
 
 def _entry(node: Node, index: int, number: int) -> str:
     """Entry `number` of input `index`, a vector of sizes, as a vector of one int64."""
+    op = node.op
     known = node.constant(index)
     if known is not None:
-        return int64(node, [int(known[number])], "length")
-    return node.before("Gather", [node.input(index), int64(node, [number], "axis")], what="length", axis=0)
+        return op.int64([int(known[number])])
+    return op.Gather(node.input(index), op.int64([number]), axis=0)
 
 
 def _spread(node: Node, vector: str, axis: int, rank: int) -> str:
     """`vector` along `axis` of a tensor of `rank`."""
-    return node.before("Reshape", [vector, int64(node, [-1 if d == axis else 1 for d in range(rank)], "axis")], what="spread")
+    return node.op.Reshape(vector, node.op.int64([-1 if d == axis else 1 for d in range(rank)]))
 
 
 def _multiply_and_add(node: Node, value: str, factor: str, term: str) -> str:
     """`value` * `factor` + `term`."""
-    return node.before("Add", [node.before("Mul", [value, factor], what="product"), term], what="sum")
+    return node.op.Add(node.op.Mul(value, factor), term)
 
 
 def _double(node: Node, value: str) -> str:
     """`value` as double, because no operator compares int64 below opset 9."""
-    return node.before("Cast", [value], what="double", to=TensorProto.DOUBLE)
+    return node.op.Cast(value, to=TensorProto.DOUBLE)

@@ -9,19 +9,19 @@ import numpy as np
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 
 @decompose("Compress", opset=8)
 def gather_kept_slices(node: Node) -> None:
     """The indices at which the condition is true are found by NonZero, or are a constant, and gathered."""
+    op = node.op
     known = node.constant(1)
     if known is None:
-        places = node.before("NonZero", [node.input(1)], what="places", opset=9)
-        kept = node.before("Reshape", [places, int64(node, [-1], "flat")], what="kept")
+        places = op.NonZero(node.input(1), opset=9)
+        kept = op.Reshape(places, op.int64([-1]))
     else:
-        kept = int64(node, np.flatnonzero(known).tolist(), "kept")
+        kept = op.int64(np.flatnonzero(known).tolist())
     data, axis = node.input(0), node.attr("axis")
     if axis is None:
-        data, axis = node.before("Reshape", [data, int64(node, [-1], "flat")], what="flat"), 0
-    node.become("Gather", [data, kept], axis=axis)
+        data, axis = op.Reshape(data, op.int64([-1])), 0
+    node.become.Gather(data, kept, axis=axis)

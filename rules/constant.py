@@ -69,5 +69,5 @@ def cast_from_double(node: Node) -> None:
     doubles = value.astype(np.float64)
     if [int(number) for number in doubles.flat] != [int(number) for number in value.flat]:
         raise Unconvertible("a Constant of 64-bit integers beyond 2^53 does not exist before opset 9", "make it an initializer")
-    floating = node.before("Constant", [], what="double", value=numpy_helper.from_array(doubles))
-    node.become("Cast", [floating], to=tensor.data_type)
+    floating = node.op.Constant(value=numpy_helper.from_array(doubles))
+    node.become.Cast(floating, to=tensor.data_type)

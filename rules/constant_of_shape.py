@@ -18,4 +18,4 @@ def expand_the_value(node: Node) -> None:
     """The value, a constant, is expanded to the shape."""
     tensor = node.attr("value")
     value = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
-    node.become("Expand", [node.add_constant(one_number(value), value.dtype, "value"), node.input(0)])
+    node.become.Expand(node.op.const(one_number(value), value.dtype), node.input(0))

@@ -71,7 +71,7 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
     for name, output in results:
         value = names.get(name, name)
         if value != output:
-            node.before("Identity", [value], outputs=[output], opset=node.body_opset)
+            node.op.Identity(value, output=output, opset=node.body_opset)
 
 
 @downgrade("If", 11)
@@ -81,9 +81,11 @@ def branches_of_equal_shapes(node: Node) -> None:
     for index, output in enumerate(node.outputs):
         shapes = [_output_shape(scope, index) for scope in scopes]
         if _differ(*shapes):
-            raise Unconvertible(f"the branches give '{output}' different shapes, which they may from opset 11 on only")
+            raise Unconvertible(f"the branches give '{output}' different shapes, which is allowed only from opset 11 on")
         if not _are_known(*shapes):
-            node.caution(f"before opset 11 both branches have to give '{output}' the same shape, and that is not known")
+            node.caution(
+                f"before opset 11 both branches have to give '{output}' the same shape, and it is not known whether they do"
+            )
 
 
 def _output_shape(scope: Scope, index: int) -> Shape | None:
@@ -108,16 +110,16 @@ def _are_known(one: Shape | None, other: Shape | None) -> bool:
 def add_count_and_condition(node: Node) -> None:
     """An absent trip count becomes the largest int64, an absent condition true; a Loop that carries nothing carries a bool on."""
     if not node.has_input(0):
-        node.set_input(0, node.add_constant(np.iinfo(np.int64).max, np.int64, "trip_count"))
+        node.set_input(0, node.op.int64(np.iinfo(np.int64).max))
     if node.has_input(1):
         _carry_something(node)
         return
     if not _goes_on_for_ever(node):
         raise Unconvertible(
-            "without a condition the Loop ignores what its body says, and before opset 11 it has to have one",
+            "without a condition, the Loop ignores the one that its body returns, and before opset 11 the condition is required",
             "give the Loop a condition, or let its body return the one that it gets",
         )
-    node.set_input(1, node.add_constant(True, bool, "condition"))
+    node.set_input(1, node.op.const(True, bool))
     _carry_something(node)
 
 
@@ -130,7 +132,7 @@ def _carry_something(node: Node) -> None:
     body.input.append(before)
     body.output.insert(1, after)
     body.node.append(helper.make_node("Identity", [before.name], [after.name], name=after.name))
-    node.add_input(node.add_constant(True, bool, "idle"))
+    node.add_input(node.op.const(True, bool))
     node.proto.output.insert(0, node.fresh_name("idle"))
 
 

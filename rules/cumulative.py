@@ -14,7 +14,6 @@ from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.any_axis import along_any
 from .shared.axes import from_the_front, require_axis
-from .shared.indices import int64
 from .shared.parameters import one_number
 
 _STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
@@ -37,7 +36,7 @@ def accumulate_step_by_step(node: Node) -> None:
     (axis,) = from_the_front([axis], rank)
     dimension = node.dimension(axis)
     if 0 in (node.shape() or ()):
-        node.become("Identity", [node.input(0)])  # onnxruntime scans nothing that is empty
+        node.become.Identity(node.input(0))  # onnxruntime scans nothing that is empty
         return
     node.approximate = node.need_elem_type() in _HALVES
     if isinstance(dimension, int) and 0 < dimension <= WRITTEN_OUT:
@@ -48,42 +47,43 @@ def accumulate_step_by_step(node: Node) -> None:
 
 def _write_out(node: Node, axis: int, count: int) -> None:
     """Split the axis, of length `count`, into its elements, and combine these one after the other."""
+    op = node.op
     operator, neutral = _STEPS[node.op_type]
-    parts = node.before_many("Split", [node.input(0)], count, what="part", axis=axis)
+    parts = op.Split(node.input(0), outputs=count, axis=axis)
     order = parts[::-1] if node.attr("reverse", 0) else parts
     totals = [order[0]]
     for part in order[1:]:
-        totals.append(node.before(operator, [totals[-1], part], what="total"))
+        totals.append(getattr(op, operator)(totals[-1], part))
     if node.attr("exclusive", 0):
-        totals = [_filled(node, neutral, node.before("Shape", [parts[0]], what="shape")), *totals[:-1]]
-    node.become("Concat", totals[::-1] if node.attr("reverse", 0) else totals, axis=axis)
+        totals = [_filled(node, neutral, op.Shape(parts[0])), *totals[:-1]]
+    node.become.Concat(*(totals[::-1] if node.attr("reverse", 0) else totals), axis=axis)
 
 
 def _filled(node: Node, value: int, shape: str) -> str:
     """A tensor of shape `shape` that holds `value` in the type of the input; ConstantOfShape does not make all these types."""
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
-    return node.before("Expand", [node.add_constant(np.array(value, dtype), dtype, "neutral"), shape], what="start")
+    return node.op.Expand(node.op.const(np.array(value, dtype), dtype), shape)
 
 
 def _scan(node: Node, axis: int, rank: int) -> None:
     """Let a Scan carry the total. The data gets a neutral element, which is cut off after it, for onnxruntime scans no empty
     tensor.
     """
+    op = node.op
     operator, neutral = _STEPS[node.op_type]
     elem_type, direction = node.need_elem_type(), node.attr("reverse", 0)
     others = [other for other in range(rank) if other != axis]
-    shape = node.before("Shape", [node.input(0)], what="shape")
-    inner = node.before("Gather", [shape, int64(node, others, "others")], what="inner", axis=0)
+    shape = op.Shape(node.input(0))
+    inner = op.Gather(shape, op.int64(others), axis=0)
     start = _filled(node, neutral, inner)
-    extra = node.before("Unsqueeze", [start, int64(node, [axis], "axis")], what="extra")
-    data = node.before("Concat", [extra, node.input(0)] if direction else [node.input(0), extra], what="data", axis=axis)
+    extra = op.Unsqueeze(start, op.int64([axis]))
+    data = op.Concat(*([extra, node.input(0)] if direction else [node.input(0), extra]), axis=axis)
     names = [node.fresh_name(what) for what in ("before", "element", "total", "given")]
     body = _body(names, operator, elem_type, rank - 1, exclusive=bool(node.attr("exclusive", 0)))
-    _, totals = node.before_many(
-        "Scan",
-        [start, data],
-        2,
-        what="scan",
+    _, totals = op.Scan(
+        start,
+        data,
+        outputs=2,
         body=body,
         num_scan_inputs=1,
         scan_input_axes=[axis],
@@ -92,7 +92,7 @@ def _scan(node: Node, axis: int, rank: int) -> None:
         scan_output_directions=[direction],
     )
     first, end = (1, np.iinfo(np.int64).max) if direction else (0, -1)
-    node.become("Slice", [totals, *(int64(node, [value], "bound") for value in (first, end, axis))])
+    node.become.Slice(totals, *(op.int64([value]) for value in (first, end, axis)))
 
 
 def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:

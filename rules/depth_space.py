@@ -8,7 +8,6 @@ from __future__ import annotations
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.tables import arange
 
 
@@ -20,8 +19,8 @@ def blocks_first(node: Node) -> None:
         if depth % blocks:
             raise Unconvertible(f"{depth} channels do not divide into blocks of {blocks}", "correct the model")
         order = arange(depth).reshape(-1, blocks).T
-        channels = int64(node, order.reshape(-1).tolist(), "channels")
-        node.set_input(0, node.before("Gather", [node.input(0), channels], what="blocks_first", axis=1))
+        channels = node.op.int64(order.reshape(-1).tolist())
+        node.set_input(0, node.op.Gather(node.input(0), channels, axis=1))
 
 
 @downgrade("SpaceToDepth", 28)
@@ -30,6 +29,6 @@ def channels_first(node: Node) -> None:
     if node.pop_attr("mode", "DCR") == "CRD":
         blocks = node.attr("blocksize") ** 2
         order = arange(node.need_dimension(1) * blocks).reshape(blocks, -1).T
-        channels = int64(node, order.reshape(-1).tolist(), "channels")
+        channels = node.op.int64(order.reshape(-1).tolist())
         output = node.output(0)
-        node.after("Gather", [node.detach_output(0, "blocks_first"), channels], outputs=[output], axis=1)
+        node.after.Gather(node.detach_output(0, "blocks_first"), channels, output=output, axis=1)

@@ -11,7 +11,6 @@ from itertools import combinations
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 MAX_SIZE = 4
 """Rows of the largest matrix. Of larger ones, the expansion has ever more terms, which cancel ever worse."""
@@ -23,18 +22,18 @@ def expand_along_the_rows(node: Node) -> None:
     rank, size = node.need_rank(), node.need_dimension(-1)
     if not 0 < size <= MAX_SIZE:
         raise Unconvertible(f"older operators cannot express the determinant of {size} rows without pivots")
-    rows = [node.before("Gather", [node.input(0), int64(node, i, "row")], what="row", axis=rank - 2) for i in range(size)]
+    rows = [node.op.Gather(node.input(0), node.op.int64(i), axis=rank - 2) for i in range(size)]
     cells = [[_cell(node, row, column, rank) for column in range(size)] for row in rows]
     minors: dict[tuple[int, ...], str] = {(column,): cell for column, cell in enumerate(cells[-1])}
     for height in range(2, size + 1):
         row = cells[size - height]
         minors = {columns: _minor(node, row, columns, minors) for columns in combinations(range(size), height)}
-    node.become("Identity", [minors[tuple(range(size))]])
+    node.become.Identity(minors[tuple(range(size))])
 
 
 def _cell(node: Node, row: str, column: int, rank: int) -> str:
     """The element in `column` of a row of matrices that had `rank` axes."""
-    return node.before("Gather", [row, int64(node, column, "column")], what="cell", axis=rank - 2)
+    return node.op.Gather(row, node.op.int64(column), axis=rank - 2)
 
 
 def _minor(node: Node, row: list[str], columns: tuple[int, ...], below: dict[tuple[int, ...], str]) -> str:
@@ -42,6 +41,6 @@ def _minor(node: Node, row: list[str], columns: tuple[int, ...], below: dict[tup
     total = ""
     for number, column in enumerate(columns):
         others = tuple(other for other in columns if other != column)
-        term = node.before("Mul", [row[column], below[others]], what="term")
-        total = node.before("Sub" if number % 2 else "Add", [total, term], what="minor") if total else term
+        term = node.op.Mul(row[column], below[others])
+        total = (node.op.Sub if number % 2 else node.op.Add)(total, term) if total else term
     return total

@@ -9,14 +9,13 @@ https://onnx.ai/onnx/operators/onnx__DFT.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node, Shape
 from .shared.any_axis import along_any
 from .shared.axes import from_the_front
-from .shared.indices import int64, length
+from .shared.indices import length
 from .shared.parameters import one_number
 from .shared.tables import arange
 
@@ -28,7 +27,7 @@ _LENGTH, _AXIS = 1, 2
 @upgrade("DFT", 20)
 def axis_to_input(node: Node) -> None:
     """The attribute axis, or its default 1, becomes an input."""
-    node.set_input(_AXIS, int64(node, node.pop_attr("axis", 1), "axis"))
+    node.set_input(_AXIS, node.op.int64(node.pop_attr("axis", 1)))
 
 
 @downgrade("DFT", 20)
@@ -73,6 +72,7 @@ def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
 @decompose("DFT", opset=13, exact=False, sums=True)
 def multiply_by_roots_of_unity(node: Node) -> None:
     """The samples are multiplied by a constant matrix of roots of unity, the real and imaginary parts being one axis with them."""
+    op = node.op
     rank, kind = node.need_rank(), node.need_elem_type()
     (axis,) = from_the_front([node.attr("axis", 1)], rank)
     size, parts = node.need_dimension(axis), node.need_dimension(-1)
@@ -87,18 +87,18 @@ def multiply_by_roots_of_unity(node: Node) -> None:
     out_parts = 1 if onesided and inverse else 2
     others = [other for other in range(rank - 1) if other != axis]
     order = [*others, axis, rank - 1]
-    moved = node.before("Transpose", [node.input(0)], what="moved", perm=order)
+    moved = op.Transpose(node.input(0), perm=order)
     lengths = [length(node, node.input(0), other) for other in others]
-    rows = _reshape(node, moved, [*lengths, int64(node, [size * parts], "row")])
-    roots = node.add_constant(matrix, helper.tensor_dtype_to_np_dtype(kind), "roots")
-    product = node.before("MatMul", [rows, roots], what="product")
-    shaped = _reshape(node, product, [*lengths, int64(node, [matrix.shape[1] // out_parts, out_parts], "parts")])
-    node.become("Transpose", [shaped], perm=[order.index(position) for position in range(rank)])
+    rows = _reshape(node, moved, [*lengths, op.int64([size * parts])])
+    roots = op.const(matrix, kind)
+    product = op.MatMul(rows, roots)
+    shaped = _reshape(node, product, [*lengths, op.int64([matrix.shape[1] // out_parts, out_parts])])
+    node.become.Transpose(shaped, perm=[order.index(position) for position in range(rank)])
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
     """`name` in the shape that `lengths`, vectors of one int64, make together."""
-    return node.before("Reshape", [name, node.before("Concat", lengths, what="form", axis=0)], what="shaped")
+    return node.op.Reshape(name, node.op.Concat(*lengths, axis=0))
 
 
 def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) -> np.ndarray:

@@ -28,11 +28,11 @@ def drop_is_test(node: Node) -> None:
     share = node.pop_attr("ratio", 0.5)
     if share >= 1:
         raise Unconvertible(f"ratio={share:g} drops everything, and opset 12 takes ratios below 1 only", "correct the model")
-    ratio = node.add_constant(share, np.float32, "ratio")
+    ratio = node.op.const(share, np.float32)
     if _has_read_mask(node):
         kind, output = node.need_elem_type(), node.output(_MASK)
-        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
-    node.become("Dropout", [node.input(0), ratio, node.add_constant(True, np.bool_, "training")], opset=12)
+        node.after.Cast(node.detach_output(_MASK, "mask"), output=output, to=kind)
+    node.become.Dropout(node.input(0), ratio, node.op.const(True, np.bool_), opset=12)
 
 
 @upgrade("Dropout", 10)
@@ -53,12 +53,13 @@ def ratio_to_input(node: Node) -> None:
     _refuse_mask(node, "is true throughout from opset 12 on, and left open before")
     ratio = node.pop_attr("ratio")
     if ratio is not None and ratio < 1:  # runtimes refuse others from opset 12 on, and nothing is dropped here
-        node.set_input(_RATIO, node.add_constant(ratio, np.float32, "ratio"))
+        node.set_input(_RATIO, node.op.const(ratio, np.float32))
 
 
 @downgrade("Dropout", 12)
 def ratio_to_attribute(node: Node) -> None:
     """The ratio of a Dropout that does not train becomes an attribute; its mask is all true. One that trains is refused."""
+    op = node.op
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
         raise Unconvertible(
@@ -74,8 +75,8 @@ def ratio_to_attribute(node: Node) -> None:
     if node.has_output(_MASK):
         node.drop_output(_MASK)
     if is_read:
-        some = node.before("Cast", [node.input(0)], what="some", to=TensorProto.BOOL)
-        node.before("Or", [some, node.before("Not", [some], what="others")], outputs=[output])
+        some = op.Cast(node.input(0), to=TensorProto.BOOL)
+        op.Or(some, op.Not(some), output=output)
 
 
 @downgrade("Dropout", 7)
@@ -96,10 +97,10 @@ def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
 def _cast_mask(node: Node, kind: int) -> None:
     """Cast the mask, whose type differs in the next form, back to `kind` for its readers."""
     is_read = _has_read_mask(node)
-    node.become("Dropout", node.inputs, ratio=node.attr("ratio"))
+    node.become.Dropout(*node.inputs, ratio=node.attr("ratio"))
     if is_read:
         output = node.output(_MASK)
-        node.after("Cast", [node.detach_output(_MASK, "mask")], outputs=[output], to=kind)
+        node.after.Cast(node.detach_output(_MASK, "mask"), output=output, to=kind)
     elif node.has_output(_MASK):
         node.drop_output(_MASK)
 

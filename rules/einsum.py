@@ -14,7 +14,7 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64, length
+from .shared.indices import length
 from .shared.tables import arange
 from .shared.typed import FLOATING, type_name
 
@@ -37,7 +37,7 @@ def pairwise_products(node: Node) -> None:
         needed = set(output).union(*(letters for _, letters in operands[index + 1 :]))
         joined = _multiply(node, joined, operand, needed)
     name, letters = _sum(node, joined, set(output))
-    node.become("Transpose", [name], perm=[letters.index(letter) for letter in output])
+    node.become.Transpose(name, perm=[letters.index(letter) for letter in output])
 
 
 def _terms(node: Node) -> tuple[list[str], str]:
@@ -60,6 +60,7 @@ def _diagonal(node: Node, operand: _Operand) -> _Operand:
     """A letter that stands for two axes takes their diagonal: both become one axis, from which a Gather takes the diagonal's
     places.
     """
+    op = node.op
     name, letters = operand
     for letter in dict.fromkeys(letters):
         while letters.count(letter) > 1:
@@ -69,12 +70,12 @@ def _diagonal(node: Node, operand: _Operand) -> _Operand:
             size = None if shape is None else shape[first]
             if not isinstance(size, int) or shape is None or shape[last] != size:
                 raise Unconvertible(f"the diagonal '{letter}' of '{name}' is of unknown length", node.shape_hint())
-            moved = node.before("Transpose", [name], what="moved", perm=[*rest, first, last])
+            moved = op.Transpose(name, perm=[*rest, first, last])
             lengths = [length(node, moved, axis) for axis in range(len(rest))]
-            form = node.before("Concat", [*lengths, int64(node, [size * size], "square")], what="form", axis=0)
-            flat = node.before("Reshape", [moved, form], what="flat")
-            places = int64(node, (arange(size) * (size + 1)).tolist(), "diagonal")
-            name = node.before("Gather", [flat, places], what="diagonal", axis=len(rest))
+            form = op.Concat(*lengths, op.int64([size * size]), axis=0)
+            flat = op.Reshape(moved, form)
+            places = op.int64((arange(size) * (size + 1)).tolist())
+            name = op.Gather(flat, places, axis=len(rest))
             letters = "".join(letters[axis] for axis in rest) + letter
     return name, letters
 
@@ -85,7 +86,7 @@ def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
     axes = [axis for axis, letter in enumerate(letters) if letter not in keep]
     if not axes:
         return operand
-    summed = node.before("ReduceSum", [name], what="sum", axes=axes, keepdims=0)
+    summed = node.op.ReduceSum(name, axes=axes, keepdims=0)
     return summed, "".join(letter for letter in letters if letter in keep)
 
 
@@ -100,7 +101,7 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
     sizes = {letter: length(node, name, axis) for name, letters in (right, left) for axis, letter in enumerate(letters)}
     a = _as_matrices(node, left, batch, rows, inner, sizes)
     b = _as_matrices(node, right, batch, inner, columns, sizes)
-    product, letters = node.before("MatMul", [a, b], what="product"), [*batch, *rows, *columns]
+    product, letters = node.op.MatMul(a, b), [*batch, *rows, *columns]
     if len(rows) == len(columns) == 1:
         return product, "".join(letters)
     # the lengths of a batch are those of the product: one of its operands may have broadcast
@@ -115,7 +116,7 @@ def _as_matrices(
     name, letters = operand
     order = [letters.index(letter) for letter in (*batch, *rows, *columns)]
     if order != list(range(len(order))):
-        name = node.before("Transpose", [name], what="ordered", perm=order)
+        name = node.op.Transpose(name, perm=order)
     if len(rows) == len(columns) == 1:
         return name
     lengths = [length(node, operand[0], letters.index(letter)) for letter in batch]
@@ -125,14 +126,15 @@ def _as_matrices(
 def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
     """The product of the lengths of the axes `letters`, as a vector of one int64."""
     if not letters:
-        return int64(node, [1], "one")
+        return node.op.int64([1])
     total = sizes[letters[0]]
     for letter in letters[1:]:
-        total = node.before("Mul", [total, sizes[letter]], what="size")
+        total = node.op.Mul(total, sizes[letter])
     return total
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
     """`name` in the shape that `lengths`, vectors of one int64, make together."""
-    form = node.before("Concat", lengths, what="form", axis=0) if lengths else int64(node, [], "scalar")
-    return node.before("Reshape", [name, form], what="shaped")
+    op = node.op
+    form = op.Concat(*lengths, axis=0) if lengths else op.int64([])
+    return op.Reshape(name, form)

@@ -10,35 +10,36 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
-from .shared.typed import FLOATING, is_unequal, typed
+from .shared.typed import FLOATING, is_unequal
 
 
 @downgrade("Equal", 19)
 def equal_strings(node: Node) -> None:
     """Strings are numbered by Unique, and the numbers are compared: before opset 19, Equal takes no strings."""
+    op = node.op
     if node.need_elem_type() != TensorProto.STRING:
         return
-    flat = [node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat") for name in node.inputs]
-    both = node.before("Concat", flat, what="both", axis=0)
-    numbers = node.before_many("Unique", [both], [node.fresh_name("unique"), "", node.fresh_name("numbers")], what="unique")[2]
-    first = node.before("Size", [node.input(0)], what="size")
-    first = node.before("Reshape", [first, int64(node, [1], "vector")], what="size")
-    start, end = int64(node, [0], "start"), int64(node, [np.iinfo(np.int64).max], "end")
-    parts = [node.before("Slice", [numbers, *bounds], what="part") for bounds in ((start, first), (first, end))]
-    node.become("Equal", [_in_shape(node, part, index) for index, part in enumerate(parts)])
+    flat = [op.Reshape(name, op.int64([-1])) for name in node.inputs]
+    both = op.Concat(*flat, axis=0)
+    numbers = op.Unique(both, outputs=[node.fresh_name("unique"), "", node.fresh_name("numbers")])[2]
+    first = op.Size(node.input(0))
+    first = op.Reshape(first, op.int64([1]))
+    start, end = op.int64([0]), op.int64([np.iinfo(np.int64).max])
+    parts = [op.Slice(numbers, *bounds) for bounds in ((start, first), (first, end))]
+    node.become.Equal(*([_in_shape(node, part, index) for index, part in enumerate(parts)]))
 
 
 def _in_shape(node: Node, flat: str, index: int) -> str:
     """The vector `flat` in the shape of input `index`, also where a dimension is 0."""
+    op = node.op
     shape = node.shape(index)
     if shape is not None and len(shape) == 1:
         return flat
     known = [dim for dim in shape or () if isinstance(dim, int) and dim]
     if shape is not None and len(known) == len(shape):
-        return node.before("Reshape", [flat, int64(node, known, "shape")], what="shaped")
-    sizes = node.before("Shape", [node.input(index)], what="shape")
-    return node.before("Reshape", [flat, sizes], what="shaped", allowzero=1)
+        return op.Reshape(flat, op.int64(known))
+    sizes = op.Shape(node.input(index))
+    return op.Reshape(flat, sizes, allowzero=1)
 
 
 @downgrade("Equal", 11)
@@ -50,13 +51,14 @@ def equal_numbers(node: Node) -> None:
     elem_type = node.need_elem_type()
     differ = is_unequal(node, a, b)
     numbers = [_is_number(node, name, elem_type) for name in dict.fromkeys((a, b))]
-    comparable = numbers[0] if len(numbers) == 1 else node.before("And", numbers, what="comparable")
-    same = node.before("Not", [differ], what="same")
-    node.become("And", [same, comparable])
+    comparable = numbers[0] if len(numbers) == 1 else node.op.And(*numbers)
+    same = node.op.Not(differ)
+    node.become.And(same, comparable)
 
 
 def _is_number(node: Node, name: str, elem_type: int) -> str:
     """Whether each element of `name` is not NaN: every number is below one or above zero."""
-    below = node.before("Less", [name, typed(node, 1, elem_type, "one")], what="below")
-    above = node.before("Greater", [name, typed(node, 0, elem_type, "zero")], what="above")
-    return node.before("Or", [below, above], what="number")
+    op = node.op
+    below = op.Less(name, op.const(1, elem_type))
+    above = op.Greater(name, op.const(0, elem_type))
+    return op.Or(below, above)

@@ -31,22 +31,24 @@ The relative error is at most 1.7e-10.
 @decompose("Erf", opset=8, exact=False)
 def quotient_of_polynomials(node: Node) -> None:
     """erf(x) is x P(x²) / Q(x²), computed in double, with x limited to where the result is not yet 1."""
+    op = node.op
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.FLOAT16):
         raise Unconvertible("Erf of this type is not accurate in older operators", "cast the input to float")
-    x = node.before("Cast", [node.input(0)], what="single", to=TensorProto.FLOAT)
-    x = node.before("Clip", [x], what="finite", min=-_END, max=_END)
-    x = node.before("Cast", [x], what="wide", to=TensorProto.DOUBLE)
-    square = node.before("Mul", [x, x], what="square")
+    x = op.Cast(node.input(0), to=TensorProto.FLOAT)
+    x = op.Clip(x, min=-_END, max=_END)
+    x = op.Cast(x, to=TensorProto.DOUBLE)
+    square = op.Mul(x, x)
     upper, lower = (_polynomial(node, square, coefficients) for coefficients in (_UPPER, _LOWER))
-    erf = node.before("Div", [node.before("Mul", [x, upper], what="upper"), lower], what="erf")
-    node.become("Cast", [erf], to=kind)
+    erf = op.Div(op.Mul(x, upper), lower)
+    node.become.Cast(erf, to=kind)
 
 
 def _polynomial(node: Node, x: str, coefficients: tuple[float, ...]) -> str:
     """The polynomial in `x` with these `coefficients`, from the constant term on."""
-    *others, last = (node.add_constant(value, np.float64, "coefficient") for value in coefficients)
+    op = node.op
+    *others, last = (op.const(value, np.float64) for value in coefficients)
     result = last
     for coefficient in reversed(others):
-        result = node.before("Add", [node.before("Mul", [result, x], what="power"), coefficient], what="sum")
+        result = op.Add(op.Mul(result, x), coefficient)
     return result

@@ -10,25 +10,25 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 
 @decompose("Expand", opset=7)
 def tile_dimensions_of_one(node: Node) -> None:
     """Tile repeats the dimensions of length 1 as often as the shape says."""
+    op = node.op
     shape, rank = node.scope.shape(node.input(1)), node.need_rank()
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
     if not isinstance(wanted, int):
         raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint(1))
     data, sizes = node.input(0), node.input(1)
     if wanted > rank:
-        data = node.before("Unsqueeze", [data], what="ranked", axes=list(range(wanted - rank)))
+        data = op.Unsqueeze(data, axes=list(range(wanted - rank)))
     elif wanted < rank:
-        sizes = node.before("Concat", [int64(node, [1] * (rank - wanted), "ones"), sizes], what="sizes", axis=0)
+        sizes = op.Concat(op.int64([1] * (rank - wanted)), sizes, axis=0)
     if max(rank, wanted) == 0:
-        node.become("Identity", [data])
+        node.become.Identity(data)
         return
-    node.become("Tile", [data, _known_repeats(node, max(rank, wanted)) or _repeats(node, data, sizes)])
+    node.become.Tile(data, _known_repeats(node, max(rank, wanted)) or _repeats(node, data, sizes))
 
 
 def _known_repeats(node: Node, rank: int) -> str | None:
@@ -38,13 +38,14 @@ def _known_repeats(node: Node, rank: int) -> str | None:
         return None
     dims = [*[1] * (rank - len(data)), *data]
     wanted = [*[1] * (rank - sizes.size), *sizes.tolist()]
-    return int64(node, [size if dim == 1 else 1 for dim, size in zip(dims, wanted, strict=True)], "repeats")
+    return node.op.int64([size if dim == 1 else 1 for dim, size in zip(dims, wanted, strict=True)])
 
 
 def _repeats(node: Node, data: str, sizes: str) -> str:
     """How often each axis of `data` is repeated for the shape to be `sizes`, of as many axes, at run time."""
-    one = int64(node, [1], "one")
-    dims = node.before("Shape", [data], what="dims")
-    is_one = node.before("Cast", [node.before("Equal", [dims, one], what="is_one")], what="is_one", to=TensorProto.INT64)
-    more = node.before("Mul", [is_one, node.before("Sub", [sizes, one], what="more")], what="more")
-    return node.before("Add", [more, one], what="repeats")
+    op = node.op
+    one = op.int64([1])
+    dims = op.Shape(data)
+    is_one = op.Cast(op.Equal(dims, one), to=TensorProto.INT64)
+    more = op.Mul(is_one, op.Sub(sizes, one))
+    return op.Add(more, one)

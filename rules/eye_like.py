@@ -20,4 +20,4 @@ def constant_eye(node: Node) -> None:
     require_few(rows * columns)
     elem_type = node.attr("dtype") or node.need_elem_type()
     eye = np.eye(rows, columns, node.attr("k", 0), dtype=helper.tensor_dtype_to_np_dtype(elem_type))
-    node.become("Identity", [node.add_constant(eye, eye.dtype, "eye")])
+    node.become.Identity(node.op.const(eye, eye.dtype))

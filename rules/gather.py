@@ -25,7 +25,7 @@ def indices_from_the_front(node: Node) -> None:
     dimension = node.dimension(node.attr("axis", 0))
     if isinstance(dimension, int):
         positive = indices + (indices < 0).astype(indices.dtype) * indices.dtype.type(dimension)
-        node.set_input(1, node.add_constant(positive, indices.dtype, "indices"))
+        node.set_input(1, node.op.const(positive, indices.dtype))
     else:
         _wrap(node)
 

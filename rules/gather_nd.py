@@ -10,7 +10,7 @@ import numpy as np
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.graph.node import Node
 from .shared.flat_indices import count_elements, flattened, index_depth, row_places
-from .shared.indices import int64, length
+from .shared.indices import length
 from .shared.tables import index_grid
 
 
@@ -24,18 +24,19 @@ def put_batch_positions_first(node: Node) -> None:
     grid = index_grid(shape[:batch_dims], dtype=np.int64)  # [batch_dims, *batch]
     positions = np.moveaxis(grid, 0, -1).reshape(*shape[:batch_dims], *[1] * (len(shape) - batch_dims - 1), batch_dims)
     spread = np.broadcast_to(positions, (*shape[:-1], batch_dims))
-    batches = node.add_constant(spread, np.int64, "batches")
-    node.set_input(1, node.before("Concat", [batches, node.input(1)], what="indices", axis=len(shape) - 1))
+    batches = node.op.int64(spread)
+    node.set_input(1, node.op.Concat(batches, node.input(1), axis=len(shape) - 1))
 
 
 @decompose("GatherND", opset=10)
 def gather_rows(node: Node) -> None:
     """The axes that are indexed become one, along which Gather takes rows."""
+    op = node.op
     rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
     places = row_places(node, depth)
     if depth == rank:
-        node.become("Gather", [flattened(node, data), places], axis=0)
+        node.become.Gather(flattened(node, data), places, axis=0)
         return
-    rows = node.before("Reshape", [count_elements(node, data, range(depth)), int64(node, [1], "vector")], what="rows")
-    sizes = node.before("Concat", [rows, *(length(node, data, axis) for axis in range(depth, rank))], what="sizes", axis=0)
-    node.become("Gather", [node.before("Reshape", [data, sizes], what="table"), places], axis=0)
+    rows = op.Reshape(count_elements(node, data, range(depth)), op.int64([1]))
+    sizes = op.Concat(rows, *(length(node, data, axis) for axis in range(depth, rank)), axis=0)
+    node.become.Gather(op.Reshape(data, sizes), places, axis=0)

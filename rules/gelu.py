@@ -12,32 +12,34 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.typed import typed
 
 
 @decompose("Gelu", opset=13, exact=False)
 def in_elementary_functions(node: Node) -> None:
     """(0.5 x) (1 + erf(x / sqrt 2)), or with tanh in the place of erf where it approximates."""
+    op = node.op
     kind = node.need_elem_type()
     if kind == TensorProto.BFLOAT16:  # numpy has no constants of it
         bodies.expand(node)
         return
     curve = _tanh(node, kind) if node.attr("approximate", "none") == "tanh" else _erf(node, kind)
-    share = node.before("Add", [curve, typed(node, 1, kind, "one")], what="share")
-    half = node.before("Mul", [node.input(0), typed(node, 0.5, kind, "half")], what="half")
-    node.become("Mul", [half, share])
+    share = op.Add(curve, op.const(1, kind))
+    half = op.Mul(node.input(0), op.const(0.5, kind))
+    node.become.Mul(half, share)
 
 
 def _erf(node: Node, kind: int) -> str:
-    scaled = node.before("Div", [node.input(0), typed(node, sqrt(2), kind, "sqrt2")], what="scaled")
-    return node.before("Erf", [scaled], what="erf")
+    op = node.op
+    scaled = op.Div(node.input(0), op.const(sqrt(2), kind))
+    return op.Erf(scaled)
 
 
 def _tanh(node: Node, kind: int) -> str:
     """tanh(sqrt(2 / pi) (x + 0.044715 x³))."""
+    op = node.op
     x = node.input(0)
-    cube = node.before("Pow", [x, typed(node, 3, kind, "three")], what="cube")
-    weighted = node.before("Mul", [cube, typed(node, 0.044715, kind, "weight")], what="weighted")
-    inner = node.before("Add", [x, weighted], what="inner")
-    scaled = node.before("Mul", [inner, typed(node, sqrt(2 / pi), kind, "scale")], what="scaled")
-    return node.before("Tanh", [scaled], what="tanh")
+    cube = op.Pow(x, op.const(3, kind))
+    weighted = op.Mul(cube, op.const(0.044715, kind))
+    inner = op.Add(x, weighted)
+    scaled = op.Mul(inner, op.const(sqrt(2 / pi), kind))
+    return op.Tanh(scaled)

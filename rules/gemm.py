@@ -11,7 +11,6 @@ from onnx import helper
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 _C = 2
 """The position of C among the inputs."""
@@ -29,12 +28,13 @@ def add_zero(node: Node) -> None:
     if not node.has_input(_C):
         node.set_attr("beta", 0.0)
         dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
-        node.set_input(_C, node.add_constant(0, dtype, "zero"))
+        node.set_input(_C, node.op.const(0, dtype))
 
 
 @downgrade("Gemm", 7)
 def broadcast_to_attribute(node: Node) -> None:
     """broadcast=1 is set for a C that is a number or a row; a column is repeated by Tile, since Gemm does not broadcast it."""
+    op = node.op
     shape = node.need_shape(_C)
     rows, columns = node.need_dimension(_free_axis(node, "transA", 0)), node.need_dimension(_free_axis(node, "transB", 1), 1)
     if shape == (rows, columns):
@@ -43,12 +43,12 @@ def broadcast_to_attribute(node: Node) -> None:
     if shape in ((), (columns,)):
         return
     if int(np.prod(shape)) in (1, columns) and shape[-1] == columns:
-        node.set_input(_C, node.before("Reshape", [node.input(_C), int64(node, [columns], "shape")], what="row"))
+        node.set_input(_C, op.Reshape(node.input(_C), op.int64([columns])))
     elif int(np.prod(shape)) == 1:
-        node.set_input(_C, node.before("Reshape", [node.input(_C), int64(node, [], "shape")], what="number"))
+        node.set_input(_C, op.Reshape(node.input(_C), op.int64([])))
     elif shape == (rows, 1):
         node.pop_attr("broadcast")
-        node.set_input(_C, node.before("Tile", [node.input(_C), int64(node, [1, columns], "repeats")], what="columns"))
+        node.set_input(_C, op.Tile(node.input(_C), op.int64([1, columns])))
     else:
         raise Unconvertible(f"C of shape {shape} does not broadcast to ({rows}, {columns})")
 

@@ -6,19 +6,17 @@ https://onnx.ai/onnx/operators/onnx__GridSample.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import Any
 
-import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64, length
+from ..rewriter.graph.operators import Operator
+from .shared.indices import length
 from .shared.tables import arange
 
 _CUBIC = -0.75
@@ -73,8 +71,6 @@ def sample_by_gather(node: Node) -> None:
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
         raise Unconvertible("only float and double are sampled by older operators", "cast the data")
-    if node.attr("mode", "linear") not in _TAPS:
-        raise Unconvertible(f"mode={node.attr('mode')} has no meaning")
     rank = node.need_rank()
     batch, sizes = node.need_dimension(0), [node.need_dimension(axis) for axis in range(2, rank)]
     _Sampler(node, kind, batch, sizes).run()
@@ -85,10 +81,10 @@ class _Sampler:
 
     def __init__(self, node: Node, kind: int, batch: int, sizes: list[int]) -> None:
         self.node = node
+        self.op = node.op
         self.kind = kind
         self.batch = batch
         self.sizes = sizes
-        self.dtype = helper.tensor_dtype_to_np_dtype(kind)
         self.mode = node.attr("mode", "linear")
         self.padding = node.attr("padding_mode", "zeros")
         self.aligned = bool(node.attr("align_corners", 0))
@@ -97,53 +93,52 @@ class _Sampler:
 
     def run(self) -> None:
         """Write all nodes and let the GridSample become the last of them."""
+        op = self.op
         node, rank = self.node, len(self.sizes)
-        pixels = self._op("Transpose", [node.input(0)], "channels_last", perm=[0, *range(2, rank + 2), 1])
-        rows = int64(node, [self.batch * prod(self.sizes)], "rows")
-        shape = self._op("Concat", [rows, length(node, node.input(0), 1)], "rows", axis=0)
-        pixels = self._op("Reshape", [pixels, shape], "pixels")
+        pixels = op.Transpose(node.input(0), perm=[0, *range(2, rank + 2), 1])
+        rows = op.int64([self.batch * prod(self.sizes)])
+        shape = op.Concat(rows, length(node, node.input(0), 1), axis=0)
+        pixels = op.Reshape(pixels, shape)
         # The last number of a position in the grid belongs to the first axis of the data.
         taps = [self._taps(self._coordinate(rank - 1 - axis), size) for axis, size in enumerate(self.sizes)]
         samples = self._sum(pixels, taps, [])
-        samples = self._op("Transpose", [samples], "channels_first", perm=[0, 2, 1])
+        samples = op.Transpose(samples, perm=[0, 2, 1])
         lengths = [length(node, node.input(1), axis) for axis in range(1, rank + 1)]
-        start = [int64(node, [self.batch], "batch"), length(node, node.input(0), 1)]
-        node.become("Reshape", [samples, self._op("Concat", [*start, *lengths], "shape", axis=0)])
+        start = [op.int64([self.batch]), length(node, node.input(0), 1)]
+        node.become.Reshape(samples, op.Concat(*start, *lengths, axis=0))
 
     # -- nodes
 
-    def _op(self, op_type: str, inputs: Sequence[str], what: str = "", **attributes: Any) -> str:
-        """Put one node before the GridSample; returns its output."""
-        return self.node.before(op_type, inputs, what=what or op_type.lower(), **attributes)
-
     def _number(self, value: float) -> str:
         """A scalar constant in the type of the data."""
-        return self.node.add_constant(value, self.dtype, "number")
+        return self.op.const(value, self.kind)
 
-    def _calculate(self, op_type: str, one: str | float, other: str | float) -> str:
+    def _calculate(self, operator: Operator, one: str | float, other: str | float) -> str:
         """A binary operator on two values or numbers."""
         operands = (self._number(value) if isinstance(value, int | float) else value for value in (one, other))
-        return self._op(op_type, list(operands))
+        return operator(*operands)
 
     # -- coordinates
 
     def _coordinate(self, number: int) -> str:
         """[N, samples]: the grid's positions along one axis, from -1 to 1."""
+        op = self.op
         node, grid = self.node, self.node.input(1)
         if node.need_elem_type(1) != self.kind:
-            grid = self._op("Cast", [grid], "grid", to=self.kind)
-        part = self._op("Gather", [grid, int64(node, number, "axis")], "positions", axis=len(self.sizes) + 1)
-        return self._op("Reshape", [part, int64(node, [self.batch, -1], "samples")], "positions")
+            grid = op.Cast(grid, to=self.kind)
+        part = op.Gather(grid, op.int64(number), axis=len(self.sizes) + 1)
+        return op.Reshape(part, op.int64([self.batch, -1]))
 
     def _taps(self, position: str, size: int) -> list[Tap]:
         """The pixels that have a part in each sample along an axis of length `size`."""
-        one_up = self._calculate("Add", position, 1)
+        op = self.op
+        one_up = self._calculate(op.Add, position, 1)
         if self.aligned:
-            place = self._calculate("Mul", self._calculate("Div", one_up, 2), size - 1)
+            place = self._calculate(op.Mul, self._calculate(op.Div, one_up, 2), size - 1)
         else:
-            place = self._calculate("Div", self._calculate("Sub", self._calculate("Mul", one_up, size), 1), 2)
+            place = self._calculate(op.Div, self._calculate(op.Sub, self._calculate(op.Mul, one_up, size), 1), 2)
         if self.mode == "nearest":
-            place = self._op("Round", [place], "nearest")
+            place = op.Round(place)
         if self.padding == "border" and len(_TAPS[self.mode]) < 4:
             # The cubic curve goes on outside, over pixels of the border: so do PyTorch and onnxruntime, not onnx.reference.
             place = self._where_outside(place, self._clamp(place, size), size)
@@ -151,27 +146,28 @@ class _Sampler:
             place = self._reflect(place, size)
         if self.mode == "nearest":
             return [self._tap(place, "", size)]
-        first = self._op("Floor", [place], "first")
-        weights = self._weights(self._calculate("Sub", place, first))
+        first = op.Floor(place)
+        weights = self._weights(self._calculate(op.Sub, place, first))
         steps = _TAPS[self.mode]
-        places = [self._calculate("Add", first, step) if step else first for step in steps]
+        places = [self._calculate(op.Add, first, step) if step else first for step in steps]
         return [self._tap(place, weight, size) for place, weight in zip(places, weights, strict=True)]
 
     def _tap(self, place: str, weight: str, size: int) -> Tap:
         """The pixel at `place`, brought inside the axis as padding_mode says."""
+        op = self.op
         inside = ""
         if self.padding == "zeros":  # also where a position is NaN: its index would be none
-            low, high = self._calculate("Greater", place, -1), self._calculate("Less", place, size)
-            inside = self._op("And", [low, high], "inside")
-            place = self._op("Where", [inside, place, self._number(0)], "place")
+            low, high = self._calculate(op.Greater, place, -1), self._calculate(op.Less, place, size)
+            inside = op.And(low, high)
+            place = op.Where(inside, place, self._number(0))
         elif self.padding == "reflection":
             place = self._reflect(place, size)
-        index = self._op("Cast", [self._clamp(place, size)], "index", to=TensorProto.INT64)
+        index = op.Cast(self._clamp(place, size), to=TensorProto.INT64)
         return Tap(index, weight, inside)
 
     def _clamp(self, place: str, size: int) -> str:
         """`place`, at least 0 and at most `size` - 1."""
-        return self._op("Clip", [place, self._number(0), self._number(size - 1)], "clamped")
+        return self.op.Clip(place, self._number(0), self._number(size - 1))
 
     def _borders(self, size: int) -> tuple[float, float]:
         """The first and the last position of an axis that count as inside."""
@@ -179,69 +175,76 @@ class _Sampler:
 
     def _where_outside(self, place: str, otherwise: str, size: int) -> str:
         """`otherwise` where `place` is outside the borders, else `place`."""
+        op = self.op
         low, high = self._borders(size)
-        outside = self._op("Or", [self._calculate("Less", place, low), self._calculate("Greater", place, high)], "outside")
-        return self._op("Where", [outside, otherwise, place], "place")
+        outside = op.Or(self._calculate(op.Less, place, low), self._calculate(op.Greater, place, high))
+        return op.Where(outside, otherwise, place)
 
     def _reflect(self, place: str, size: int) -> str:
         """`place`, reflected back and forth between the borders of the axis."""
+        op = self.op
         low, high = self._borders(size)
-        way = self._op("Abs", [self._calculate("Sub", place, low)], "way")
-        turns = self._op("Floor", [self._calculate("Div", way, high - low)], "turns")
-        rest = self._calculate("Sub", way, self._calculate("Mul", turns, high - low))
-        half = self._op("Floor", [self._calculate("Div", turns, 2)], "half")
-        is_odd = self._calculate("Greater", self._calculate("Sub", turns, self._calculate("Mul", half, 2)), 0.5)
-        back, forth = self._calculate("Sub", high, rest), self._calculate("Add", rest, low)
-        return self._where_outside(place, self._op("Where", [is_odd, back, forth], "reflected"), size)
+        way = op.Abs(self._calculate(op.Sub, place, low))
+        turns = op.Floor(self._calculate(op.Div, way, high - low))
+        rest = self._calculate(op.Sub, way, self._calculate(op.Mul, turns, high - low))
+        half = op.Floor(self._calculate(op.Div, turns, 2))
+        is_odd = self._calculate(op.Greater, self._calculate(op.Sub, turns, self._calculate(op.Mul, half, 2)), 0.5)
+        back, forth = self._calculate(op.Sub, high, rest), self._calculate(op.Add, rest, low)
+        return self._where_outside(place, op.Where(is_odd, back, forth), size)
 
     # -- weights
 
     def _weights(self, part: str) -> list[str]:
         """The weight of each tap; `part` is how far the sample is behind the pixel before it, 0 to 1."""
-        rest = self._calculate("Sub", 1, part)
+        op = self.op
+        rest = self._calculate(op.Sub, 1, part)
         if len(_TAPS[self.mode]) == 2:
             return [rest, part]
-        outer = [self._outer(self._calculate("Add", distance, 1)) for distance in (part, rest)]
+        outer = [self._outer(self._calculate(op.Add, distance, 1)) for distance in (part, rest)]
         return [outer[0], self._inner(part), self._inner(rest), outer[1]]
 
     def _outer(self, distance: str) -> str:
         """((a d - 5a) d + 8a) d - 4a, of a pixel one or two steps away."""
-        value = self._calculate("Sub", self._calculate("Mul", distance, _CUBIC), 5 * _CUBIC)
-        value = self._calculate("Add", self._calculate("Mul", value, distance), 8 * _CUBIC)
-        return self._calculate("Sub", self._calculate("Mul", value, distance), 4 * _CUBIC)
+        op = self.op
+        value = self._calculate(op.Sub, self._calculate(op.Mul, distance, _CUBIC), 5 * _CUBIC)
+        value = self._calculate(op.Add, self._calculate(op.Mul, value, distance), 8 * _CUBIC)
+        return self._calculate(op.Sub, self._calculate(op.Mul, value, distance), 4 * _CUBIC)
 
     def _inner(self, distance: str) -> str:
         """((a + 2) d - (a + 3)) d d + 1, of a pixel less than one step away."""
-        value = self._calculate("Sub", self._calculate("Mul", distance, _CUBIC + 2), _CUBIC + 3)
-        value = self._calculate("Mul", self._calculate("Mul", value, distance), distance)
-        return self._calculate("Add", value, 1)
+        op = self.op
+        value = self._calculate(op.Sub, self._calculate(op.Mul, distance, _CUBIC + 2), _CUBIC + 3)
+        value = self._calculate(op.Mul, self._calculate(op.Mul, value, distance), distance)
+        return self._calculate(op.Add, value, 1)
 
     # -- pixels
 
     def _sum(self, pixels: str, taps: list[list[Tap]], chosen: list[Tap]) -> str:
         """[N, samples, C]: the sum over the taps of the axes that are left, the others being `chosen`."""
+        op = self.op
         if len(chosen) == len(taps):
             return self._pixel(pixels, chosen)
         parts: list[str] = []
         for tap in taps[len(chosen)]:
             part = self._sum(pixels, taps, [*chosen, tap])
             if tap.weight:
-                column = self._op("Reshape", [tap.weight, int64(self.node, [self.batch, -1, 1], "column")], "weight")
-                part = self._op("Mul", [part, column], "part")
+                column = op.Reshape(tap.weight, op.int64([self.batch, -1, 1]))
+                part = op.Mul(part, column)
             parts.append(part)
-        return reduce(lambda one, other: self._op("Add", [one, other], "sum"), parts)
+        return reduce(op.Add, parts)
 
     def _pixel(self, pixels: str, chosen: list[Tap]) -> str:
         """[N, samples, C]: one pixel for each sample, 0 outside the data with padding_mode zeros."""
-        node, index = self.node, chosen[0].index
+        op = self.op
+        index = chosen[0].index
         for tap, size in zip(chosen[1:], self.sizes[1:], strict=True):
-            index = self._op("Add", [self._op("Mul", [index, int64(node, size, "size")]), tap.index], "index")
+            index = op.Add(op.Mul(index, op.int64(size)), tap.index)
         if self.batch > 1:
             starts = (arange(self.batch) * prod(self.sizes)).reshape(-1, 1)
-            index = self._op("Add", [index, node.add_constant(starts, np.int64, "starts")], "index")
-        pixel = self._op("Gather", [pixels, index], "pixel", axis=0)
+            index = op.Add(index, op.int64(starts))
+        pixel = op.Gather(pixels, index, axis=0)
         if not chosen[0].inside:
             return pixel
-        inside = reduce(lambda one, other: self._op("And", [one, other], "inside"), [tap.inside for tap in chosen])
-        column = self._op("Reshape", [inside, int64(node, [self.batch, -1, 1], "column")], "inside")
-        return self._op("Where", [column, pixel, self._number(0)], "pixel")
+        inside = reduce(op.And, [tap.inside for tap in chosen])
+        column = op.Reshape(inside, op.int64([self.batch, -1, 1]))
+        return op.Where(column, pixel, self._number(0))

@@ -11,7 +11,7 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.indices import int64, length
+from .shared.indices import length
 from .shared.normalization import cast_between, mean_and_deviation, working_type
 
 
@@ -23,6 +23,7 @@ def normalize_groups(node: Node) -> None:
     Opset 18 to 20 have GroupNormalization as deprecated only, with one scale a group. Where the rank is unknown, and in bfloat16,
     whose powers opset 13 does not have, ONNX's function body takes its place.
     """
+    op = node.op
     kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
     stash = working_type(kind, node.attr("stash_type", TensorProto.FLOAT)) if is_per_channel else kind
     if node.rank() is None or stash == TensorProto.BFLOAT16:
@@ -30,37 +31,38 @@ def normalize_groups(node: Node) -> None:
         return
     rank, x = node.need_rank(), node.input(0)
     form = _form(node, x)
-    rows = node.before("Reshape", [cast_between(node, x, kind, stash), int64(node, [0, groups, -1], "rows")], what="rows")
+    rows = op.Reshape(cast_between(node, x, kind, stash), op.int64([0, groups, -1]))
     normalized = _normalize(node, rows, groups, stash)
     if is_per_channel:
-        normalized, per = node.before("Reshape", [normalized, form], what="normalized"), [1, -1] + [1] * (rank - 2)
+        normalized, per = op.Reshape(normalized, form), [1, -1] + [1] * (rank - 2)
     else:
         per = [1, -1, 1]
     normalized = cast_between(node, normalized, stash, kind)
-    scale, bias = (node.before("Reshape", [node.input(i), int64(node, per, "form")], what="factor") for i in (1, 2))
-    scaled = node.before("Mul", [normalized, scale], what="scaled")
+    scale, bias = (op.Reshape(node.input(i), op.int64(per)) for i in (1, 2))
+    scaled = op.Mul(normalized, scale)
     if is_per_channel:
-        node.become("Add", [scaled, bias])
+        node.become.Add(scaled, bias)
     else:
-        node.become("Reshape", [node.before("Add", [scaled, bias], what="shifted"), form])
+        node.become.Reshape(op.Add(scaled, bias), form)
 
 
 def _form(node: Node, x: str) -> str:
     """The shape of `x`, for a Reshape back to it."""
     shape = node.shape()
     if shape is not None and not any(dim == 0 or not isinstance(dim, int) for dim in shape[1:]):
-        return int64(node, [dim if isinstance(dim, int) else 0 for dim in shape], "shape")
-    return node.before("Shape", [x], what="shape")
+        return node.op.int64([dim if isinstance(dim, int) else 0 for dim in shape])
+    return node.op.Shape(x)
 
 
 def _normalize(node: Node, rows: str, groups: int, stash: int) -> str:
     """(rows - mean) / deviation. Not every runtime has InstanceNormalization in other types than float."""
+    op = node.op
     epsilon = node.attr("epsilon", 1e-5)
     if stash != TensorProto.FLOAT:
         _, deviation, std = mean_and_deviation(node, rows, [2], epsilon, stash)
-        return node.before("Div", [deviation, std], what="normalized")
-    ones, zeros = (node.add_constant([number] * groups, np.float32, what) for number, what in ((1, "ones"), (0, "zeros")))
-    return node.before("InstanceNormalization", [rows, ones, zeros], what="normalized", epsilon=epsilon)
+        return op.Div(deviation, std)
+    ones, zeros = (op.const([number] * groups, np.float32) for number in (1, 0))
+    return op.InstanceNormalization(rows, ones, zeros, epsilon=epsilon)
 
 
 @upgrade("GroupNormalization", 21)
@@ -69,18 +71,19 @@ def per_channel(node: Node) -> None:
     kind = node.need_elem_type()
     if kind != TensorProto.FLOAT:
         node.set_attr("stash_type", kind)
-    for index, what in ((1, "scale"), (2, "bias")):
-        node.set_input(index, _repeated(node, index, what))
+    for index in (1, 2):
+        node.set_input(index, _repeated(node, index))
 
 
-def _repeated(node: Node, index: int, what: str) -> str:
+def _repeated(node: Node, index: int) -> str:
     """[num_groups] to [C], each number as often as a group has channels."""
+    op = node.op
     groups = node.attr("num_groups")
     channels, value = node.dimension(1), node.constant(index)
     if value is not None and isinstance(channels, int):
-        return node.add_constant(np.repeat(value, channels // groups), value.dtype, what)
-    column = node.before("Reshape", [node.input(index), int64(node, [groups, 1], "column")], what=what)
-    per_group = node.before("Div", [length(node, node.input(0), 1), int64(node, [groups], "groups")], what="per_group")
-    shape = node.before("Concat", [int64(node, [groups], "groups"), per_group], what="shape", axis=0)
-    spread = node.before("Expand", [column, shape], what=what)
-    return node.before("Reshape", [spread, int64(node, [-1], "flat")], what=what)
+        return op.const(np.repeat(value, channels // groups), value.dtype)
+    column = op.Reshape(node.input(index), op.int64([groups, 1]))
+    per_group = op.Div(length(node, node.input(0), 1), op.int64([groups]))
+    shape = op.Concat(op.int64([groups]), per_group, axis=0)
+    spread = op.Expand(column, shape)
+    return op.Reshape(spread, op.int64([-1]))

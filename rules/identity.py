@@ -10,7 +10,6 @@ from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 _SEQUENCES = 11
 """The opset that brought sequences."""
@@ -19,6 +18,7 @@ _SEQUENCES = 11
 @downgrade("Identity", 14)
 def insert_and_erase_element(node: Node) -> None:
     """The Identity of a sequence becomes a SequenceInsert of an element in front and a SequenceErase of it."""
+    op = node.op
     if node.elem_type() is not None or node.scope.target < _SEQUENCES:
         return
     kind = node.scope.type(node.input(0))
@@ -26,6 +26,6 @@ def insert_and_erase_element(node: Node) -> None:
     if not element:
         return
     value = np.array("", object) if element == TensorProto.STRING else np.zeros((), helper.tensor_dtype_to_np_dtype(element))
-    front = int64(node, 0, "front")
-    longer = node.before("SequenceInsert", [node.input(0), node.add_constant(value, value.dtype, "element"), front], what="longer")
-    node.become("SequenceErase", [longer, front])
+    front = op.int64(0)
+    longer = op.SequenceInsert(node.input(0), op.const(value, value.dtype), front)
+    node.become.SequenceErase(longer, front)

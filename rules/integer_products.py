@@ -14,9 +14,7 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.saturating import become_saturated
-from .shared.typed import typed
 from .shared.zero_points import shifts
 
 _EIGHT_BITS = (TensorProto.INT8, TensorProto.UINT8)
@@ -34,20 +32,21 @@ _EXACT_IN_INT32 = 2**31 // _LARGEST_PRODUCT
 
 def _shifted(node: Node, index: int, zero_index: int, kind: int, form: list[int] | None = None) -> str:
     """Input `index` minus its zero point, in the type `kind`; a zero point for each row or channel is reshaped to `form`."""
+    op = node.op
     if node.need_elem_type(index) not in _EIGHT_BITS:
         raise Unconvertible("only products of 8-bit integers can be written in older operators")
-    number = node.before("Cast", [node.input(index)], what="wide", to=kind)
+    number = op.Cast(node.input(index), to=kind)
     if not shifts(node, zero_index):
         return number
-    zero = node.before("Cast", [node.input(zero_index)], what="zero", to=kind)
+    zero = op.Cast(node.input(zero_index), to=kind)
     if form is not None:
         zero = _reshaped(node, zero, zero_index, form)
-    return node.before("Sub", [number, zero], what="shifted")
+    return op.Sub(number, zero)
 
 
 def _reshaped(node: Node, name: str, index: int, form: list[int]) -> str:
     """`name`, which has the shape of input `index`, in the shape `form` where it is a vector."""
-    return node.before("Reshape", [name, int64(node, form, "form")], what="form") if node.need_rank(index) == 1 else name
+    return node.op.Reshape(name, node.op.int64(form)) if node.need_rank(index) == 1 else name
 
 
 def _require_int32(inner: int) -> None:
@@ -64,7 +63,7 @@ def _product(node: Node, a: tuple[int, int], b: tuple[int, int]) -> str:
     inner = _products_in_a_sum(node, a[0], b[0])
     _require_int32(inner)
     kind = TensorProto.FLOAT if inner <= _EXACT_IN_FLOAT else TensorProto.DOUBLE
-    return node.before("MatMul", [_shifted(node, *a, kind, _per_row(node, a[0])), _shifted(node, *b, kind)], what="product")
+    return node.op.MatMul(_shifted(node, *a, kind, _per_row(node, a[0])), _shifted(node, *b, kind))
 
 
 def _products_in_a_sum(node: Node, a: int, b: int) -> int:
@@ -81,13 +80,13 @@ def _per_row(node: Node, index: int) -> list[int] | None:
 @decompose("MatMulInteger", opset=9)
 def matmul_of_differences(node: Node) -> None:
     """The zero points are subtracted, and the differences multiplied by MatMul in float or double, which is exact."""
-    node.become("Cast", [_product(node, (0, 2), (1, 3))], to=TensorProto.INT32)
+    node.become.Cast(_product(node, (0, 2), (1, 3)), to=TensorProto.INT32)
 
 
 @decompose("ConvInteger", opset=9)
 def conv_of_differences(node: Node) -> None:
     """The zero points are subtracted, and the differences convolved in float, in halves of their bits where needed to be exact."""
-    node.become("Cast", [_convolution(node, (0, 2), (1, 3))], to=TensorProto.INT32)
+    node.become.Cast(_convolution(node, (0, 2), (1, 3)), to=TensorProto.INT32)
 
 
 def _per_channel(node: Node, weights: int) -> list[int]:
@@ -100,6 +99,7 @@ def _convolution(node: Node, x: tuple[int, int], w: tuple[int, int]) -> str:
 
     Where sums of whole products would be rounded, it is done in halves, which are added in int32.
     """
+    op = node.op
     inner = prod(node.need_shape(w[0])[1:])
     _require_int32(inner)
     if inner <= _EXACT_IN_FLOAT:
@@ -109,30 +109,31 @@ def _convolution(node: Node, x: tuple[int, int], w: tuple[int, int]) -> str:
     parts_of_w = _parts(node, *w, _per_channel(node, w[0]), True)
     total = ""
     for (left, left_factor), (right, right_factor) in product(parts_of_x, parts_of_w):
-        part = node.before("Cast", [_float_convolution(node, left, right)], what="product", to=TensorProto.INT32)
+        part = op.Cast(_float_convolution(node, left, right), to=TensorProto.INT32)
         if left_factor * right_factor > 1:
-            factor = typed(node, left_factor * right_factor, TensorProto.INT32, "factor")
-            part = node.before("Mul", [part, factor], what="part")
-        total = node.before("Add", [total, part], what="total") if total else part
+            factor = op.const(left_factor * right_factor, TensorProto.INT32)
+            part = op.Mul(part, factor)
+        total = op.Add(total, part) if total else part
     return total
 
 
 def _parts(node: Node, index: int, zero_index: int, form: list[int] | None, is_halved: bool) -> list[tuple[str, int]]:
     """Input `index` minus its zero point as float: whole, or two numbers of at most four bits and a sign; with factors."""
+    op = node.op
     if not is_halved:
         return [(_shifted(node, index, zero_index, TensorProto.FLOAT, form), 1)]
     number = _shifted(node, index, zero_index, TensorProto.INT32, form)
-    half = typed(node, _HALF, TensorProto.INT32, "half")
-    high = node.before("Div", [number, half], what="high")
-    low = node.before("Sub", [number, node.before("Mul", [high, half], what="high")], what="low")
-    high, low = (node.before("Cast", [part], what="float", to=TensorProto.FLOAT) for part in (high, low))
+    half = op.const(_HALF, TensorProto.INT32)
+    high = op.Div(number, half)
+    low = op.Sub(number, op.Mul(high, half))
+    high, low = (op.Cast(part, to=TensorProto.FLOAT) for part in (high, low))
     return [(high, _HALF), (low, 1)]
 
 
 def _float_convolution(node: Node, x: str, w: str) -> str:
     """Conv of `x` and `w`, which are float."""
     names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    return node.before("Conv", [x, w], what="product", **{name: node.attr(name) for name in names})
+    return node.op.Conv(x, w, **{name: node.attr(name) for name in names})
 
 
 @decompose("QLinearConv", opset=11, exact=False)
@@ -141,8 +142,8 @@ def convolve_then_quantize(node: Node) -> None:
     sums = _convolution(node, (0, 2), (3, 5))
     in_image = [1, *_per_channel(node, 3)[:-1]]
     if node.has_input(8):
-        sums = node.before("Cast", [sums], what="sums", to=TensorProto.INT32)
-        sums = node.before("Add", [sums, _reshaped(node, node.input(8), 8, in_image)], what="sums")
+        sums = node.op.Cast(sums, to=TensorProto.INT32)
+        sums = node.op.Add(sums, _reshaped(node, node.input(8), 8, in_image))
     _quantize(node, sums, (node.input(1), _reshaped(node, node.input(4), 4, in_image), node.input(6)), 7)
 
 
@@ -159,10 +160,11 @@ def matmul_then_quantize(node: Node) -> None:
 
 def _quantize(node: Node, sums: str, scales: tuple[str, str, str], zero_index: int) -> None:
     """Let `node` become saturate(round(sums * scales[0] * scales[1] / scales[2]) + the zero point in input `zero_index`)."""
+    op = node.op
     kind = node.need_elem_type(zero_index)
-    sums = node.before("Cast", [sums], what="float", to=TensorProto.FLOAT)
-    scale = node.before("Div", [node.before("Mul", scales[:2], what="scales"), scales[2]], what="scale")
+    sums = op.Cast(sums, to=TensorProto.FLOAT)
+    scale = op.Div(op.Mul(*scales[:2]), scales[2])
     zero = ""
     if shifts(node, zero_index):
-        zero = node.before("Cast", [node.input(zero_index)], what="y_zero", to=TensorProto.FLOAT)
-    become_saturated(node, node.before("Mul", [sums, scale], what="scaled"), zero, kind)
+        zero = op.Cast(node.input(zero_index), to=TensorProto.FLOAT)
+    become_saturated(node, op.Mul(sums, scale), zero, kind)

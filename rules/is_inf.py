@@ -10,23 +10,17 @@ from onnx import helper
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
-from .shared.typed import need_floating, typed
+from .shared.typed import need_floating
 
 
 @decompose("IsInf", opset=7)
 def compare_with_the_largest(node: Node) -> None:
-    """An element is infinite where it is greater than the largest finite number, or less than the smallest."""
+    """An element is infinite where it, or its size, is greater than the largest finite number."""
+    op = node.op
     elem_type = need_floating(node)
     largest = float(np.finfo(helper.tensor_dtype_to_np_dtype(elem_type)).max)
-    x = node.input(0)
-    found: list[str] = []
-    if node.attr("detect_positive", 1):
-        found.append(node.before("Greater", [x, typed(node, largest, elem_type, "largest")], what="positive"))
-    if node.attr("detect_negative", 1):
-        found.append(node.before("Less", [x, typed(node, -largest, elem_type, "smallest")], what="negative"))
-    if len(found) == 2:
-        node.become("Or", found)
-    elif found:
-        node.become("And", [found[0], found[0]])
+    x, positive, negative = node.input(0), node.attr("detect_positive", 1), node.attr("detect_negative", 1)
+    if positive:
+        node.become.Greater(op.Abs(x) if negative else x, op.const(largest, elem_type))
     else:
-        node.become("Less", [x, typed(node, -np.inf, elem_type, "nothing")])
+        node.become.Less(x, op.const(-largest if negative else -np.inf, elem_type))

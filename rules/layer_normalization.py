@@ -18,6 +18,7 @@ from .shared.normalization import cast_between, mean_and_deviation, working_type
 @decompose("LayerNormalization", opset=13, exact=False)
 def normalize_last_axes(node: Node) -> None:
     """In the precision of stash_type, or of the data where that is wider, over the axes from `axis` on; then scale and bias."""
+    op = node.op
     kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
     work = working_type(kind, stash)
     rank = node.need_rank()
@@ -25,14 +26,13 @@ def normalize_last_axes(node: Node) -> None:
     require_axis(axis, rank)
     x = cast_between(node, node.input(0), kind, work)
     mean, deviation, std = mean_and_deviation(node, x, list(range(axis, rank)), node.attr("epsilon", 1e-5), work)
-    normalized = cast_between(node, node.before("Div", [deviation, std], what="normalized"), work, kind)
+    normalized = cast_between(node, op.Div(deviation, std), work, kind)
     if node.has_output(1):
-        node.before("Identity", [cast_between(node, mean, work, stash)], outputs=[node.output(1)])
+        op.Identity(cast_between(node, mean, work, stash), output=node.output(1))
     if node.has_output(2):
-        node.before("Reciprocal", [cast_between(node, std, work, stash)], outputs=[node.output(2)])
-    operators = [("Mul", node.input(1)), *([("Add", node.input(2))] if node.has_input(2) else [])]
-    for operator, operand in operators[:-1]:
-        normalized = node.before(operator, [normalized, operand], what="scaled")
-    operator, operand = operators[-1]
-    node.before(operator, [normalized, operand], outputs=[node.output(0)])
+        op.Reciprocal(cast_between(node, std, work, stash), output=node.output(2))
+    if node.has_input(2):
+        op.Add(op.Mul(normalized, node.input(1)), node.input(2), output=node.output(0))
+    else:
+        op.Mul(normalized, node.input(1), output=node.output(0))
     node.remove()

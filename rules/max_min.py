@@ -18,6 +18,6 @@ def compare_integers(node: Node) -> None:
     comparison = "Greater" if node.op_type == "Max" else "Less"
     chosen, *others = node.inputs
     for other in others:
-        is_chosen = node.before(comparison, [chosen, other], what="is_chosen")
-        chosen = node.before("Where", [is_chosen, chosen, other], what="chosen")
-    node.become("Identity", [chosen])
+        is_chosen = getattr(node.op, comparison)(chosen, other)
+        chosen = node.op.Where(is_chosen, chosen, other)
+    node.become.Identity(chosen)

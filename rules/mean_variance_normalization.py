@@ -11,7 +11,6 @@ from ..rewriter.engine.registry import decompose, upgrade
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.normalization import mean_and_deviation
-from .shared.typed import typed
 
 
 @upgrade("MeanVarianceNormalization", 13)
@@ -27,4 +26,4 @@ def normalize_axes(node: Node) -> None:
     kind, axes = node.need_elem_type(), node.attr("axes", [0, 2, 3])
     axes = from_the_front(axes, node.need_rank()) if min(axes, default=0) < 0 else axes
     _, deviation, std = mean_and_deviation(node, node.input(0), axes, 0.0, kind)
-    node.become("Div", [deviation, node.before("Add", [std, typed(node, 1e-9, kind, "epsilon")], what="padded")])
+    node.become.Div(deviation, node.op.Add(std, node.op.const(1e-9, kind)))

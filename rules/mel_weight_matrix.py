@@ -32,9 +32,9 @@ def constant_triangles(node: Node) -> None:
         raise Unconvertible("the edges of MelWeightMatrix reach beyond the spectrum")
     matrix = np.stack([_triangle(rows, *edges[i : i + 3]) for i in range(columns)], axis=1) if columns else np.zeros((rows, 0))
     if kind == TensorProto.FLOAT:
-        node.become("Constant", [], value=numpy_helper.from_array(matrix.astype(np.float32)))
+        node.become.Constant(value=numpy_helper.from_array(matrix.astype(np.float32)))
     else:
-        node.become("Cast", [node.add_constant(matrix, np.float64, "mel")], to=kind)
+        node.become.Cast(node.op.const(matrix, np.float64), to=kind)
 
 
 def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -> np.ndarray:

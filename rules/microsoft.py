@@ -14,7 +14,6 @@ from onnx import AttributeProto
 from ..rewriter.engine.registry import replace
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.typed import typed
 
 _DOMAIN = "com.microsoft"
 
@@ -49,13 +48,9 @@ def _require_known_form(node: Node) -> None:
             raise Unconvertible(reason, "correct the model")
 
 
-def _number(node: Node, value: float, what: str) -> str:
-    return typed(node, value, node.need_elem_type(), what)
-
-
 def _end(node: Node, op_type: str, inputs: list[str]) -> None:
     """The last node gives what `node` gave."""
-    node.before(op_type, inputs, outputs=[node.output(0)])
+    getattr(node.op, op_type)(*inputs, output=node.output(0))
     node.remove()
 
 
@@ -70,8 +65,8 @@ def multiply_matrices(node: Node) -> None:
     if alpha == 1.0:
         _end(node, "MatMul", operands)
         return
-    product = node.before("MatMul", operands)
-    _end(node, "Mul", [product, _number(node, alpha, "alpha")])
+    product = node.op.MatMul(*operands)
+    _end(node, "Mul", [product, node.op.const(alpha, node.need_elem_type())])
 
 
 def _transposed(node: Node, index: int, attribute: str) -> str:
@@ -81,7 +76,7 @@ def _transposed(node: Node, index: int, attribute: str) -> str:
     axes = list(range(node.need_rank(index)))
     if len(axes) < 2:
         raise Unconvertible(f"{attribute} of FusedMatMul needs a matrix, and '{name}' has rank {len(axes)}", "correct the model")
-    return node.before("Transpose", [name], what=attribute, perm=[*axes[:-2], axes[-1], axes[-2]])
+    return node.op.Transpose(name, perm=[*axes[:-2], axes[-1], axes[-2]])
 
 
 @replace(_DOMAIN, "Gelu", opset=13)
@@ -95,27 +90,29 @@ def gelu(node: Node) -> None:
 def gelu_of_sum(node: Node) -> None:
     """The Gelu of x + bias."""
     _require_known_form(node)
-    _gelu(node, node.before("Add", [node.input(0), node.input(1)], what="biased"))
+    _gelu(node, node.op.Add(node.input(0), node.input(1)))
 
 
 def _gelu(node: Node, x: str) -> None:
-    scaled = node.before("Mul", [x, _number(node, 1 / math.sqrt(2), "scale")], what="scaled")
-    shifted = node.before("Add", [node.before("Erf", [scaled]), _number(node, 1.0, "one")], what="shifted")
-    half = node.before("Mul", [x, _number(node, 0.5, "half")], what="halved")
+    op = node.op
+    scaled = op.Mul(x, op.const(1 / math.sqrt(2), node.need_elem_type()))
+    shifted = op.Add(op.Erf(scaled), op.const(1.0, node.need_elem_type()))
+    half = op.Mul(x, op.const(0.5, node.need_elem_type()))
     _end(node, "Mul", [half, shifted])
 
 
 @replace(_DOMAIN, "FastGelu", opset=13)
 def fast_gelu(node: Node) -> None:
     """x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))), of x + bias where there is one."""
+    op = node.op
     _require_known_form(node)
-    x = node.before("Add", [node.input(0), node.input(1)], what="biased") if node.has_input(1) else node.input(0)
-    square = node.before("Mul", [x, x], what="square")
-    cubic = node.before("Mul", [square, _number(node, 0.044715 * math.sqrt(2 / math.pi), "cubic")], what="scaled_square")
-    factor = node.before("Add", [cubic, _number(node, math.sqrt(2 / math.pi), "linear")], what="factor")
-    curved = node.before("Tanh", [node.before("Mul", [x, factor], what="argument")])
-    half = _number(node, 0.5, "half")
-    weight = node.before("Add", [node.before("Mul", [curved, half], what="halved"), half], what="weight")
+    x = op.Add(node.input(0), node.input(1)) if node.has_input(1) else node.input(0)
+    square = op.Mul(x, x)
+    cubic = op.Mul(square, op.const(0.044715 * math.sqrt(2 / math.pi), node.need_elem_type()))
+    factor = op.Add(cubic, op.const(math.sqrt(2 / math.pi), node.need_elem_type()))
+    curved = op.Tanh(op.Mul(x, factor))
+    half = op.const(0.5, node.need_elem_type())
+    weight = op.Add(op.Mul(curved, half), half)
     _end(node, "Mul", [x, weight])
 
 
@@ -124,8 +121,8 @@ def quick_gelu(node: Node) -> None:
     """x · sigmoid(alpha · x)."""
     _require_known_form(node)
     x = node.input(0)
-    scaled = node.before("Mul", [x, _number(node, node.attr("alpha", 1.702), "alpha")], what="scaled")
-    _end(node, "Mul", [x, node.before("Sigmoid", [scaled])])
+    scaled = node.op.Mul(x, node.op.const(node.attr("alpha", 1.702), node.need_elem_type()))
+    _end(node, "Mul", [x, node.op.Sigmoid(scaled)])
 
 
 @replace(_DOMAIN, "SkipLayerNormalization", opset=17)
@@ -135,7 +132,7 @@ def normalize_sum(node: Node) -> None:
     total = _sum(node, bias=4)
     operands = [total, node.input(2), *([node.input(3)] if node.has_input(3) else [])]
     epsilon = node.attr("epsilon", 1e-12)
-    node.before("LayerNormalization", operands, outputs=[node.output(0)], axis=-1, epsilon=epsilon)
+    node.op.LayerNormalization(*operands, output=node.output(0), axis=-1, epsilon=epsilon)
     node.remove()
 
 
@@ -146,7 +143,7 @@ def normalize_by_squares(node: Node) -> None:
     if node.has_output(1):
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
     attributes = {"axis": node.attr("axis", -1), "epsilon": node.attr("epsilon", 1e-5), "stash_type": node.attr("stash_type", 1)}
-    node.before("RMSNormalization", node.inputs[:2], outputs=[node.output(0)], **attributes)
+    node.op.RMSNormalization(*node.inputs[:2], output=node.output(0), **attributes)
     node.remove()
 
 
@@ -156,22 +153,23 @@ def normalize_sum_by_squares(node: Node) -> None:
     _require_known_form(node)
     total = _sum(node, bias=3)
     epsilon = node.attr("epsilon", 1e-12)
-    node.before("RMSNormalization", [total, node.input(2)], outputs=[node.output(0)], axis=-1, epsilon=epsilon)
+    node.op.RMSNormalization(total, node.input(2), output=node.output(0), axis=-1, epsilon=epsilon)
     node.remove()
 
 
 def _sum(node: Node, bias: int) -> str:
     """The sum that a SkipLayerNormalization normalizes, which is its fourth output; `bias` is the position of that input."""
+    op = node.op
     if node.has_output(1) or node.has_output(2):
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
     sizes = zip(reversed(node.shape() or ()), reversed(node.shape(1) or ()), strict=False)
     if any(size == 1 and other != 1 and isinstance(other, int) for size, other in sizes):
-        raise Unconvertible(f"{node.op_type} does not repeat its first input for the second", "correct the model")
-    total = node.before("Add", [node.input(0), node.input(1)], what="sum")
+        raise Unconvertible(f"{node.op_type} does not broadcast its first input to the second", "correct the model")
+    total = op.Add(node.input(0), node.input(1))
     if node.has_input(bias):
-        total = node.before("Add", [total, node.input(bias)], what="biased")
+        total = op.Add(total, node.input(bias))
     if node.has_output(3):
-        node.before("Identity", [total], outputs=[node.output(3)])
+        op.Identity(total, output=node.output(3))
     return total
 
 
@@ -182,20 +180,20 @@ def rotate_positions(node: Node) -> None:
     if node.attr("scale", 1.0) != 1.0 or node.attr("is_packed_batching", 0):
         raise Unconvertible("RotaryEmbedding with scale or is_packed_batching has no form in ONNX")
     if node.need_rank(1) != 2:
-        raise Unconvertible("RotaryEmbedding counts its positions from an offset, and ONNX wants each", "give it [batch, sequence]")
+        raise Unconvertible(
+            "RotaryEmbedding has one offset for all positions, but ONNX needs each position", "give it [batch, sequence]"
+        )
     x, positions, cos, sin = node.inputs
     interleaved, part, heads = node.attr("interleaved", 0), node.attr("rotary_embedding_dim", 0), node.attr("num_heads", 0)
     width = 2 * node.need_dimension(1, 2)
     if node.need_rank() == 3 and not heads:
         heads = node.need_dimension(2) // width
     if interleaved not in (0, 1) or width != (part or _head_size(node, heads)):
-        raise Unconvertible("RotaryEmbedding turns another part of each head than its table of cosines is for", "correct the model")
-    node.become(
-        "RotaryEmbedding",
-        [x, cos, sin, positions],
-        interleaved=interleaved,
-        num_heads=heads or None,
-        rotary_embedding_dim=part or None,
+        raise Unconvertible(
+            "RotaryEmbedding rotates a part of each head that does not fit its table of cosines", "correct the model"
+        )
+    node.become.RotaryEmbedding(
+        x, cos, sin, positions, interleaved=interleaved, num_heads=heads or None, rotary_embedding_dim=part or None
     )
 
 

@@ -14,7 +14,6 @@ from ..rewriter.engine.registry import widen
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
-from .shared.indices import int64
 from .shared.integers import BITS
 from .shared.rounding import FORMATS, become_value, rounded
 from .shared.scales import along_axis
@@ -47,9 +46,9 @@ def _clip_to(node: Node, kind: int) -> None:
     if node.has_attr("output_dtype"):
         node.set_attr("output_dtype", wide)
     dtype = helper.tensor_dtype_to_np_dtype(wide)
-    bounds = [node.add_constant(bound, dtype, "bound") for bound in _RANGES[kind]]
+    bounds = [node.op.const(bound, dtype) for bound in _RANGES[kind]]
     output = node.output(0)
-    node.after("Clip", [node.detach_output(0, "unclipped"), *bounds], outputs=[output])
+    node.after.Clip(node.detach_output(0, "unclipped"), *bounds, output=output)
 
 
 def _divide_and_round(node: Node, kind: int) -> None:
@@ -66,9 +65,9 @@ def _divide_and_round(node: Node, kind: int) -> None:
         raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     scale = _cast(node, _spread(node), node.wider(node.need_elem_type(_SCALE)), work)
-    quotient = _cast(node, node.before("Div", [x, scale], what="quotient"), work, TensorProto.FLOAT)
+    quotient = _cast(node, node.op.Div(x, scale), work, TensorProto.FLOAT)
     y = rounded(node, quotient, kind, saturate=kind not in _SATURATES or bool(node.attr("saturate", 1)))
-    node.become("Cast", [y], to=node.wider(kind))
+    node.become.Cast(y, to=node.wider(kind))
 
 
 _SATURATES = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
@@ -91,7 +90,7 @@ def dequantize_from_wider_type(node: Node) -> None:
     if node.wider(kind) == held:
         become_value(node, product)
     else:
-        node.become("Cast", [product], to=node.wider(kind))
+        node.become.Cast(product, to=node.wider(kind))
 
 
 def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
@@ -100,7 +99,7 @@ def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
     work = TensorProto.FLOAT16 if scale == kind == TensorProto.FLOAT16 else TensorProto.FLOAT
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     factor = _cast(node, _spread(node), node.wider(scale), work)
-    return node.before("Mul", [x, factor], what="product"), work
+    return node.op.Mul(x, factor), work
 
 
 def _dequantized(node: Node, source: int, kind: int) -> str:
@@ -108,7 +107,7 @@ def _dequantized(node: Node, source: int, kind: int) -> str:
     if kind != TensorProto.BFLOAT16 or BITS.get(node.wider(source), 32) > 8:
         raise Unconvertible(f"an output of {type_name(kind)} for x of {type_name(source)} is new in opset 19")
     attributes = {name: node.attr(name) for name in ("axis", "block_size")}
-    return node.before("DequantizeLinear", node.inputs, what="product", **attributes)
+    return node.op.DequantizeLinear(*node.inputs, **attributes)
 
 
 def _require_no_zero_point(node: Node) -> None:
@@ -118,7 +117,7 @@ def _require_no_zero_point(node: Node) -> None:
 
 
 def _cast(node: Node, name: str, held: int, kind: int) -> str:
-    return name if held == kind else node.before("Cast", [name], what="cast", to=kind)
+    return name if held == kind else node.op.Cast(name, to=kind)
 
 
 def _spread(node: Node) -> str:
@@ -127,5 +126,5 @@ def _spread(node: Node) -> str:
     if not block or node.need_rank(_SCALE) == 0:
         return along_axis(node, _SCALE)
     (axis,) = from_the_front([node.attr("axis", 1)], node.need_rank())
-    positions = int64(node, [place // block for place in range(node.need_dimension(axis))], "block")
-    return node.before("Gather", [node.input(_SCALE), positions], what="each", axis=axis)
+    positions = node.op.int64([place // block for place in range(node.need_dimension(axis))])
+    return node.op.Gather(node.input(_SCALE), positions, axis=axis)

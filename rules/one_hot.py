@@ -12,7 +12,7 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
-from .shared.indices import int64, wrapped
+from .shared.indices import wrapped
 from .shared.integers import UNSIGNED
 from .shared.parameters import one_number
 from .shared.tables import arange
@@ -28,22 +28,23 @@ def warn_of_negative_indices(node: Node) -> None:
 @downgrade("OneHot", 11)
 def indices_from_the_front(node: Node) -> None:
     """Negative indices get the depth added, and a negative axis the output's rank."""
+    op = node.op
     axis = node.attr("axis", -1)
     if axis < -1:
         node.set_attr("axis", axis + node.need_rank() + 1)
     if not _may_be_negative(node):
         return
     indices, depth = node.inputs[:2]
-    whole = node.before("Cast", [indices], what="indices", to=TensorProto.INT64)
-    size = node.before("Cast", [depth], what="depth", to=TensorProto.INT64)
-    size = node.before("Reshape", [size, int64(node, [], "scalar")], what="depth")
+    whole = op.Cast(indices, to=TensorProto.INT64)
+    size = op.Cast(depth, to=TensorProto.INT64)
+    size = op.Reshape(size, op.int64([]))
     once = wrapped(node, whole, TensorProto.INT64, size)
     # What is still negative selects nothing: as the depth itself, which is not negative, as the old text wants.
-    sign = node.before("Cast", [once], what="sign", to=TensorProto.FLOAT)
-    outside = node.before("Less", [sign, node.add_constant(0, np.float32, "zero")], what="outside")
-    outside = node.before("Cast", [outside], what="outside", to=TensorProto.INT64)
-    missing = node.before("Mul", [outside, node.before("Sub", [size, once], what="to_depth")], what="shift")
-    node.set_input(0, node.before("Add", [once, missing], what="indices"))
+    sign = op.Cast(once, to=TensorProto.FLOAT)
+    outside = op.Less(sign, op.const(0, np.float32))
+    outside = op.Cast(outside, to=TensorProto.INT64)
+    missing = op.Mul(outside, op.Sub(size, once))
+    node.set_input(0, op.Add(once, missing))
 
 
 def _may_be_negative(node: Node) -> bool:
@@ -58,17 +59,18 @@ def compare_with_positions(node: Node) -> None:
 
     The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.
     """
+    op = node.op
     rank = node.need_rank() + 1
     (axis,) = from_the_front([node.attr("axis", -1)], rank)
     depth = _depth(node, axis)
-    indices = node.before("Cast", [node.input(0)], what="indices", to=TensorProto.INT64)
-    indices = node.before("Unsqueeze", [indices], what="indices", axes=[axis])
+    indices = op.Cast(node.input(0), to=TensorProto.INT64)
+    indices = op.Unsqueeze(indices, axes=[axis])
     positions = arange(depth).reshape([-1 if d == axis else 1 for d in range(rank)])
-    hot = node.before("Equal", [indices, node.add_constant(positions, np.int64, "positions")], what="hot")
+    hot = op.Equal(indices, op.int64(positions))
     if _may_be_negative(node):
-        from_the_back = node.add_constant(positions - depth, np.int64, "from_the_back")
-        hot = node.before("Or", [hot, node.before("Equal", [indices, from_the_back], what="hot")], what="hot")
-    node.become("Gather", [node.input(2), node.before("Cast", [hot], what="hot", to=TensorProto.INT64)], axis=0)
+        from_the_back = op.int64(positions - depth)
+        hot = op.Or(hot, op.Equal(indices, from_the_back))
+    node.become.Gather(node.input(2), op.Cast(hot, to=TensorProto.INT64), axis=0)
 
 
 def _depth(node: Node, axis: int) -> int:

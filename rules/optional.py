@@ -23,8 +23,8 @@ def constant_answer(node: Node) -> None:
     """The answer is a constant: true for a tensor or sequence, false for an absent input."""
     if node.has_input(0) and _is_optional(node):
         return
-    answer = node.add_constant(node.has_input(0), bool, "answer")
-    node.become("Identity", [answer])
+    answer = node.op.const(node.has_input(0), bool)
+    node.become.Identity(answer)
 
 
 def _is_optional(node: Node) -> bool:

@@ -15,7 +15,7 @@ from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
-from .shared.indices import choose, count_up, double, int64, length
+from .shared.indices import choose, count_up, double, length
 from .shared.parameters import axes_of, known_ints, one_number, to_attribute, to_input
 from .shared.tables import arange
 from .shared.typed import FLOATING
@@ -39,7 +39,7 @@ def pads_to_input(node: Node) -> None:
     value = node.pop_attr("value", 0.0)
     if value != 0:
         dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
-        node.set_input(_VALUE, node.add_constant(value, dtype, "value"))
+        node.set_input(_VALUE, node.op.const(value, dtype))
 
 
 @downgrade("Pad", 19)
@@ -101,6 +101,7 @@ def _is_float32(value: np.ndarray) -> bool:
 
 def _spell_out_axes(node: Node) -> None:
     """Replace the input axes by pads of all axes: in each half, the entry of an axis, or 0."""
+    op = node.op
     if not node.has_input(_AXES):
         node.drop_input(_AXES)
         return
@@ -113,10 +114,10 @@ def _spell_out_axes(node: Node) -> None:
     source = [where.get(axis, zero) for axis in range(rank)]
     source += [where[axis] + len(axes) if axis in where else zero for axis in range(rank)]
     if pads is not None:
-        spread = int64(node, [[*pads, 0][index] for index in source], "pads")
+        spread = op.int64([[*pads, 0][index] for index in source])
     else:
-        extended = node.before("Concat", [node.input(_PADS), int64(node, [0], "zero")], what="extended", axis=0)
-        spread = node.before("Gather", [extended, int64(node, source, "source")], what="pads", axis=0)
+        extended = op.Concat(node.input(_PADS), op.int64([0]), axis=0)
+        spread = op.Gather(extended, op.int64(source), axis=0)
     node.drop_input(_AXES)
     node.set_input(_PADS, spread)
 
@@ -126,14 +127,15 @@ def _spread_at_run_time(node: Node, rank: int) -> None:
 
     Of an axis that is given twice, which the specification leaves open, the last pads count, as in runtimes.
     """
-    rows = int64(node, [2, -1], "halves")
-    pads = node.before("Reshape", [node.input(_PADS), rows], what="halves")
-    axes = node.before("Concat", [node.input(_AXES)] * 2, what="axes", axis=0)
-    axes = node.before("Reshape", [axes, rows], what="axes")
-    zeros = node.add_constant(np.zeros((2, rank), np.int64), np.int64, "zeros")
-    spread = node.before("ScatterElements", [zeros, axes, pads], what="spread", axis=1)
+    op = node.op
+    rows = op.int64([2, -1])
+    pads = op.Reshape(node.input(_PADS), rows)
+    axes = op.Concat(*([node.input(_AXES)] * 2), axis=0)
+    axes = op.Reshape(axes, rows)
+    zeros = op.int64(np.zeros((2, rank), np.int64))
+    spread = op.ScatterElements(zeros, axes, pads, axis=1)
     node.drop_input(_AXES)
-    node.set_input(_PADS, node.before("Reshape", [spread, int64(node, [-1], "flat")], what="pads"))
+    node.set_input(_PADS, op.Reshape(spread, op.int64([-1])))
 
 
 # Axis by axis.
@@ -147,7 +149,7 @@ class _Amount(NamedTuple):
 
     def vector(self, node: Node) -> str:
         """The amount as a vector of one int64."""
-        return self.name if self.known is None else int64(node, [self.known], "pad")
+        return self.name if self.known is None else node.op.int64([self.known])
 
 
 def _pad_axis_by_axis(node: Node) -> None:
@@ -165,15 +167,15 @@ def _pad_axis_by_axis(node: Node) -> None:
             data = _concat_fills(node, data, axis, before, after)
         else:
             data = _gather_positions(node, data, axis, before, after, mode)
-    node.become("Identity", [data])
+    node.become.Identity(data)
 
 
 def _amount(node: Node, pads: list[int] | None, index: int) -> _Amount:
     """Entry `index` of the pads, known or computed."""
     if pads is not None:
         return _Amount(pads[index], "")
-    which = int64(node, [index], "index")
-    return _Amount(None, node.before("Gather", [node.input(_PADS), which], what=f"pad{index}", axis=0))
+    which = node.op.int64([index])
+    return _Amount(None, node.op.Gather(node.input(_PADS), which, axis=0))
 
 
 def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
@@ -181,7 +183,7 @@ def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
     if before >= 0 and after >= 0:
         return data
     end = after if after < 0 else int(np.iinfo(np.int64).max)
-    return node.before("Slice", [data], what="cropped", starts=[max(-before, 0)], ends=[end], axes=[axis])
+    return node.op.Slice(data, starts=[max(-before, 0)], ends=[end], axes=[axis])
 
 
 def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
@@ -189,37 +191,40 @@ def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amo
     data = _slice_off(node, data, axis, before, after)
     fills = [_fill(node, data, axis, amount) for amount in (before, after)]
     parts = [part for part in (fills[0], data, fills[1]) if part]
-    return node.before("Concat", parts, what=f"padded{axis}", axis=axis) if len(parts) > 1 else data
+    return node.op.Concat(*parts, axis=axis) if len(parts) > 1 else data
 
 
 def _slice_off(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
     """`data` less what negative pads take away."""
+    op = node.op
     if all(amount.known is not None and amount.known >= 0 for amount in (before, after)):
         return data
     start = _negative_part(node, before)
-    end = node.before("Sub", [length(node, data, axis), _negative_part(node, after)], what="end")
-    return node.before("Slice", [data, start, end, int64(node, [axis], "axis")], what="cropped", opset=10)
+    end = op.Sub(length(node, data, axis), _negative_part(node, after))
+    return op.Slice(data, start, end, op.int64([axis]), opset=10)
 
 
 def _negative_part(node: Node, amount: _Amount) -> str:
     """How much is taken away: max(-amount, 0), a vector of one."""
     if amount.known is not None:
-        return int64(node, [max(-amount.known, 0)], "crop")
-    return node.before("Sub", [_positive_part(node, amount), amount.name], what="crop")
+        return node.op.int64([max(-amount.known, 0)])
+    return node.op.Sub(_positive_part(node, amount), amount.name)
 
 
 def _positive_part(node: Node, amount: _Amount) -> str:
     """max(amount, 0), a vector of one."""
+    op = node.op
     if amount.known is not None:
-        return int64(node, [max(amount.known, 0)], "pad")
-    as_float = node.before("Cast", [amount.name], what="sign", to=TensorProto.FLOAT)
-    positive = node.before("Greater", [as_float, node.add_constant([0], np.float32, "zero")], what="positive")
-    factor = node.before("Cast", [positive], what="positive", to=TensorProto.INT64)
-    return node.before("Mul", [amount.name, factor], what="pad")
+        return op.int64([max(amount.known, 0)])
+    as_float = op.Cast(amount.name, to=TensorProto.FLOAT)
+    positive = op.Greater(as_float, op.const([0], np.float32))
+    factor = op.Cast(positive, to=TensorProto.INT64)
+    return op.Mul(amount.name, factor)
 
 
 def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
     """A block of padding that fits `data` along all axes but `axis`; "" where there is none."""
+    op = node.op
     if amount.known is not None and amount.known <= 0:
         return ""
     value = node.constant(_VALUE) if node.has_input(_VALUE) else _zero(node)
@@ -229,14 +234,14 @@ def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
         known = [size for size in sizes if isinstance(size, int)]
         if len(known) == len(sizes) and np.prod(known, dtype=object) <= _MAX_FILL:
             block = np.full(known, value.reshape(-1)[0], value.dtype)
-            return node.add_constant(block, block.dtype, "padding")
-    name = node.input(_VALUE) if value is None else node.add_constant(one_number(value), value.dtype, "value")
+            return op.const(block, block.dtype)
+    name = node.input(_VALUE) if value is None else op.const(one_number(value), value.dtype)
     rank = node.need_rank()
-    others = int64(node, [int(index != axis) for index in range(rank)], "others")
-    here = int64(node, [int(index == axis) for index in range(rank)], "here")
-    kept = node.before("Mul", [node.before("Shape", [data], what="shape"), others], what="kept")
-    grown = node.before("Mul", [_positive_part(node, amount), here], what="grown")
-    return node.before("Expand", [name, node.before("Add", [kept, grown], what="sizes")], what="padding")
+    others = op.int64([int(index != axis) for index in range(rank)])
+    here = op.int64([int(index == axis) for index in range(rank)])
+    kept = op.Mul(op.Shape(data), others)
+    grown = op.Mul(_positive_part(node, amount), here)
+    return op.Expand(name, op.Add(kept, grown))
 
 
 def _zero(node: Node) -> np.ndarray:
@@ -250,10 +255,10 @@ def _gather_positions(node: Node, data: str, axis: int, before: _Amount, after: 
     _refuse_negative(before, after, mode)
     dimension = node.dimension(axis)
     if before.known is not None and after.known is not None and isinstance(dimension, int):
-        chosen = int64(node, _positions(before.known, after.known, dimension, mode), "chosen")
+        chosen = node.op.int64(_positions(before.known, after.known, dimension, mode))
     else:
         chosen = _positions_at_run_time(node, before, after, length(node, data, axis), mode)
-    return node.before("Gather", [data, chosen], what=f"padded{axis}", axis=axis)
+    return node.op.Gather(data, chosen, axis=axis)
 
 
 def _refuse_negative(before: _Amount, after: _Amount, mode: str) -> None:
@@ -275,39 +280,42 @@ def _positions(before: int, after: int, dimension: int, mode: str) -> list[int]:
 
 def _positions_at_run_time(node: Node, before: _Amount, after: _Amount, size: str, mode: str) -> str:
     """As `_positions`, computed when the model runs."""
-    first = node.before("Sub", [int64(node, [0], "zero"), before.vector(node)], what="first")
-    limit = node.before("Add", [size, after.vector(node)], what="limit")
-    wanted = count_up(node, first, limit, int64(node, [1], "one"))
-    last = node.before("Sub", [size, int64(node, [1], "one")], what="last")
+    op = node.op
+    first = op.Sub(op.int64([0]), before.vector(node))
+    limit = op.Add(size, after.vector(node))
+    wanted = count_up(node, first, limit, op.int64([1]))
+    last = op.Sub(size, op.int64([1]))
     if mode == "edge":
         return _clamp(node, wanted, last)
     if mode == "wrap":
         return _modulo(node, wanted, size)
     # A mirrored axis repeats after 2 · last elements; of an axis of one element, everything is a copy.
-    period = node.before("Add", [last, last], what="period")
-    is_one = node.before("Equal", [period, int64(node, [0], "zero")], what="is_one")
-    period = node.before("Add", [period, node.before("Cast", [is_one], what="is_one", to=TensorProto.INT64)], what="period")
+    period = op.Add(last, last)
+    is_one = op.Equal(period, op.int64([0]))
+    period = op.Add(period, op.Cast(is_one, to=TensorProto.INT64))
     there = _modulo(node, wanted, period)
-    back = node.before("Sub", [period, there], what="back")
-    at, mirrored = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (there, back))
-    nearer = choose(node, node.before("Less", [mirrored, at], what="is_back"), mirrored, at)
-    return _clamp(node, node.before("Cast", [nearer], what="positions", to=TensorProto.INT64), last)
+    back = op.Sub(period, there)
+    at, mirrored = (op.Cast(value, to=TensorProto.DOUBLE) for value in (there, back))
+    nearer = choose(node, op.Less(mirrored, at), mirrored, at)
+    return _clamp(node, op.Cast(nearer, to=TensorProto.INT64), last)
 
 
 def _clamp(node: Node, wanted: str, last: str) -> str:
     """`wanted`, at least 0 and at most `last`."""
-    at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (wanted, last))
+    op = node.op
+    at, end = (op.Cast(value, to=TensorProto.DOUBLE) for value in (wanted, last))
     zero = double(node, [0.0])
-    at = choose(node, node.before("Less", [at, zero], what="before_first"), zero, at)
-    at = choose(node, node.before("Greater", [at, end], what="behind_last"), end, at)
-    return node.before("Cast", [at], what="positions", to=TensorProto.INT64)
+    at = choose(node, op.Less(at, zero), zero, at)
+    at = choose(node, op.Greater(at, end), end, at)
+    return op.Cast(at, to=TensorProto.INT64)
 
 
 def _modulo(node: Node, wanted: str, period: str) -> str:
     """`wanted` modulo `period`, never negative, whichever way Div rounds."""
-    rounds = node.before("Div", [wanted, period], what="rounds")
-    rest = node.before("Sub", [wanted, node.before("Mul", [rounds, period], what="whole")], what="rest")
-    as_float = node.before("Cast", [rest], what="sign", to=TensorProto.FLOAT)
-    negative = node.before("Less", [as_float, node.add_constant([0], np.float32, "zero")], what="negative")
-    as_number = node.before("Cast", [negative], what="negative", to=TensorProto.INT64)
-    return node.before("Add", [rest, node.before("Mul", [as_number, period], what="shift")], what="modulo")
+    op = node.op
+    rounds = op.Div(wanted, period)
+    rest = op.Sub(wanted, op.Mul(rounds, period))
+    as_float = op.Cast(rest, to=TensorProto.FLOAT)
+    negative = op.Less(as_float, op.const([0], np.float32))
+    as_number = op.Cast(negative, to=TensorProto.INT64)
+    return op.Add(rest, op.Mul(as_number, period))

@@ -17,7 +17,6 @@ from onnx import helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.same_padding import is_same_padded, warn_where_length_differs
 from .shared.tables import arange, require_few
 
@@ -169,8 +168,8 @@ def _windows(node: Node, axes: list[Axis]) -> str:
     """What each window sees, side by side: [N, C, windows * kernel, ...]."""
     name = node.input(0)
     for number, axis in enumerate(axes):
-        seen = node.add_constant(_seen(axis).reshape(-1), np.int64, "seen")
-        name = node.before("Gather", [name, seen], what="windows", axis=2 + number)
+        seen = node.op.int64(_seen(axis).reshape(-1))
+        name = node.op.Gather(name, seen, axis=2 + number)
     return name
 
 
@@ -241,7 +240,7 @@ def _pad_before(node: Node) -> None:
     node.pop_attr("pads")
     if any(pads):
         around = [0, 0, *pads[:half], 0, 0, *pads[half:]]
-        node.set_input(0, node.before("Pad", [node.input(0)], what="padded", opset=10, pads=around))
+        node.set_input(0, node.op.Pad(node.input(0), opset=10, pads=around))
 
 
 @downgrade("AveragePool", 19)
@@ -254,24 +253,25 @@ def average_as_convolution(node: Node) -> None:
     if node.attr("count_include_pad", 0):
         _pad_before(node)
     counts = reduce(np.multiply.outer, [axis.sees(axis.positions).sum(axis=1) for axis in _axes_with_data(node)])
-    divisor = node.add_constant(counts, helper.tensor_dtype_to_np_dtype(kind), "counts")
-    node.become("Div", [_sum_windows(node, node.input(0)), divisor])
+    divisor = node.op.const(counts, kind)
+    node.become.Div(_sum_windows(node, node.input(0)), divisor)
     node.approximate = True
 
 
 @downgrade("LpPool", 18)
 def norm_as_convolution(node: Node) -> None:
     """ceil_mode becomes padding; with dilations, the sum of powers is a convolution with ones."""
+    op = node.op
     _drop_dilations_of_one(node)
     if not node.has_attr("dilations"):
         _round_down_if_asked(node)
         return
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     power = node.attr("p", 2)
-    absolute = node.before("Abs", [node.input(0)], what="absolute")
-    powers = node.before("Pow", [absolute, node.add_constant(power, dtype, "p")], what="powers")
-    root = node.add_constant(1 / power, dtype, "root")
-    node.become("Pow", [_sum_windows(node, powers), root])
+    absolute = op.Abs(node.input(0))
+    powers = op.Pow(absolute, op.const(power, dtype))
+    root = op.const(1 / power, dtype)
+    node.become.Pow(_sum_windows(node, powers), root)
     node.approximate = True
 
 
@@ -280,11 +280,10 @@ def _sum_windows(node: Node, name: str) -> str:
     channels, axes = node.need_dimension(1), _axes_with_data(node)
     kernel = [axis.kernel for axis in axes]
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
-    ones = node.add_constant(np.ones((channels, 1, *kernel)), dtype, "ones")
-    return node.before(
-        "Conv",
-        [name, ones],
-        what="sums",
+    ones = node.op.const(np.ones((channels, 1, *kernel)), dtype)
+    return node.op.Conv(
+        name,
+        ones,
         group=channels,
         kernel_shape=kernel,
         strides=[axis.stride for axis in axes],
@@ -309,33 +308,35 @@ def drop_storage_order(node: Node) -> None:
 
 def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
     """Make output 1 from what the windows see: the flat index in the tensor of the first maximum of each."""
+    op = node.op
     shape, counts, kernel = node.need_shape(), [axis.windows_with_data for axis in axes], [axis.kernel for axis in axes]
     spatial, images = shape[2:], shape[0] * shape[1]
     form = [*shape[:2], *(size for pair in zip(counts, kernel, strict=True) for size in pair)]
-    split = node.before("Reshape", [windows, int64(node, form, "form")], what="split")
+    split = op.Reshape(windows, op.int64(form))
     order = [0, 1, *range(2, len(form), 2), *range(3, len(form), 2)]
-    rows = node.before("Transpose", [split], what="by_window", perm=order)
-    rows = node.before("Reshape", [rows, int64(node, [-1, prod(kernel)], "rows")], what="rows")
-    slot = node.before("ArgMax", [rows], what="slot", axis=1, keepdims=0)
-    slot = node.before("Reshape", [slot, int64(node, [images, prod(counts)], "table")], what="slot")
-    start = node.add_constant(arange(prod(counts)) * prod(kernel), np.int64, "start")
-    place = node.before("Add", [slot, start], what="place")
+    rows = op.Transpose(split, perm=order)
+    rows = op.Reshape(rows, op.int64([-1, prod(kernel)]))
+    slot = op.ArgMax(rows, axis=1, keepdims=0)
+    slot = op.Reshape(slot, op.int64([images, prod(counts)]))
+    start = op.int64(arange(prod(counts)) * prod(kernel))
+    place = op.Add(slot, start)
     by_column = bool(node.attr("storage_order", 0))
     strides = [prod(spatial[:d]) if by_column else prod(spatial[d + 1 :]) for d in range(len(spatial))]
     found = reduce(np.add.outer, [_seen(axis) * stride for axis, stride in zip(axes, strides, strict=True)])
     table = found.transpose([*range(0, found.ndim, 2), *range(1, found.ndim, 2)])
-    index = node.before("Gather", [node.add_constant(table.reshape(-1), np.int64, "table"), place], what="in_image", axis=0)
-    image = node.add_constant(arange(images)[:, None] * prod(spatial), np.int64, "image")
-    index = node.before("Add", [index, image], what="index")
-    result = int64(node, [*shape[:2], *counts], "shape")
+    index = op.Gather(op.int64(table.reshape(-1)), place, axis=0)
+    image = op.int64(arange(images)[:, None] * prod(spatial))
+    index = op.Add(index, image)
+    result = op.int64([*shape[:2], *counts])
     output = node.output(1)
     node.drop_output(1)
-    node.before("Reshape", [index, result], outputs=[output])
+    op.Reshape(index, result, output=output)
 
 
 @decompose("MaxUnpool", opset=10)
 def scatter_maxima(node: Node) -> None:
     """The maxima are scattered into zeros of the shape that was pooled."""
+    op = node.op
     shape, kernel, data = node.need_shape(), node.attr("kernel_shape"), node.input(0)
     strides, pads, half = node.attr("strides", [1] * len(kernel)), _pads(node), len(kernel)
     spatial = [
@@ -347,10 +348,10 @@ def scatter_maxima(node: Node) -> None:
         raise Unconvertible("an output shape other than by kernel, strides and pads, which runtimes take in different ways")
     require_few(prod(result))
     zeros = np.zeros(prod(result), helper.tensor_dtype_to_np_dtype(node.need_elem_type()))
-    flat = int64(node, [-1], "flat")
-    places, maxima = (node.before("Reshape", [name, flat], what="flat") for name in (node.input(1), data))
-    unpooled = node.before("Scatter", [node.add_constant(zeros, zeros.dtype, "zeros"), places, maxima], what="unpooled", axis=0)
-    node.become("Reshape", [unpooled, int64(node, result, "shape")])
+    flat = op.int64([-1])
+    places, maxima = (op.Reshape(name, flat) for name in (node.input(1), data))
+    unpooled = op.Scatter(op.const(zeros, zeros.dtype), places, maxima, axis=0)
+    node.become.Reshape(unpooled, op.int64(result))
 
 
 # Automatic padding.

@@ -5,11 +5,11 @@ https://onnx.ai/onnx/operators/onnx__Pow.html
 
 from __future__ import annotations
 
-from onnx import TensorProto
+import numpy as np
+from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.typed import FLOATING
 
 
@@ -22,8 +22,12 @@ def power_in_one_type(node: Node) -> None:
     if base == TensorProto.INT64 and (exponent not in FLOATING or _is_square_or_cube(node)):
         _multiply(node)
         return
-    inputs = [node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in node.inputs]
-    node.become("Cast", [node.before("Pow", inputs, what="power")], to=base)
+    if base in FLOATING and (one_type := _exponent_of_type(node, base)):
+        node.approximate = not _is_square_or_cube(node)
+        node.become.Pow(node.input(0), one_type)
+        return
+    inputs = [node.op.Cast(name, to=TensorProto.DOUBLE) for name in node.inputs]
+    node.become.Cast(node.op.Pow(*inputs), to=base)
     node.approximate = True
 
 
@@ -31,6 +35,17 @@ def _is_square_or_cube(node: Node) -> bool:
     """Whether the exponent is 2 or 3, which onnxruntime multiplies out in the type of the base, too."""
     exponent = node.constant(1)
     return exponent is not None and exponent.size == 1 and exponent.item() in (2, 3)
+
+
+def _exponent_of_type(node: Node, kind: int) -> str:
+    """A constant exponent as `kind`, or "" where it is none or `kind` does not hold it."""
+    known = node.constant(1)
+    if known is None:
+        return ""
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = known.astype(helper.tensor_dtype_to_np_dtype(kind))
+        is_held = (exponent.astype(known.dtype) == known).all()
+    return node.op.const(exponent, kind) if is_held else ""
 
 
 _BITS_OF_EXPONENTS = 6
@@ -42,36 +57,39 @@ def _multiply(node: Node) -> None:
 
     x^-e is 0, but for 1 and -1.
     """
-    x, one, two = node.input(0), int64(node, 1, "one"), int64(node, 2, "two")
-    e = node.before("Cast", [node.input(1)], what="exponent", to=TensorProto.INT64)
+    op = node.op
+    x, one, two = node.input(0), op.int64(1), op.int64(2)
+    e = op.Cast(node.input(1), to=TensorProto.INT64)
     left = _reduced_exponent(node, e, one, two)
     square, result = x, ""
     for bit in range(_BITS_OF_EXPONENTS):
         if bit:
-            square = node.before("Mul", [square, square], what="square")
+            square = op.Mul(square, square)
         is_set, left = _odd(node, left, two)
-        less = node.before("Sub", [square, one], what="less")
-        factor = node.before("Add", [node.before("Mul", [is_set, less], what="more"), one], what="factor")
-        result = node.before("Mul", [result, factor], what="product") if bit else factor
-    is_unit = node.before("Equal", [node.before("Mul", [x, x], what="square"), one], what="is_unit")
-    is_below = node.before("Less", [e, int64(node, 0, "zero")], what="is_below")
-    is_fraction = node.before("And", [is_below, node.before("Not", [is_unit], what="is_large")], what="is_fraction")
-    is_whole = node.before("Cast", [node.before("Not", [is_fraction], what="is_whole")], what="is_whole", to=TensorProto.INT64)
-    node.become("Mul", [result, is_whole])
+        less = op.Sub(square, one)
+        factor = op.Add(op.Mul(is_set, less), one)
+        result = op.Mul(result, factor) if bit else factor
+    is_unit = op.Equal(op.Mul(x, x), one)
+    is_below = op.Less(e, op.int64(0))
+    is_fraction = op.And(is_below, op.Not(is_unit))
+    is_whole = op.Cast(op.Not(is_fraction), to=TensorProto.INT64)
+    node.become.Mul(result, is_whole)
 
 
 def _reduced_exponent(node: Node, e: str, one: str, two: str) -> str:
     """|e|, or where that has more bits than are looked at, 62 or 63, whichever is odd or even as e is."""
-    size = node.before("Abs", [e], what="size")
-    largest = int64(node, 2**_BITS_OF_EXPONENTS - 1, "largest")
+    op = node.op
+    size = op.Abs(e)
+    largest = op.int64(2**_BITS_OF_EXPONENTS - 1)
     is_odd, _ = _odd(node, size, two)
-    last = node.before("Add", [is_odd, node.before("Sub", [largest, one], what="even")], what="last")
-    is_beyond = node.before("Cast", [node.before("Greater", [size, largest], what="beyond")], what="beyond", to=TensorProto.INT64)
-    way = node.before("Mul", [is_beyond, node.before("Sub", [last, size], what="way")], what="way")
-    return node.before("Add", [size, way], what="reduced")
+    last = op.Add(is_odd, op.Sub(largest, one))
+    is_beyond = op.Cast(op.Greater(size, largest), to=TensorProto.INT64)
+    way = op.Mul(is_beyond, op.Sub(last, size))
+    return op.Add(size, way)
 
 
 def _odd(node: Node, number: str, two: str) -> tuple[str, str]:
     """The lowest bit of `number`, and the number without it, halved."""
-    half = node.before("Div", [number, two], what="half")
-    return node.before("Sub", [number, node.before("Mul", [half, two], what="even")], what="odd"), half
+    op = node.op
+    half = op.Div(number, two)
+    return op.Sub(number, op.Mul(half, two)), half

@@ -20,10 +20,10 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import require_axis
-from .shared.indices import count_up, int64, length
+from .shared.indices import count_up, length
 from .shared.saturating import RANGES, become_saturated
 from .shared.scales import along_axis
-from .shared.typed import type_name, typed
+from .shared.typed import type_name
 from .shared.zero_points import known_zero_point, shifts
 
 _SCALE, _ZERO = 1, 2
@@ -84,7 +84,7 @@ def _cast_input(node: Node, index: int, kind: int) -> None:
 
 def _cast(node: Node, name: str, kind: int) -> str:
     """`name` cast to the type `kind`; "" stays."""
-    return name and node.before("Cast", [name], what="cast", to=kind)
+    return name and node.op.Cast(name, to=kind)
 
 
 def _dequantize_in_float(node: Node, kind: int) -> None:
@@ -92,7 +92,7 @@ def _dequantize_in_float(node: Node, kind: int) -> None:
     _cast_input(node, _SCALE, TensorProto.FLOAT)
     if kind != TensorProto.FLOAT:
         output = node.output(0)
-        node.after("Cast", [node.detach_output(0, "product")], outputs=[output], to=kind)
+        node.after.Cast(node.detach_output(0, "product"), output=output, to=kind)
 
 
 # 21: blocks, integers of 16 bits, and an output type without a zero point.
@@ -129,7 +129,7 @@ def _give_zero_point(node: Node) -> None:
 def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
     """A constant of zeros, of any type: its bytes are 0 in all of them."""
     if kind in (*_EIGHT_BITS, *_SIXTEEN_BITS):
-        return node.add_constant(np.zeros(shape), helper.tensor_dtype_to_np_dtype(kind), "zero_point")
+        return node.op.const(np.zeros(shape), kind)
     size = prod(shape) if kind in _FLOAT8 else -(-prod(shape) // 2)
     return node.add_tensor(helper.make_tensor(node.fresh_name("zero_point"), kind, shape, bytes(size), raw=True))
 
@@ -167,16 +167,17 @@ def _make_rows(node: Node, block: int) -> None:
     _reshape_around(node, [-1, block])
     for index in (_SCALE, _ZERO):
         if node.has_input(index):
-            node.set_input(index, node.before("Reshape", [node.input(index), int64(node, [-1], "rows")], what="of_rows"))
+            node.set_input(index, node.op.Reshape(node.input(index), node.op.int64([-1])))
     node.set_attr("axis", 0)
 
 
 def _reshape_around(node: Node, form: list[int]) -> None:
     """Let the node work on its first input, for which `_shape_to_reshape` has a shape, in the shape `form`, and reshape back."""
-    back = int64(node, _shape_to_reshape(node) or [], "shape")
-    node.set_input(0, node.before("Reshape", [node.input(0), int64(node, form, "form")], what="blocks"))
+    op = node.op
+    back = op.int64(_shape_to_reshape(node) or [])
+    node.set_input(0, op.Reshape(node.input(0), op.int64(form)))
     output = node.output(0)
-    node.after("Reshape", [node.detach_output(0, "blocks"), back], outputs=[output])
+    node.after.Reshape(node.detach_output(0, "blocks"), back, output=output)
 
 
 # 19: half precision, float8, and one type for x and the scale until 22.
@@ -240,7 +241,7 @@ def _make_scalar(node: Node) -> None:
     node.pop_attr("axis")
     for index in (_SCALE, _ZERO):
         if node.has_input(index) and node.need_rank(index) == 1:
-            node.set_input(index, node.before("Squeeze", [node.input(index)], what="scalar", axes=[0], opset=10))
+            node.set_input(index, node.op.Squeeze(node.input(index), axes=[0], opset=10))
 
 
 # 10: below it, all is arithmetic.
@@ -266,15 +267,16 @@ def quantize_by_extremes(node: Node) -> None:
     The zero point is -low / scale, rounded and saturated, so QuantizeLinear computes it, too. For data of zeros only the scale is
     1, as in onnxruntime; the operator's page divides zero by zero there.
     """
-    x, zero, largest = node.input(0), typed(node, 0.0, TensorProto.FLOAT, "bound"), typed(node, 255.0, TensorProto.FLOAT, "bound")
-    low = node.before("Min", [node.before("ReduceMin", [x], what="min", keepdims=0), zero], what="low")
-    high = node.before("Max", [node.before("ReduceMax", [x], what="max", keepdims=0), zero], what="high")
-    extent = node.before("Sub", [high, low], what="extent")
-    is_zero = node.before("Not", [node.before("Greater", [extent, zero], what="is_some")], what="is_zero")
-    filler = node.before("Mul", [node.before("Cast", [is_zero], what="is_zero", to=TensorProto.FLOAT), largest], what="filler")
-    scale = node.before("Div", [node.before("Add", [extent, filler], what="extent"), largest], outputs=[node.output(1)])
-    point = node.before("QuantizeLinear", [node.before("Neg", [low]), scale], outputs=[node.output(2)])
-    node.become("QuantizeLinear", [x, scale, point], opset=10)
+    op = node.op
+    x, zero, largest = node.input(0), op.const(0.0, TensorProto.FLOAT), op.const(255.0, TensorProto.FLOAT)
+    low = op.Min(op.ReduceMin(x, keepdims=0), zero)
+    high = op.Max(op.ReduceMax(x, keepdims=0), zero)
+    extent = op.Sub(high, low)
+    is_zero = op.Not(op.Greater(extent, zero))
+    filler = op.Mul(op.Cast(is_zero, to=TensorProto.FLOAT), largest)
+    scale = op.Div(op.Add(extent, filler), largest, output=node.output(1))
+    point = op.QuantizeLinear(op.Neg(low), scale, output=node.output(2))
+    node.become.QuantizeLinear(x, scale, point, opset=10)
     node.drop_output(2)
     node.drop_output(1)
 
@@ -289,8 +291,8 @@ def _quantize(node: Node, block: int = 0, precision: int = TensorProto.FLOAT) ->
     only_zero = _only_zero_point(node, kind)
     quotient, zero = _quotient(node, block, precision)
     if only_zero and (node.written_for >= 21 or kind not in _SIXTEEN_BITS):
-        one = _cast(node, typed(node, 1.0, TensorProto.FLOAT, "one"), precision)
-        node.become("QuantizeLinear", [quotient, one, only_zero], saturate=saturate)
+        one = _cast(node, node.op.const(1.0, TensorProto.FLOAT), precision)
+        node.become.QuantizeLinear(quotient, one, only_zero, saturate=saturate)
     elif kind in RANGES:
         zero = _cast(node, zero, TensorProto.FLOAT)
         become_saturated(node, _cast(node, quotient, TensorProto.FLOAT), zero, kind)
@@ -306,11 +308,11 @@ def _quantized_type(node: Node) -> int:
 def _quotient(node: Node, block: int, precision: int) -> tuple[str, str]:
     """x / scale in the type `precision`, and the zero point in a shape that broadcasts to it, or "" where it is 0."""
     if node.need_elem_type(_SCALE) not in _DIVIDED_IN:
-        raise Unconvertible(f"the scale '{node.input(_SCALE)}' is no floating-point number", "cast it to float")
+        raise Unconvertible(f"the scale '{node.input(_SCALE)}' is not a floating-point number", "cast it to float")
     for index in (0, _SCALE):
         _cast_input(node, index, precision)
     data, scale, zero = _broadcast(node, block)
-    return node.before("Div", [data, scale], what="quotient"), zero
+    return node.op.Div(data, scale), zero
 
 
 def _dequantize(node: Node, block: int = 0) -> None:
@@ -318,19 +320,20 @@ def _dequantize(node: Node, block: int = 0) -> None:
 
     The difference of 8-bit integers is exact in float16, and that of 16-bit ones in float.
     """
+    op = node.op
     source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
     exact = kind if kind == TensorProto.FLOAT16 and source in _EIGHT_BITS else TensorProto.FLOAT
     _cast_input(node, _SCALE, exact)
     data, scale, zero = _broadcast(node, block)
     if zero and source == TensorProto.INT32:
-        data, zero = node.before("Sub", [data, zero], what="difference"), ""
+        data, zero = op.Sub(data, zero), ""
     data = _cast(node, data, exact)
     if zero:
-        data = node.before("Sub", [data, _cast(node, zero, exact)], what="difference")
+        data = op.Sub(data, _cast(node, zero, exact))
     if exact == kind:
-        node.become("Mul", [data, scale])
+        node.become.Mul(data, scale)
     else:
-        node.become("Cast", [node.before("Mul", [data, scale], what="product")], to=kind)
+        node.become.Cast(op.Mul(data, scale), to=kind)
 
 
 def _only_zero_point(node: Node, kind: int) -> str:
@@ -342,7 +345,7 @@ def _only_zero_point(node: Node, kind: int) -> str:
     known = known_zero_point(node, _ZERO)
     if known is None or not (known == known.flat[0]).all():
         return ""
-    return node.add_constant(known.flat[0], known.dtype, "zero_point")
+    return node.op.const(known.flat[0], known.dtype)
 
 
 # Shapes.
@@ -375,15 +378,17 @@ def _in_two_axes(node: Node, axis: int, block: int) -> list[int] | None:
 
 def _of_each_block(node: Node, index: int, axis: int, ragged: int) -> str:
     """Input `index` with an axis of 1 for what is within a block; or where that is `ragged`, repeated for each index of x."""
+    op = node.op
     if not ragged:
-        return node.before("Unsqueeze", [node.input(index), int64(node, [axis + 1], "axis")], what="of_blocks")
-    return node.before("Gather", [node.input(index), _block_of_each(node, axis, ragged)], what="of_each", axis=axis)
+        return op.Unsqueeze(node.input(index), op.int64([axis + 1]))
+    return op.Gather(node.input(index), _block_of_each(node, axis, ragged), axis=axis)
 
 
 def _block_of_each(node: Node, axis: int, block: int) -> str:
     """For each index of x along `axis`, the number of its block, as int64."""
+    op = node.op
     size = node.dimension(axis)
     if isinstance(size, int):
-        return int64(node, [index // block for index in range(size)], "block")
-    indices = count_up(node, int64(node, [0], "start"), length(node, node.input(0), axis), int64(node, [1], "step"))
-    return node.before("Div", [indices, int64(node, block, "size")], what="block")
+        return op.int64([index // block for index in range(size)])
+    indices = count_up(node, op.int64([0]), length(node, node.input(0), axis), op.int64([1]))
+    return op.Div(indices, op.int64(block))

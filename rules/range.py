@@ -10,7 +10,6 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.graph.node import Node
 from .shared.counting import count_to, places_of_ones
-from .shared.indices import int64
 from .shared.typed import FLOATING
 
 _DELTA = 2
@@ -24,25 +23,26 @@ def compute_in_stash_type(node: Node) -> None:
     if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
         return
     for index in range(3):
-        node.set_input(index, node.before("Cast", [node.input(index)], what="stash", to=stash))
+        node.set_input(index, node.op.Cast(node.input(index), to=stash))
     output = node.output(0)
-    node.after("Cast", [node.detach_output(0, "stash")], outputs=[output], to=kind)
+    node.after.Cast(node.detach_output(0, "stash"), output=output, to=kind)
 
 
 @decompose("Range", opset=10)
 def count_then_scale(node: Node) -> None:
     """Becomes start + i * delta, where i are the places of ones (NonZero), or below opset 9 the numbers that a Loop counts."""
+    op = node.op
     elem_type = node.need_elem_type()
     work = elem_type if elem_type in FLOATING else TensorProto.INT64
     node.approximate = work != TensorProto.INT64
-    start, limit, delta = (name if elem_type == work else node.before("Cast", [name], what="wide", to=work) for name in node.inputs)
-    span = node.before("Sub", [limit, start], what="span")
-    span, step = (node.before("Cast", [name], what="double", to=TensorProto.DOUBLE) for name in (span, delta))
+    start, limit, delta = (name if elem_type == work else op.Cast(name, to=work) for name in node.inputs)
+    span = op.Sub(limit, start)
+    span, step = (op.Cast(name, to=TensorProto.DOUBLE) for name in (span, delta))
     one_by_one = work == TensorProto.INT64 and node.constant(_DELTA) == 1
-    steps = span if one_by_one else node.before("Ceil", [node.before("Div", [span, step], what="steps")], what="steps")
-    count = node.before("Cast", [node.before("Relu", [steps], what="count")], what="count", to=TensorProto.INT64)
-    form = int64(node, [] if node.scope.target < 9 else [1], "form")
-    count = node.before("Reshape", [count, form], what="count")
+    steps = span if one_by_one else op.Ceil(op.Div(span, step))
+    count = op.Cast(op.Relu(steps), to=TensorProto.INT64)
+    form = op.int64([] if node.scope.target < 9 else [1])
+    count = op.Reshape(count, form)
     index = count_to(node, count) if node.scope.target < 9 else places_of_ones(node, count)
-    scaled = node.before("Mul", [node.before("Cast", [index], what="index", to=work), delta], what="scaled")
-    node.become("Cast", [node.before("Add", [scaled, start], what="values")], to=elem_type)
+    scaled = op.Mul(op.Cast(index, to=work), delta)
+    node.become.Cast(op.Add(scaled, start), to=elem_type)

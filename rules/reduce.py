@@ -16,7 +16,6 @@ from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import REDUCTIONS
-from .shared.indices import int64
 from .shared.parameters import axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import sizes_without
 from .shared.typed import ANY_FLOATING, type_name
@@ -74,10 +73,10 @@ def reduce_booleans_as_numbers(node: Node) -> None:
     """Booleans are reduced as 0 and 1 in float; "greater than 0" is right for an empty set, too, which gives an infinity."""
     if node.elem_type() != TensorProto.BOOL:
         return
-    node.set_input(0, node.before("Cast", [node.input(0)], what="number", to=TensorProto.FLOAT))
+    node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.FLOAT))
     output = node.output(0)
     number = node.detach_output(0, "number")
-    node.after("Greater", [number, node.add_constant(0, np.float32, "zero")], outputs=[output])
+    node.after.Greater(number, node.op.const(0, np.float32), output=output)
 
 
 @upgrade(("ReduceLogSum", "ReduceLogSumExp"), 28, exact=False)
@@ -86,84 +85,88 @@ def reduce_integers_as_double(node: Node) -> None:
     kind = node.elem_type()
     if kind not in (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64):
         return
-    node.set_input(0, node.before("Cast", [node.input(0)], what="double", to=TensorProto.DOUBLE))
+    node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.DOUBLE))
     output = node.output(0)
-    node.after("Cast", [node.detach_output(0, "double")], outputs=[output], to=kind)
+    node.after.Cast(node.detach_output(0, "double"), output=output, to=kind)
 
 
 def _keep_the_rest(node: Node) -> None:
     """Let the node do what a reduction over no axes does."""
     data = node.input(0)
     if node.op_type == "ReduceL2" and node.need_elem_type() in ANY_FLOATING:  # |x|, but for squares that are no numbers of the type
-        square = node.before("Mul", [data, data], what="square")
-        node.become("Sqrt", [square])
+        square = node.op.Mul(data, data)
+        node.become.Sqrt(square)
         return
     rest = _WITHOUT_REDUCTION.get(node.op_type, "Identity")
     if rest == "Log" and node.need_elem_type() not in ANY_FLOATING:
         kind = type_name(node.need_elem_type())
         raise Unconvertible(f"{node.op_type} of {kind} over no axes: no specification says how the logarithm is rounded")
     node.approximate = rest == "Log"  # a reduction's kernel takes another logarithm than that of Log
-    node.become(rest, [data, data] if rest == "Mul" else [data])
+    getattr(node.become, rest)(*([data, data] if rest == "Mul" else [data]))
 
 
 def _reduce_at_run_time(node: Node) -> None:
     """Reduce one axis after the other: each is brought to the middle of (before, axis, after), and reduced to length 1 there."""
+    op = node.op
     rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
     if not isinstance(count, int):
-        raise Unconvertible(f"not even the number of the axes '{axes}' is known before run time", node.shape_hint())
+        raise Unconvertible(f"the number of the axes '{axes}' is known at run time only", node.shape_hint())
     if count > 1 and node.op_type in _ROUNDS_INTEGERS and node.need_elem_type() not in ANY_FLOATING:
         reason = f"the {count} axes '{axes}' are computed at run time; axis by axis, integers would be rounded more than once"
         raise Unconvertible(reason, MAKE_CONSTANT)
     node.approximate = count > 1 and node.op_type not in _ROUNDS_NOTHING
     node.explain(f"its axes '{axes}' are computed at run time", MAKE_CONSTANT)
     first, further, last = _STAGES.get(node.op_type, (node.op_type, node.op_type, "")) if count > 1 else (node.op_type, "", "")
-    data, shape = node.input(0), node.before("Shape", [node.input(0)], what="shape")
-    positions = int64(node, list(range(rank)), "positions")
+    data, shape = node.input(0), op.Shape(node.input(0))
+    positions = op.int64(list(range(rank)))
     for index in range(count):
-        one = node.before("Gather", [axes, int64(node, [index], "index")], what=f"axis{index}", axis=0)
+        one = op.Gather(axes, op.int64([index]), axis=0)
         data, shape = _reduce_one(node, further if index else first, data, shape, _position(node, one, rank), positions)
     if last:
-        data = node.before(last, [data])
+        data = getattr(op, last)(data)
     if node.attr("keepdims", 1):
-        node.become("Identity", [data])
+        node.become.Identity(data)
     else:
         sizes = sizes_without(node, shape, axes, rank, count)
-        node.become("Reshape", [data, sizes], opset=14, allowzero=1)
+        node.become.Reshape(data, sizes, opset=14, allowzero=1)
 
 
 def _position(node: Node, axis: str, rank: int) -> str:
     """`axis`, a vector of one, counted from the front of `rank` axes, as double."""
-    axis = node.before("Cast", [axis], what="axis", to=TensorProto.DOUBLE)
-    negative = node.before("Less", [axis, node.add_constant([0], np.float64, "zero")], what="negative")
-    shift = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
-    shift = node.before("Mul", [shift, node.add_constant([rank], np.float64, "rank")], what="shift")
-    return node.before("Add", [axis, shift], what="axis")
+    op = node.op
+    axis = op.Cast(axis, to=TensorProto.DOUBLE)
+    negative = op.Less(axis, op.const([0], np.float64))
+    shift = op.Cast(negative, to=TensorProto.DOUBLE)
+    shift = op.Mul(shift, op.const([rank], np.float64))
+    return op.Add(axis, shift)
 
 
 def _reduce_one(node: Node, reduce: str, data: str, shape: str, axis: str, positions: str) -> tuple[str, str]:
     """`data` with `axis` reduced by `reduce` to length 1, and its shape."""
-    index = node.before("Cast", [axis], what="axis", to=TensorProto.INT64)
-    as_double = node.before("Cast", [positions], what="positions", to=TensorProto.DOUBLE)
-    before = _product(node, shape, node.before("Less", [as_double, axis], what="before"))
-    after = _product(node, shape, node.before("Greater", [as_double, axis], what="after"))
-    middle = node.before("Gather", [shape, index], what="middle", axis=0)
-    folded = node.before("Concat", [before, middle, after], what="folded", axis=0)
+    op = node.op
+    index = op.Cast(axis, to=TensorProto.INT64)
+    as_double = op.Cast(positions, to=TensorProto.DOUBLE)
+    before = _product(node, shape, op.Less(as_double, axis))
+    after = _product(node, shape, op.Greater(as_double, axis))
+    middle = op.Gather(shape, index, axis=0)
+    folded = op.Concat(before, middle, after, axis=0)
     data = _reshape(node, data, folded)
-    data = node.before(reduce, [data], opset=12, axes=[1], keepdims=1)  # the form with the attribute
-    here = node.before("Cast", [node.before("Equal", [positions, index], what="here")], what="here", to=TensorProto.INT64)
-    there = node.before("Sub", [int64(node, [1], "one"), here], what="there")
-    shape = node.before("Add", [node.before("Mul", [shape, there], what="others"), here], what="reduced")
+    data = getattr(op, reduce)(data, opset=12, axes=[1], keepdims=1)  # the form with the attribute
+    here = op.Cast(op.Equal(positions, index), to=TensorProto.INT64)
+    there = op.Sub(op.int64([1]), here)
+    shape = op.Add(op.Mul(shape, there), here)
     return _reshape(node, data, shape), shape
 
 
 def _product(node: Node, shape: str, mask: str) -> str:
     """The product of the dimensions where `mask` holds, as a vector of one int64."""
-    chosen = node.before("Cast", [mask], what="chosen", to=TensorProto.INT64)
-    others = node.before("Sub", [int64(node, [1], "one"), chosen], what="others")
-    factors = node.before("Add", [node.before("Mul", [shape, chosen], what="chosen"), others], what="factors")
-    return node.before("ReduceProd", [factors], what="product", axes=[0], keepdims=1)
+    op = node.op
+    chosen = op.Cast(mask, to=TensorProto.INT64)
+    others = op.Sub(op.int64([1]), chosen)
+    factors = op.Add(op.Mul(shape, chosen), others)
+    return op.ReduceProd(factors, axes=[0], keepdims=1)
 
 
 def _reshape(node: Node, data: str, shape: str) -> str:
     """A Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and does not copy an input dimension."""
-    return node.before("Reshape", [data, shape], what="reshaped", opset=14, allowzero=1)
+    return node.op.Reshape(data, shape, opset=14, allowzero=1)

@@ -10,7 +10,6 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.parameters import known_input, to_attribute, to_input
 
 
@@ -35,16 +34,17 @@ def drop_allowzero(node: Node) -> None:
         if node.shape(1) != (1,):
             node.caution("fails below opset 14 if two dimensions of the input are 0; --overwrite-input-shape avoids it")
     elif np.count_nonzero(shape == 0) == 1:
-        node.set_input(1, int64(node, np.where(shape == 0, -1, shape).tolist(), "shape"))
+        node.set_input(1, node.op.int64(np.where(shape == 0, -1, shape).tolist()))
     elif 0 in shape:
         _expand_to_none(node, shape)
 
 
 def _expand_to_none(node: Node, shape: np.ndarray) -> None:
     """Expand the data, which is certain to be empty, to the rank of `shape` with a 0 wherever `shape` has one to be copied."""
-    ones = int64(node, (shape != 0).astype(int).tolist(), "ones")
-    column = node.before("Reshape", [node.input(0), int64(node, [-1] + [1] * (len(shape) - 1), "column")], what="column")
-    node.set_input(0, node.before("Expand", [column, ones], what="expanded"))
+    op = node.op
+    ones = op.int64((shape != 0).astype(int).tolist())
+    column = op.Reshape(node.input(0), op.int64([-1] + [1] * (len(shape) - 1)))
+    node.set_input(0, op.Expand(column, ones))
 
 
 @downgrade("Reshape", 5)
@@ -70,6 +70,7 @@ def _zeros_copy_themselves(node: Node) -> bool:
 
 def _infer_zeros_at_run_time(node: Node) -> None:
     """Subtract 1 where the computed shape is 0."""
-    is_zero = node.before("Equal", [node.input(1), int64(node, [0], "zero")], what="is_zero")
-    as_number = node.before("Cast", [is_zero], what="is_zero", to=TensorProto.INT64)
-    node.set_input(1, node.before("Sub", [node.input(1), as_number], what="shape"))
+    op = node.op
+    is_zero = op.Equal(node.input(1), op.int64([0]))
+    as_number = op.Cast(is_zero, to=TensorProto.INT64)
+    node.set_input(1, op.Sub(node.input(1), as_number))

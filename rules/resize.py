@@ -19,7 +19,6 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
-from .shared.indices import int64
 from .shared.resampling import Filter, Sampling, Tap, is_inside, taps
 from .shared.tables import require_few
 
@@ -37,9 +36,9 @@ def asymmetric_coordinates(node: Node) -> None:
     if rounding and (known is None or any(_rounding_matters(scale) for scale in known)):
         rounding = "ceil"
         if known is None or (known > 1).any():
-            data = _asymmetric(node, data, _limited(node, known, "Max", "up"), mode, "floor")
-            scales = _limited(node, known, "Min", "down")
-    node.become("Resize", [data, _no_roi(node), scales], **_asymmetric_attributes(mode, rounding))
+            data = _asymmetric(node, data, _limited(node, known, "Max"), mode, "floor")
+            scales = _limited(node, known, "Min")
+    node.become.Resize(data, _no_roi(node), scales, **_asymmetric_attributes(mode, rounding))
 
 
 @upgrade("Resize", 13)
@@ -88,7 +87,7 @@ def entries_for_all_axes(node: Node) -> None:
     if node.has_input(_ROI):
         node.set_input(_ROI, _spread_roi(node, axes))
     if node.has_input(_SCALES):
-        node.set_input(_SCALES, _spread(node, node.input(_SCALES), axes, node.add_constant([1], np.float32, "one")))
+        node.set_input(_SCALES, _spread(node, node.input(_SCALES), axes, node.op.const([1], np.float32)))
     if node.has_input(_SIZES):
         node.set_input(_SIZES, _spread_sizes(node, axes))
 
@@ -99,7 +98,7 @@ def empty_scales(node: Node) -> None:
     if not node.has_input(_ROI):
         node.set_input(_ROI, _no_roi(node))
     if not node.has_input(_SCALES):
-        node.set_input(_SCALES, node.add_constant([], np.float32, "scales"))
+        node.set_input(_SCALES, node.op.const([], np.float32))
 
 
 @downgrade("Resize", 11)
@@ -111,7 +110,7 @@ def keep_asymmetric(node: Node) -> None:
     if not (asymmetric and by_scales and mode != "cubic" and _rounds_as_10(node, mode, scales)):
         _spell_out(node)
         return
-    node.become("Resize", [node.input(0), node.input(_SCALES)], mode=mode)
+    node.become.Resize(node.input(0), node.input(_SCALES), mode=mode)
 
 
 @decompose("Resize", opset=9)
@@ -119,7 +118,7 @@ def resize_to_upsample(node: Node) -> None:
     """A Resize that shrinks nothing becomes Upsample; any other is written out as Gathers."""
     scales = node.const_input(1, "the scales")
     if (scales >= 1).all():
-        node.become("Upsample", [node.input(0), node.input(1)], mode=node.attr("mode", "nearest"))
+        node.become.Upsample(node.input(0), node.input(1), mode=node.attr("mode", "nearest"))
     else:
         rounding = "ceil" if any(map(_rounding_matters, scales)) and not (scales > 1).any() else "floor"
         if rounding == "floor" and any(map(_rounding_matters, scales)):
@@ -127,17 +126,18 @@ def resize_to_upsample(node: Node) -> None:
         _spell_out_with(node, _scaled(node, scales), Filter(node.attr("mode", "nearest"), "asymmetric", rounding, 0.0, False))
 
 
-def _limited(node: Node, known: np.ndarray | None, op_type: Literal["Max", "Min"], what: str) -> str:
+def _limited(node: Node, known: np.ndarray | None, op_type: Literal["Max", "Min"]) -> str:
     """The scales of a Resize-10, `known` or computed at run time, but 1 at least (Max) or at most (Min)."""
+    op = node.op
     if known is None:
-        return node.before(op_type, [node.input(1), node.add_constant(1, np.float32, "one")], what=what)
+        return getattr(op, op_type)(node.input(1), op.const(1, np.float32))
     limited = np.maximum(known, 1) if op_type == "Max" else np.minimum(known, 1)
-    return node.add_constant(limited, np.float32, what)
+    return op.const(limited, np.float32)
 
 
 def _asymmetric(node: Node, data: str, scales: str, mode: str, rounding: str) -> str:
     """A Resize of `data` in the one mode of coordinates that opset 10 has."""
-    return node.before("Resize", [data, _no_roi(node), scales], what="grown", **_asymmetric_attributes(mode, rounding))
+    return node.op.Resize(data, _no_roi(node), scales, **_asymmetric_attributes(mode, rounding))
 
 
 def _asymmetric_attributes(mode: str, rounding: str | None) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _asymmetric_attributes(mode: str, rounding: str | None) -> dict[str, Any]:
 
 def _no_roi(node: Node) -> str:
     """An empty region of interest."""
-    return node.add_constant([], np.float32, "roi")
+    return node.op.const([], np.float32)
 
 
 def _rounding_matters(scale: float) -> bool:
@@ -171,28 +171,31 @@ def _rounds_as_10(node: Node, mode: str, scales: np.ndarray | None) -> bool:
 
 def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
     """`values`, one for each of `axes`, as a vector for all axes, where the others have `other`, a vector of one."""
-    extended = node.before("Concat", [values, other], what="extended", axis=0)
+    op = node.op
+    extended = op.Concat(values, other, axis=0)
     source = [axes.index(axis) if axis in axes else len(axes) for axis in range(node.need_rank())]
-    return node.before("Gather", [extended, int64(node, source, "source")], what="spread", axis=0)
+    return op.Gather(extended, op.int64(source), axis=0)
 
 
 def _spread_roi(node: Node, axes: list[int]) -> str:
     """The region of interest for all axes; those that `axes` does not name are taken whole."""
+    op = node.op
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type(_ROI))
-    extended = node.before("Concat", [node.input(_ROI), node.add_constant([0, 1], dtype, "whole")], what="extended", axis=0)
+    extended = op.Concat(node.input(_ROI), op.const([0, 1], dtype), axis=0)
     rank, count = node.need_rank(), len(axes)
     starts = [axes.index(axis) if axis in axes else 2 * count for axis in range(rank)]
     ends = [count + axes.index(axis) if axis in axes else 2 * count + 1 for axis in range(rank)]
-    return node.before("Gather", [extended, int64(node, starts + ends, "source")], what="roi", axis=0)
+    return op.Gather(extended, op.int64(starts + ends), axis=0)
 
 
 def _spread_sizes(node: Node, axes: list[int]) -> str:
     """The sizes of all axes; those that `axes` does not name keep their length."""
-    shape = node.before("Shape", [node.input(0)], what="shape")
-    extended = node.before("Concat", [node.input(_SIZES), shape], what="extended", axis=0)
+    op = node.op
+    shape = op.Shape(node.input(0))
+    extended = op.Concat(node.input(_SIZES), shape, axis=0)
     rank = node.need_rank()
     source = [axes.index(axis) if axis in axes else len(axes) + axis for axis in range(rank)]
-    return node.before("Gather", [extended, int64(node, source, "source")], what="sizes", axis=0)
+    return op.Gather(extended, op.int64(source), axis=0)
 
 
 # Spelled out along each axis.
@@ -218,6 +221,7 @@ def _spell_out(node: Node) -> None:
 
 def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> None:
     """Write the node as Gathers along the axes of `samplings`."""
+    op = node.op
     kind = node.need_elem_type()
     if how.mode != "nearest" and kind not in _FLOATS:
         raise _rounded_otherwise(how.mode)
@@ -229,25 +233,26 @@ def _spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> 
         parts = [_tapped(node, data, axis, tap, shape, weights_dtype) for tap in taps(sampling, how)]
         data = parts[0]
         for part in parts[1:]:
-            data = node.before("Add", [data, part], what=f"resized{axis}")
+            data = op.Add(data, part)
     inside = {axis: is_inside(sampling, how) for axis, sampling in samplings.items()}
     if all(each.all() for each in inside.values()):
-        node.become("Identity", [data])
+        node.become.Identity(data)
         return
     require_few(prod(each.size for each in inside.values()))
     mask = np.ones([1] * rank, bool)
     for axis, each in inside.items():
         mask = mask & each.reshape([-1 if index == axis else 1 for index in range(rank)])
-    beyond = node.add_constant(node.attr("extrapolation_value", 0.0), weights_dtype, "extrapolated")
-    node.become("Where", [node.add_constant(mask, np.bool_, "inside"), data, beyond])
+    beyond = op.const(node.attr("extrapolation_value", 0.0), weights_dtype)
+    node.become.Where(op.const(mask, np.bool_), data, beyond)
 
 
 def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype: np.dtype) -> str:
     """The elements of `data` that `tap` takes along `axis`, times its weights."""
-    taken = node.before("Gather", [data, int64(node, tap.indices.tolist(), "taken")], what=f"taken{axis}", axis=axis)
+    op = node.op
+    taken = op.Gather(data, op.int64(tap.indices.tolist()), axis=axis)
     if tap.weights is None:
         return taken
-    return node.before("Mul", [taken, node.add_constant(tap.weights.reshape(shape), dtype, "weights")], what=f"weighted{axis}")
+    return op.Mul(taken, op.const(tap.weights.reshape(shape), dtype))
 
 
 def _samplings(node: Node) -> dict[int, Sampling]:
@@ -317,7 +322,7 @@ def _scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]
             resized = math.floor(length * float(scale))
             if resized != math.floor(np.float32(length) * np.float32(scale)):
                 raise Unconvertible(
-                    f"{length} · {scale:.9g} is {resized} or {resized + 1} by how it is rounded", "give sizes instead"
+                    f"{length} · {scale:.9g} is {resized} or {resized + 1} depending on rounding", "give sizes instead"
                 )
             found[axis] = Sampling(length, resized, float(scale), 0.0, 1.0)
     return found

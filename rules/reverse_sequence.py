@@ -12,27 +12,27 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.flat_indices import flattened, stored_places
-from .shared.indices import int64
 from .shared.tables import arange, index_grid
 
 
 @decompose("ReverseSequence", opset=9)
 def gather_mirrored(node: Node) -> None:
     """Each element within the length of its sequence is gathered from the mirrored place, every other one from its own."""
+    op = node.op
     shape = node.need_shape()
     batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     grid = index_grid(shape)
-    time = int64(node, arange(shape[time_axis]).tolist(), "time")
-    lengths = node.before("Cast", [node.input(1)], what="lengths", to=TensorProto.INT64)
-    lengths = node.before("Reshape", [lengths, int64(node, [-1, 1], "column")], what="lengths")
-    inside = node.before("Less", [time, lengths], what="inside")
-    inside = node.before("Cast", [inside], what="inside", to=TensorProto.INT64)
+    time = op.int64(arange(shape[time_axis]).tolist())
+    lengths = op.Cast(node.input(1), to=TensorProto.INT64)
+    lengths = op.Reshape(lengths, op.int64([-1, 1]))
+    inside = op.Less(time, lengths)
+    inside = op.Cast(inside, to=TensorProto.INT64)
     # length - 1 - 2 * time is the way from an element to its mirror image
-    twice = int64(node, [2 * t + 1 for t in range(shape[time_axis])], "twice")
-    way = node.before("Mul", [inside, node.before("Sub", [lengths, twice], what="way")], what="way")
-    cells = stored_places(node, grid[batch_axis] * shape[time_axis] + grid[time_axis], "cells")
-    way = node.before("Gather", [flattened(node, way), cells], what="way", axis=0)
-    way = node.before("Mul", [way, int64(node, strides[time_axis], "stride")], what="way")
-    own = stored_places(node, arange(prod(shape)).reshape(shape), "own")
-    node.become("Gather", [flattened(node, node.input(0)), node.before("Add", [way, own], what="places")], axis=0)
+    twice = op.int64([2 * t + 1 for t in range(shape[time_axis])])
+    way = op.Mul(inside, op.Sub(lengths, twice))
+    cells = stored_places(node, grid[batch_axis] * shape[time_axis] + grid[time_axis])
+    way = op.Gather(flattened(node, way), cells, axis=0)
+    way = op.Mul(way, op.int64(strides[time_axis]))
+    own = stored_places(node, arange(prod(shape)).reshape(shape))
+    node.become.Gather(flattened(node, node.input(0)), op.Add(way, own), axis=0)

@@ -26,8 +26,8 @@ def divide_by_the_root_mean_square(node: Node) -> None:
         return
     x = cast_between(node, node.input(0), kind, work)
     root = root_mean_square(node, x, axes, node.attr("epsilon", 1e-5), work)
-    normalized = node.before("Div", [x, root], what="normalized")
-    node.become("Mul", [cast_between(node, normalized, work, node.need_elem_type(1)), node.input(1)])
+    normalized = node.op.Div(x, root)
+    node.become.Mul(cast_between(node, normalized, work, node.need_elem_type(1)), node.input(1))
 
 
 def _axes(node: Node) -> list[int] | None:

@@ -34,8 +34,8 @@ def sequence_first(node: Node) -> None:
         return
     for index in (_X, *_INITIAL_STATES):
         if node.has_input(index):
-            node.set_input(index, node.before("Transpose", [node.input(index)], what="sequence_first", perm=[1, 0, 2]))
+            node.set_input(index, node.op.Transpose(node.input(index), perm=[1, 0, 2]))
     for index, order in enumerate(([2, 0, 1, 3], [1, 0, 2], [1, 0, 2])):
         if node.has_output(index):
             output = node.output(index)
-            node.after("Transpose", [node.detach_output(index, "sequence_first")], outputs=[output], perm=order)
+            node.after.Transpose(node.detach_output(index, "sequence_first"), output=output, perm=order)

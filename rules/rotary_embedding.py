@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 _X, _COS, _SIN, _POSITIONS = range(4)
 
@@ -23,6 +22,13 @@ class _Layout(NamedTuple):
     size: int
     turned: int
     """Elements of each head that are turned; the rest stays."""
+    is_paired: bool
+    """Whether all elements are turned, with their neighbours: pairs are an axis of their own then."""
+
+    @property
+    def outer(self) -> list[int]:
+        """The dimensions before the last for Reshape, which copies a dimension where it reads 0."""
+        return [0, 0, self.heads if self.is_flat else 0]
 
     @property
     def heads_axis(self) -> int:
@@ -32,17 +38,18 @@ class _Layout(NamedTuple):
 @decompose("RotaryEmbedding", opset=13, exact=False)
 def turn_pairs(node: Node) -> None:
     """(a cos - b sin, a sin + b cos) of halves, or of neighbours; ONNX's function body where the size of a head is unknown."""
+    op = node.op
     layout = _layout(node)
     if layout is None:
         bodies.expand(node)
         return
     x = node.input(_X)
-    if layout.is_flat:
-        x = node.before("Reshape", [x, int64(node, [0, 0, layout.heads, layout.size], "heads")], what="heads")
+    if layout.is_flat or layout.is_paired:
+        x = op.Reshape(x, op.int64([*layout.outer, *([layout.size // 2, 2] if layout.is_paired else [layout.size])]))
     cos, sin = (_angles(node, index, layout) for index in (_COS, _SIN))
     pair, rest = _parts(node, x, layout)
-    real = node.before("Sub", [_times(node, pair[0], cos), _times(node, pair[1], sin)], what="real")
-    imaginary = node.before("Add", [_times(node, pair[0], sin), _times(node, pair[1], cos)], what="imaginary")
+    real = op.Sub(_times(node, pair[0], cos), _times(node, pair[1], sin))
+    imaginary = op.Add(_times(node, pair[0], sin), _times(node, pair[1], cos))
     _join(node, [real, imaginary], rest, layout)
 
 
@@ -56,50 +63,57 @@ def _layout(node: Node) -> _Layout | None:
     turned = node.attr("rotary_embedding_dim", 0) or size
     if not isinstance(size, int) or not isinstance(turned, int) or not 0 < turned <= size or turned % 2:
         return None
-    return _Layout(rank == 3, heads, size, turned)
+    return _Layout(rank == 3, heads, size, turned, bool(node.attr("interleaved", 0)) and turned == size)
 
 
 def _angles(node: Node, index: int, layout: _Layout) -> str:
     """The cosines or sines of each position, with an axis for the heads: they turn all alike."""
+    op = node.op
     values, half = node.input(index), layout.turned // 2
     if node.has_input(_POSITIONS):
-        values = node.before("Gather", [values, node.input(_POSITIONS)], what="angles", axis=0)
+        values = op.Gather(values, node.input(_POSITIONS), axis=0)
     if node.dimension(-1, index) != half:
-        bounds = [int64(node, [bound], "bound") for bound in (0, half, 2)]
-        values = node.before("Slice", [values, *bounds], what="angles")
-    return node.before("Unsqueeze", [values, int64(node, [layout.heads_axis], "axis")], what="angles")
+        bounds = [op.int64([bound]) for bound in (0, half, 2)]
+        values = op.Slice(values, *bounds)
+    return op.Unsqueeze(values, op.int64([layout.heads_axis, 4] if layout.is_paired else [layout.heads_axis]))
 
 
 def _parts(node: Node, x: str, layout: _Layout) -> tuple[list[str], list[str]]:
     """The first and the second elements of the pairs, and what is not turned."""
+    if layout.is_paired:
+        return node.op.Split(x, node.op.int64([1, 1]), outputs=2, axis=4), []
     half, rest = layout.turned // 2, layout.size - layout.turned
     if not node.attr("interleaved", 0):
         sizes = [half, half, *([rest] if rest else [])]
-        parts = node.before_many("Split", [x, int64(node, sizes, "sizes")], len(sizes), what="part", axis=3)
+        parts = node.op.Split(x, node.op.int64(sizes), outputs=len(sizes), axis=3)
         return parts[:2], parts[2:]
     pair = [_slice(node, x, start, layout.turned, 2) for start in (0, 1)]
     return pair, [_slice(node, x, layout.turned, layout.size, 1)] if rest else []
 
 
 def _slice(node: Node, x: str, start: int, end: int, step: int) -> str:
-    numbers = [int64(node, [number], "bound") for number in (start, end, 3, step)]
-    return node.before("Slice", [x, *numbers], what="part")
+    numbers = [node.op.int64([number]) for number in (start, end, 3, step)]
+    return node.op.Slice(x, *numbers)
 
 
 def _times(node: Node, part: str, angles: str) -> str:
-    return node.before("Mul", [part, angles], what="product")
+    return node.op.Mul(part, angles)
 
 
 def _join(node: Node, pair: list[str], rest: list[str], layout: _Layout) -> None:
     """Put the turned pairs and the rest together, in the form of the input."""
+    op = node.op
+    if layout.is_paired:
+        form = [0, 0, layout.heads * layout.size] if layout.is_flat else [0, 0, 0, layout.size]
+        node.become.Reshape(op.Concat(*pair, axis=4), op.int64(form))
+        return
     if node.attr("interleaved", 0):
-        columns = [node.before("Unsqueeze", [part, int64(node, [4], "column")], what="column") for part in pair]
-        pairs = node.before("Concat", columns, what="pairs", axis=4)
-        form = [0, 0, layout.heads, layout.turned] if layout.is_flat else [0, 0, 0, layout.turned]
-        pair = [node.before("Reshape", [pairs, int64(node, form, "form")], what="turned")]
+        columns = [op.Unsqueeze(part, op.int64([4])) for part in pair]
+        pairs = op.Concat(*columns, axis=4)
+        pair = [op.Reshape(pairs, op.int64([*layout.outer, layout.turned]))]
     parts = [*pair, *rest]
     if not layout.is_flat:
-        node.become("Concat", parts, axis=3)
+        node.become.Concat(*parts, axis=3)
         return
-    joined = node.before("Concat", parts, what="joined", axis=3)
-    node.become("Reshape", [joined, int64(node, [0, 0, layout.heads * layout.size], "flat")])
+    joined = op.Concat(*parts, axis=3)
+    node.become.Reshape(joined, op.int64([0, 0, layout.heads * layout.size]))

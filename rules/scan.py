@@ -15,7 +15,6 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node, Shape
 from .shared.axes import from_the_front
-from .shared.indices import int64
 
 MAX_STEPS = 16
 """Steps that are written out; with more, the graph would grow to the size of the data."""
@@ -45,7 +44,7 @@ def one_sequence(node: Node) -> None:
     directions = node.pop_attr("directions")
     if directions is not None:
         node.set_attr("scan_input_directions", directions)
-    values = [node.before("Squeeze", [name], what="sequence", axes=[0]) for name in node.inputs[1:]]
+    values = [node.op.Squeeze(name, axes=[0]) for name in node.inputs[1:]]
     del node.proto.input[:]
     for value in values:
         node.add_input(value)
@@ -53,7 +52,7 @@ def one_sequence(node: Node) -> None:
         if output:
             shape = node.output_shape(index)
             sequence = _detach(node, index, "sequence", None if shape is None else shape[1:])
-            node.after("Unsqueeze", [sequence], outputs=[output], axes=[0])
+            node.after.Unsqueeze(sequence, output=output, axes=[0])
 
 
 def _require_batch_of_one(node: Node) -> None:
@@ -61,7 +60,7 @@ def _require_batch_of_one(node: Node) -> None:
     for index in range(1, len(node.inputs)):
         if node.dimension(0, index) == 1:
             return
-    raise Unconvertible("before opset 9 Scan takes a batch, and it is not known to be of one", node.shape_hint())
+    raise Unconvertible("before opset 9 Scan has a batch axis, and the batch size is not known to be 1", node.shape_hint())
 
 
 @downgrade("Scan", 9)
@@ -80,7 +79,7 @@ def batch_of_one(node: Node) -> None:
     for index, name in enumerate(node.inputs):
         if index >= states:
             name = _moved_first(node, index, input_axes[index - states])
-        values.append(node.before("Unsqueeze", [name], what="batch", axes=[0]))
+        values.append(node.op.Unsqueeze(name, axes=[0]))
     node.set_input(0, "")
     for index, value in enumerate(values):
         node.set_input(index + 1, value)
@@ -97,7 +96,7 @@ def _moved_first(node: Node, index: int, axis: int) -> str:
     rank = node.need_rank(index)
     (axis,) = from_the_front([axis], rank)
     order = [axis, *(other for other in range(rank) if other != axis)]
-    return node.before("Transpose", [name], what="scanned", perm=order)
+    return node.op.Transpose(name, perm=order)
 
 
 def _single_output(node: Node, index: int, output: str, axis: int) -> None:
@@ -105,7 +104,7 @@ def _single_output(node: Node, index: int, output: str, axis: int) -> None:
     shape = node.output_shape(index)
     if axis == 0:
         batch = _detach(node, index, "batch", None if shape is None else (1, *shape))
-        node.after("Squeeze", [batch], outputs=[output], axes=[0])
+        node.after.Squeeze(batch, output=output, axes=[0])
         return
     if shape is None:
         raise Unconvertible(f"the rank of '{output}' is unknown", node.shape_hint())
@@ -114,8 +113,8 @@ def _single_output(node: Node, index: int, output: str, axis: int) -> None:
     order.insert(axis, 0)
     scanned_first = (shape[axis], *shape[:axis], *shape[axis + 1 :])
     batch = _detach(node, index, "batch", (1, *scanned_first))
-    single = node.after("Squeeze", [batch], what="single", axes=[0])
-    node.after("Transpose", [single], outputs=[output], perm=order)
+    single = node.after.Squeeze(batch, axes=[0])
+    node.after.Transpose(single, output=output, perm=order)
 
 
 def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
@@ -147,10 +146,8 @@ def write_out_the_steps(node: Node) -> None:
         return
     scope = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     for step in range(count):
-        places = [int64(node, count - 1 - step if back else step, "step") for back in backward]
-        slices = [
-            node.before("Gather", [node.input(len(states) + i), places[i]], what="slice", axis=axes[i]) for i in range(scanned)
-        ]
+        places = [node.op.int64(count - 1 - step if back else step) for back in backward]
+        slices = [node.op.Gather(node.input(len(states) + i), places[i], axis=axes[i]) for i in range(scanned)]
         names = dict(zip((value.name for value in body.input), [*states, *slices], strict=True))
         bodies.paste_graph(node, scope, names)
         results = [names.get(value.name, value.name) for value in body.output]
@@ -175,21 +172,23 @@ def _of_each(node: Node, name: str, count: int) -> list[int]:
 
 def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> None:
     """Write the outputs of the Scan from its last states and from what the steps collected."""
+    op = node.op
     for index, state in enumerate(states):
         if node.has_output(index):
-            node.before("Identity", [state], outputs=[node.output(index)])
+            op.Identity(state, output=node.output(index))
     stacked = len(node.outputs) - len(states)
     axes, backward = (_of_each(node, name, stacked) for name in ("scan_output_axes", "scan_output_directions"))
     for i in range(stacked):
         if not node.has_output(len(states) + i):
             continue
-        parts = [node.before("Unsqueeze", [step[i], int64(node, [axes[i]], "axis")], what="part") for step in collected]
-        node.before("Concat", parts[::-1] if backward[i] else parts, outputs=[node.output(len(states) + i)], axis=axes[i])
+        parts = [op.Unsqueeze(step[i], op.int64([axes[i]])) for step in collected]
+        op.Concat(*(parts[::-1] if backward[i] else parts), output=node.output(len(states) + i), axis=axes[i])
     node.remove()
 
 
 def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: list[int]) -> None:
     """A Loop over `count` steps, whose results are stacked along the first axis. Loop of opset 1 has to carry a state."""
+    op = node.op
     if count == 0:
         raise Unconvertible("a Scan of no steps is not written as a Loop, and Scan is new in opset 8")
     if not len(axes) < len(node.inputs):
@@ -198,7 +197,7 @@ def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: l
         raise Unconvertible(f"a Scan of {count} steps that stacks along another axis, or backward, is not written as a Loop")
     states = len(node.inputs) - len(axes)
     number, go_on, goes_on = (node.fresh_name(what) for what in ("number", "go_on", "goes_on"))
-    last = int64(node, count - 1, "last")
+    last = op.int64(count - 1)
     prologue = [helper.make_node("Identity", [go_on], [goes_on], name=goes_on)]
     for index, value in enumerate(body.input[states:]):
         place = number
@@ -218,11 +217,11 @@ def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: l
         ],
         [helper.make_tensor_value_info(goes_on, TensorProto.BOOL, []), *body.output],
     )
-    trips, condition = int64(node, count, "count"), node.add_constant(True, np.bool_, "condition")
+    trips, condition = op.int64(count), op.const(True, np.bool_)
     outputs = [name or node.fresh_name("unused") for name in node.outputs]
     outputs += [node.fresh_name("unused") for _ in range(len(body.output) - len(outputs))]
     inputs = [trips, condition, *node.inputs[:states]]
-    node.before("Loop", inputs, outputs=outputs, opset=node.body_opset, body=graph)
+    op.Loop(*inputs, outputs=outputs, opset=node.body_opset, body=graph)
     node.remove()
 
 

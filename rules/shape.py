@@ -9,18 +9,22 @@ import numpy as np
 
 from ..rewriter.engine.registry import avoid, downgrade
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 
 
 @avoid("Shape with start or end", "Shape", opset=14)
 @downgrade("Shape", 15)
 def slice_of_shape(node: Node) -> None:
     """start and end go: a Slice takes that part of the whole shape."""
+    op = node.op
     start, end = node.pop_attr("start", 0), node.pop_attr("end", np.iinfo(np.int64).max)
     rank = node.rank()
     if rank is not None:
         start, end, _ = slice(start, end).indices(rank)
     if start == 0 and end >= (rank if rank is not None else np.iinfo(np.int64).max):
         return
-    whole = node.before("Shape", [node.input(0)], what="shape")
-    node.become("Slice", [whole, int64(node, [start], "start"), int64(node, [end], "end")])
+    name = node.input(0)
+    if rank is not None and end == start + 1:
+        name, start = node.scope.origin_of_dimension(name, start)
+        end = start + 1
+    whole = op.Shape(name)
+    node.become.Slice(whole, op.int64([start]), op.int64([end]))

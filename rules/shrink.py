@@ -11,7 +11,7 @@ from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.integers import UNSIGNED
-from .shared.typed import FLOATING, type_name, typed
+from .shared.typed import FLOATING, type_name
 
 _WORK: dict[int, int] = {
     TensorProto.FLOAT16: TensorProto.FLOAT,
@@ -28,25 +28,26 @@ def choose_by_bounds(node: Node) -> None:
 
     ONNX's own function body rounds the attributes to the type of the input first.
     """
+    op = node.op
     kind = node.need_elem_type()
     bias, lambd = node.attr("bias", 0.0), node.attr("lambd", 0.5)
     if kind not in FLOATING:
         lambd = _require_whole(node, kind, bias, lambd)
     x, work = node.input(0), _WORK.get(kind, kind)
     if work != kind:
-        x = node.before("Cast", [x], what="number", to=work)
-    step = typed(node, bias, work, "bias")
-    above = node.before("Greater", [x, typed(node, lambd, work, "lambd")], what="above")
-    lowered = node.before("Sub", [x, step], what="lowered")
-    result = node.before("Where", [above, lowered, typed(node, 0, work, "zero")], what="shrunk")
+        x = op.Cast(x, to=work)
+    step = op.const(bias, work)
+    above = op.Greater(x, op.const(lambd, work))
+    lowered = op.Sub(x, step)
+    result = op.Where(above, lowered, op.const(0, work))
     if kind not in UNSIGNED:
-        below = node.before("Less", [x, typed(node, -lambd, work, "minus_lambd")], what="below")
-        raised = node.before("Add", [x, step], what="raised")
-        result = node.before("Where", [below, raised, result], what="shrunk")
+        below = op.Less(x, op.const(-lambd, work))
+        raised = op.Add(x, step)
+        result = op.Where(below, raised, result)
     if work == kind:
-        node.become("Identity", [result])
+        node.become.Identity(result)
     else:
-        node.become("Cast", [result], to=kind)
+        node.become.Cast(result, to=kind)
 
 
 def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
@@ -59,5 +60,7 @@ def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
         raise Unconvertible(f"bias={bias:g} of {name}: no specification says how the result is rounded", "correct the model")
     whole = float(lambd // 1)
     if bias < 0 or (kind in UNSIGNED and (whole < 0 or bias > whole + 1)):
-        raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name}: the result may leave the type", "correct the model")
+        raise Unconvertible(
+            f"lambd={lambd:g} and bias={bias:g} of {name}: the result may be out of range for the type", "correct the model"
+        )
     return whole

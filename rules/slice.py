@@ -6,13 +6,13 @@ https://onnx.ai/onnx/operators/onnx__Slice.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import from_the_front
-from .shared.indices import count_up, double, int64, length, position, wrapped
+from .shared.indices import count_up, double, is_never_negative, length, position, wrapped
 from .shared.parameters import known_input, known_ints, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
@@ -38,7 +38,7 @@ def axes_from_the_front(node: Node) -> None:
         _add_rank_at_run_time(node)
     elif axes is not None and any(axis < 0 for axis in axes):
         dtype = np.int32 if node.elem_type(_AXES) == TensorProto.INT32 else np.int64
-        node.set_input(_AXES, node.add_constant(from_the_front(axes, node.need_rank()), dtype, "axes"))
+        node.set_input(_AXES, node.op.const(from_the_front(axes, node.need_rank()), dtype))
 
 
 @downgrade("Slice", 10)
@@ -57,9 +57,9 @@ def bounds_to_attributes(node: Node) -> None:
             raise Unconvertible(f"{name} has {len(values)} entries for {len(axes)} values", "correct the model")
     if starts is not None and ends is not None and all(step == 1 for step in steps):
         if axes:
-            node.become("Slice", [node.input(0)], starts=starts, ends=ends, axes=axes)
+            node.become.Slice(node.input(0), starts=starts, ends=ends, axes=axes)
         else:
-            node.become("Identity", [node.input(0)])
+            node.become.Identity(node.input(0))
         return
     if starts is None or ends is None:
         computed = node.input(_STARTS if starts is None else _ENDS)
@@ -71,8 +71,8 @@ def bounds_to_attributes(node: Node) -> None:
             data = _take(node, data, axis, start, end, step)
         else:
             chosen = _chosen_at_run_time(node, index, length(node, data, axis), step)
-            data = node.before("Gather", [data, chosen], what="part", axis=axis)
-    node.become("Identity", [data])
+            data = node.op.Gather(data, chosen, axis=axis)
+    node.become.Identity(data)
 
 
 def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
@@ -90,37 +90,40 @@ def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
 
 def _gather_each_axis(node: Node) -> None:
     """Write the Slice as a Gather along each axis, whose positions are computed: axes or steps are only known at run time."""
+    op = node.op
     data, rank = node.input(0), node.need_rank()
     axes = _known_axes(node) if not node.has_input(_AXES) or known_input(node, _AXES) is not None else None
     for axis in range(rank) if axes is None else axes:
-        which = int64(node, [axes.index(axis)], "which") if axes is not None else _place_among_axes(node, axis)
+        which = op.int64([axes.index(axis)]) if axes is not None else _place_among_axes(node, axis)
         start, end, step = (_bound(node, at, default, which) for at, default in ((_STARTS, 0), (_ENDS, _END), (_STEPS, 1)))
-        backward = node.before("Less", [node.before("Cast", [step], what="step", to=TensorProto.DOUBLE), double(node, [0.0])])
-        backward = node.before("Neg", [node.before("Cast", [backward], what="backward", to=TensorProto.DOUBLE)], what="backward")
+        backward = op.Less(op.Cast(step, to=TensorProto.DOUBLE), double(node, [0.0]))
+        backward = op.Neg(op.Cast(backward, to=TensorProto.DOUBLE))
         size = length(node, data, axis)
         first, limit = position(node, start, size, 0, backward), position(node, end, size, backward, backward)
-        data = node.before("Gather", [data, count_up(node, first, limit, step)], what="part", axis=axis)
-    node.become("Identity", [data])
+        data = op.Gather(data, count_up(node, first, limit, step), axis=axis)
+    node.become.Identity(data)
 
 
 def _place_among_axes(node: Node, axis: int) -> str:
     """Where `axis` is in the input axes, or the place behind them. Runtimes take negative axes in opset 10 as well."""
-    axes = node.before("Cast", [node.input(_AXES)], what="axes", to=TensorProto.INT64)
+    op = node.op
+    axes = op.Cast(node.input(_AXES), to=TensorProto.INT64)
     counts = (axis, axis - node.need_rank())
-    is_it = node.before("Or", [node.before("Equal", [axes, int64(node, [count], "axis")]) for count in counts], what="is_it")
-    is_it = node.before("Cast", [is_it], what="is_it", to=TensorProto.FLOAT)
-    found = node.before("Concat", [is_it, node.add_constant([1], np.float32, "one")], what="found", axis=0)
-    return node.before("ArgMax", [found], what="which", axis=0, keepdims=1)
+    is_it = op.Or(*([op.Equal(axes, op.int64([count])) for count in counts]))
+    is_it = op.Cast(is_it, to=TensorProto.FLOAT)
+    found = op.Concat(is_it, op.const([1], np.float32), axis=0)
+    return op.ArgMax(found, axis=0, keepdims=1)
 
 
 def _bound(node: Node, at: int, default: int, which: str) -> str:
     """Element `which` of input `at` with `default` behind it, as int64."""
-    rest = int64(node, [default], "default")
+    op = node.op
+    rest = op.int64([default])
     if not node.has_input(at):
         return rest
-    given = node.before("Cast", [node.input(at)], what="given", to=TensorProto.INT64)
-    given = node.before("Concat", [given, rest], what="given", axis=0)
-    return node.before("Gather", [given, which], what="bound", axis=0)
+    given = op.Cast(node.input(at), to=TensorProto.INT64)
+    given = op.Concat(given, rest, axis=0)
+    return op.Gather(given, which, axis=0)
 
 
 def _known_axes(node: Node) -> list[int]:
@@ -131,29 +134,56 @@ def _known_axes(node: Node) -> list[int]:
     starts = known_ints(node, "starts", _STARTS)
     count = node.dimension(0, _STARTS) if starts is None else len(starts)
     if not isinstance(count, int):
-        reason = f"not even the number of the starts '{node.input(_STARTS)}' is known before run time"
+        reason = f"the number of the starts '{node.input(_STARTS)}' is known at run time only"
         raise Unconvertible(reason, node.shape_hint())
     return list(range(count))
 
 
 def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> str:
     """`data` from a constant start to a constant end along `axis`."""
+    op = node.op
     if step == 1:
-        return node.before("Slice", [data], what="part", starts=[start], ends=[end], axes=[axis])
+        return op.Slice(data, starts=[start], ends=[end], axes=[axis])
     dimension = node.dimension(axis)
     if isinstance(dimension, int):
-        chosen = int64(node, positions(start, end, step, dimension), "chosen")
+        chosen = op.int64(positions(start, end, step, dimension))
     else:
-        first, limit = (int64(node, [bound], "bound") for bound in (start, end))
+        first, limit = (op.int64([bound]) for bound in (start, end))
         chosen = _count(node, first, limit, length(node, data, axis), step)
-    return node.before("Gather", [data, chosen], what="part", axis=axis)
+    return op.Gather(data, chosen, axis=axis)
 
 
 def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
     """The positions that entry `index` of the bounds takes of an axis of length `size`."""
-    which = int64(node, [index], "index")
-    start, end = (node.before("Gather", [node.input(at), which], what="bound", axis=0) for at in (_STARTS, _ENDS))
+    start, end = (_entry(node, at, index) for at in (_STARTS, _ENDS))
+    if step == 1 and node.scope.target >= 9:
+        return _places_between(node, start, end, size)
     return _count(node, start, end, size, step)
+
+
+def _entry(node: Node, at: int, index: int) -> str:
+    """Entry `index` of the bounds that are input `at`, as int64."""
+    op = node.op
+    if node.dimension(0, at) == 1:
+        entry = node.input(at)
+    else:
+        entry = op.Gather(node.input(at), op.int64([index]), axis=0)
+    return entry if node.need_elem_type(at) == TensorProto.INT64 else op.Cast(entry, to=TensorProto.INT64)
+
+
+def _places_between(node: Node, start: str, end: str, size: str) -> str:
+    """Of the places on an axis of length `size` those that are at `start` or behind it, and before `end`.
+
+    Bounds beyond the axis need no care: all places are before or behind them.
+    """
+    op = node.op
+    start, end = (
+        bound if is_never_negative(node, bound) else wrapped(node, bound, TensorProto.INT64, size) for bound in (start, end)
+    )
+    ones = op.ConstantOfShape(size, value=numpy_helper.from_array(np.ones(1, np.int64)))
+    places = op.NonZero(ones)
+    is_taken = op.And(op.Not(op.Less(places, start)), op.Less(places, end))
+    return op.Gather(op.NonZero(is_taken), op.int64(1), axis=0)
 
 
 def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
@@ -161,11 +191,11 @@ def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
     lowest_end, beyond = (0, 0) if step > 0 else (-1, -1)
     first = position(node, start, size, 0, beyond)
     limit = position(node, end, size, lowest_end, beyond)
-    return count_up(node, first, limit, int64(node, [step], "step"))
+    return count_up(node, first, limit, node.op.int64([step]))
 
 
 def _add_rank_at_run_time(node: Node) -> None:
     """Add the rank to negative axes when the model runs."""
     node.explain(f"its axes '{node.input(_AXES)}' are computed at run time", MAKE_CONSTANT)
-    rank = int64(node, node.need_rank(), "rank")
+    rank = node.op.int64(node.need_rank())
     node.set_input(_AXES, wrapped(node, node.input(_AXES), node.need_elem_type(_AXES), rank))

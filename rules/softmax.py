@@ -42,8 +42,8 @@ def _allow_for_kernels(node: Node) -> None:
 def _flatten(node: Node, axis: int) -> None:
     """Normalize a matrix that Flatten makes, and reshape the result."""
     data = node.input(0)
-    flat = node.before("Flatten", [data], what="flat", axis=axis)
-    normalized = node.before(node.op_type, [flat], what="normalized", axis=1)
+    flat = node.op.Flatten(data, axis=axis)
+    normalized = getattr(node.op, node.op_type)(flat, axis=1)
     become_reshape(node, normalized, data, flattened_from=axis)
 
 
@@ -68,8 +68,8 @@ def _swap_with_last(node: Node, axis: int, rank: int) -> None:
     """Transpose the input and the output so that `axis` is the last one for the node."""
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
-    node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=order))
+    node.set_input(0, node.op.Transpose(node.input(0), perm=order))
     node.set_attr("axis", rank - 1)
     output = node.output(0)
     inner = node.detach_output(0, "normalized")
-    node.after("Transpose", [inner], outputs=[output], perm=order)
+    node.after.Transpose(inner, output=output, perm=order)

@@ -25,8 +25,8 @@ def sizes_from_float_input(node: Node) -> None:
         return
     sizes = node.constant(1)
     if sizes is None:
-        cast = node.before("Cast", [node.input(1)], what="sizes", opset=13, to=TensorProto.INT64)
-        node.become("Split", [node.input(0), cast], opset=13, axis=node.attr("axis"))
+        cast = node.op.Cast(node.input(1), opset=13, to=TensorProto.INT64)
+        node.become.Split(node.input(0), cast, opset=13, axis=node.attr("axis"))
         return
     if (sizes != np.floor(sizes)).any():
         raise Unconvertible(f"the split sizes {sizes.tolist()} are not whole numbers")
@@ -46,7 +46,7 @@ def sizes_to_input(node: Node) -> None:
     """The attribute split becomes an input."""
     sizes = node.pop_attr("split")
     if sizes is not None:
-        node.set_input(1, node.add_constant(sizes, np.int64, "split"))
+        node.set_input(1, node.op.int64(sizes))
 
 
 @upgrade("Split", 18)
@@ -56,7 +56,7 @@ def count_equal_parts(node: Node) -> None:
         return
     parts = len(node.outputs)
     if node.dimension(node.attr("axis", 0)) == 0:
-        node.set_input(1, node.add_constant([0] * parts, np.int64, "split"))
+        node.set_input(1, node.op.int64([0] * parts))
         return
     node.drop_input(1)
     node.set_attr("num_outputs", parts)
@@ -80,7 +80,7 @@ def spell_out_parts(node: Node) -> None:
         known = equal_sizes(dimension, parts)
         if known[-1] < 0:
             raise Unconvertible(f"a dimension of {dimension} cannot make {parts} parts, so the node fails if it runs")
-        sizes = node.add_constant(known, np.int64, "split")
+        sizes = node.op.int64(known)
     else:
         sizes = _sizes_at_run_time(node, axis, parts)
     node.set_input(1, sizes)
@@ -88,16 +88,17 @@ def spell_out_parts(node: Node) -> None:
 
 def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
     """What `equal_sizes` gives for the dimension that the data turns out to have."""
+    op = node.op
     dimension = node.dimension(axis)
     label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
     node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
-    shape = node.before("Shape", [node.input(0)], what="shape")
-    length = node.before("Gather", [shape, node.add_constant([axis], np.int64, "axis")], what="dim", axis=0)
-    rounded_up = node.before("Add", [length, node.add_constant([parts - 1], np.int64, "round_up")], what="rounded_up")
-    size = node.before("Div", [rounded_up, node.add_constant([parts], np.int64, "parts")], what="size")
-    before_last = node.before("Mul", [size, node.add_constant([parts - 1], np.int64, "before_last")], what="used")
-    last = node.before("Sub", [length, before_last], what="last")
-    return node.before("Concat", [size] * (parts - 1) + [last], what="split", axis=0)
+    shape = op.Shape(node.input(0))
+    length = op.Gather(shape, op.int64([axis]), axis=0)
+    rounded_up = op.Add(length, op.int64([parts - 1]))
+    size = op.Div(rounded_up, op.int64([parts]))
+    before_last = op.Mul(size, op.int64([parts - 1]))
+    last = op.Sub(length, before_last)
+    return op.Concat(*([size] * (parts - 1) + [last]), axis=0)
 
 
 @downgrade("Split", 13)
@@ -118,38 +119,40 @@ def sizes_to_attribute(node: Node) -> None:
 def _slice_at_run_time(node: Node) -> None:
     """Write one Slice for each part, from the end of the one before, for opset 12, possible down to 10; at 9 Gathers."""
     node.explain(f"the sizes '{node.input(1)}' are computed at run time")
-    start = node.add_constant([0], np.int64, "zero")
+    start = node.op.int64([0])
     for output, size in zip(node.outputs, _each_size(node), strict=True):
         if node.scope.target == 9:
             _gather(node, start, size, output)
         else:
             _slice(node, start, size, output)
-        start = node.before("Add", [size, start], what="end")
+        start = node.op.Add(size, start)
     node.remove()
 
 
 def _slice(node: Node, start: str, size: str, output: str) -> None:
-    end = node.before("Add", [size, start], what="end")
-    axes = node.add_constant([node.attr("axis", 0)], np.int64, "axes")
-    node.before("Slice", [node.input(0), start, end, axes], outputs=[output])
+    op = node.op
+    end = op.Add(size, start)
+    axes = op.int64([node.attr("axis", 0)])
+    op.Slice(node.input(0), start, end, axes, output=output)
 
 
 def _gather(node: Node, start: str, size: str, output: str) -> None:
     """The sizes of a Split are not negative and end where the data does: nothing has to be clamped."""
-    places = node.before("Add", [places_of_ones(node, size), start], what="places")
-    node.before("Gather", [node.input(0), places], outputs=[output], opset=10, axis=node.attr("axis", 0))
+    places = node.op.Add(places_of_ones(node, size), start)
+    node.op.Gather(node.input(0), places, output=output, opset=10, axis=node.attr("axis", 0))
 
 
 def _each_size(node: Node) -> list[str]:
     """The sizes one by one, each an int64 vector of one: what they were concatenated of, or Slices of them."""
+    op = node.op
     sizes, parts = node.input(1), len(node.outputs)
     maker = node.scope.producer(sizes)
     pieces = list(maker.input) if maker is not None and maker.op_type == "Concat" else []
     if len(pieces) == parts and all(node.scope.shape(name) == (1,) for name in pieces):
         return pieces
-    first = node.add_constant([0], np.int64, "zero")
-    bounds = [node.add_constant([bound], np.int64, f"bound{bound}") for bound in range(parts + 1)]
-    return [node.before("Slice", [sizes, *bounds[index : index + 2], first], what=f"size{index}") for index in range(parts)]
+    first = op.int64([0])
+    bounds = [op.int64([bound]) for bound in range(parts + 1)]
+    return [op.Slice(sizes, *bounds[index : index + 2], first) for index in range(parts)]
 
 
 @downgrade("Split", 11)

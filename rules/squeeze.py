@@ -11,7 +11,6 @@ from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import add_rank, from_the_front
-from .shared.indices import int64
 from .shared.parameters import axes_of, to_attribute, to_input
 from .shared.squeezed_sizes import as_int, axes_as_double, how_many, number_of_axes, sizes_without
 from .shared.tables import arange
@@ -62,20 +61,21 @@ def new_axes_from_the_front(node: Node) -> None:
 
 def _unsqueeze_at_run_time(node: Node) -> None:
     """Let the Unsqueeze be a Reshape to 1 at the new axes, and to the next dimension of the input elsewhere."""
+    op = node.op
     count = number_of_axes(node)
     rank = node.need_rank() + count
     if rank == count:
-        node.become("Reshape", [node.input(0), int64(node, [1] * rank, "shape")])
+        node.become.Reshape(node.input(0), op.int64([1] * rank))
         return
-    column = node.add_constant(arange(rank, dtype=np.float64).reshape(-1, 1), np.float64, "positions")
+    column = op.const(arange(rank, dtype=np.float64).reshape(-1, 1), np.float64)
     axes = axes_as_double(node, node.input(1), rank)
     new = how_many(node, "Equal", [as_int(node, column), as_int(node, axes)])
     before = how_many(node, "Less", [axes, column])
-    source = node.before("Sub", [int64(node, list(range(rank)), "positions"), before], what="source")
-    kept = node.before("Sub", [int64(node, [1] * rank, "ones"), new], what="kept")
-    source = node.before("Mul", [source, kept], what="source")
-    sizes = node.before("Gather", [node.before("Shape", [node.input(0)], what="shape"), source], what="sizes", axis=0)
-    sizes = node.before("Add", [node.before("Mul", [sizes, kept], what="sizes"), new], what="sizes")
+    source = op.Sub(op.int64(list(range(rank))), before)
+    kept = op.Sub(op.int64([1] * rank), new)
+    source = op.Mul(source, kept)
+    sizes = op.Gather(op.Shape(node.input(0)), source, axis=0)
+    sizes = op.Add(op.Mul(sizes, kept), new)
     _reshape(node, sizes)
 
 
@@ -86,11 +86,11 @@ def _squeeze_at_run_time(node: Node) -> None:
     if not isinstance(count, int) and output is not None:
         count = rank - len(output)
     if not isinstance(count, int):
-        raise Unconvertible(f"not even the number of the axes '{node.input(1)}' is known before run time", node.shape_hint(1))
-    shape = node.before("Shape", [node.input(0)], what="shape")
+        raise Unconvertible(f"the number of the axes '{node.input(1)}' is known at run time only", node.shape_hint(1))
+    shape = node.op.Shape(node.input(0))
     _reshape(node, sizes_without(node, shape, node.input(1), rank, count))
 
 
 def _reshape(node: Node, sizes: str) -> None:
     """Let the node be a Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and copies nothing."""
-    node.become("Reshape", [node.input(0), sizes], opset=14, allowzero=1)
+    node.become.Reshape(node.input(0), sizes, opset=14, allowzero=1)

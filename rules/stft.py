@@ -7,12 +7,12 @@ https://onnx.ai/onnx/operators/onnx__STFT.html
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import count_up, int64, length
+from .shared.indices import count_up, length
 from .shared.parameters import one_number
 from .shared.tables import arange
 
@@ -35,8 +35,8 @@ def transform_frames(node: Node) -> None:
     if size is None:
         _at_run_time(node, parts, bool(onesided))
         return
-    frames = _frames(node, _starts(node, size), int64(node, arange(size).tolist(), "offsets"))
-    node.become("DFT", [frames], axis=2, onesided=onesided)
+    frames = _frames(node, _starts(node, size), node.op.int64(arange(size).tolist()))
+    node.become.DFT(frames, axis=2, onesided=onesided)
 
 
 def _require_declared_frequencies(node: Node, size: int | None, onesided: bool) -> None:
@@ -60,13 +60,14 @@ def _frequencies(size: int, onesided: bool) -> int:
 
 def _frames(node: Node, starts: str, offsets: str) -> str:
     """The frames, [batch, frame, sample, part], weighted by the window."""
-    column = int64(node, [1], "axis")
-    places = node.before("Add", [node.before("Unsqueeze", [starts, column], what="starts"), offsets], what="places")
-    frames = node.before("Gather", [node.input(_SIGNAL), places], what="frames", axis=1)
+    op = node.op
+    column = op.int64([1])
+    places = op.Add(op.Unsqueeze(starts, column), offsets)
+    frames = op.Gather(node.input(_SIGNAL), places, axis=1)
     if not node.has_input(_WINDOW):
         return frames
-    window = node.before("Unsqueeze", [node.input(_WINDOW), column], what="window")
-    return node.before("Mul", [frames, window], what="weighted")
+    window = op.Unsqueeze(node.input(_WINDOW), column)
+    return op.Mul(frames, window)
 
 
 def _at_run_time(node: Node, parts: int, onesided: bool) -> None:
@@ -74,34 +75,36 @@ def _at_run_time(node: Node, parts: int, onesided: bool) -> None:
 
     Whole turns are taken off in integers, exactly.
     """
-    kind, zero, one = node.need_elem_type(), int64(node, [0], "zero"), int64(node, [1], "one")
+    op = node.op
+    kind, zero, one = node.need_elem_type(), op.int64([0]), op.int64([1])
     size = _length_at_run_time(node)
     offsets = count_up(node, zero, size, one)
-    rest = node.before("Sub", [size, one], what="rest")
-    limit = node.before("Sub", [length(node, node.input(_SIGNAL), 1), rest], what="limit")
+    rest = op.Sub(size, one)
+    limit = op.Sub(length(node, node.input(_SIGNAL), 1), rest)
     frames = _frames(node, count_up(node, zero, limit, _stride(node)), offsets)
     frequencies = offsets
     if onesided:
-        half = node.before("Div", [size, int64(node, [2], "two")], what="half")
-        frequencies = count_up(node, zero, node.before("Add", [half, one], what="half"), one)
-    turns = node.before("Mul", [node.before("Unsqueeze", [offsets, one], what="sample"), frequencies], what="turns")
-    whole = node.before("Mul", [node.before("Div", [turns, size], what="whole"), size], what="whole")
-    part, full = (node.before("Cast", [value], what="turn", to=kind) for value in (node.before("Sub", [turns, whole]), size))
-    radians = node.add_constant(2 * np.pi, helper.tensor_dtype_to_np_dtype(kind), "radians")
-    angle = node.before("Div", [node.before("Mul", [part, radians], what="angle"), full], what="angle")
-    cos, sin = node.before("Cos", [angle]), node.before("Sin", [angle])
-    real, imaginary = _product(node, frames, 0, cos), node.before("Neg", [_product(node, frames, 0, sin)], what="imaginary")
+        half = op.Div(size, op.int64([2]))
+        frequencies = count_up(node, zero, op.Add(half, one), one)
+    turns = op.Mul(op.Unsqueeze(offsets, one), frequencies)
+    whole = op.Mul(op.Div(turns, size), size)
+    part, full = (op.Cast(value, to=kind) for value in (op.Sub(turns, whole), size))
+    radians = op.const(2 * np.pi, kind)
+    angle = op.Div(op.Mul(part, radians), full)
+    cos, sin = op.Cos(angle), op.Sin(angle)
+    real, imaginary = _product(node, frames, 0, cos), op.Neg(_product(node, frames, 0, sin))
     if parts == 2:
-        real = node.before("Add", [real, _product(node, frames, 1, sin)], what="real")
-        imaginary = node.before("Add", [imaginary, _product(node, frames, 1, cos)], what="imaginary")
-    last = int64(node, [3], "axis")
-    node.become("Concat", [node.before("Unsqueeze", [value, last], what="part") for value in (real, imaginary)], axis=3)
+        real = op.Add(real, _product(node, frames, 1, sin))
+        imaginary = op.Add(imaginary, _product(node, frames, 1, cos))
+    last = op.int64([3])
+    node.become.Concat(*([op.Unsqueeze(value, last) for value in (real, imaginary)]), axis=3)
 
 
 def _product(node: Node, frames: str, part: int, waves: str) -> str:
     """`part`, real or imaginary, of the frames times `waves`."""
-    numbers = node.before("Gather", [frames, int64(node, part, "part")], what="numbers", axis=3)
-    return node.before("MatMul", [numbers, waves], what="product")
+    op = node.op
+    numbers = op.Gather(frames, op.int64(part), axis=3)
+    return op.MatMul(numbers, waves)
 
 
 def _frame_length(node: Node) -> int | None:
@@ -115,22 +118,25 @@ def _frame_length(node: Node) -> int | None:
 
 def _length_at_run_time(node: Node) -> str:
     """The frame length as a vector of one int64."""
+    op = node.op
     if not node.has_input(_LENGTH):
         return length(node, node.input(_WINDOW), 0)
-    size = node.before("Cast", [node.input(_LENGTH)], what="size", to=TensorProto.INT64)
-    return node.before("Reshape", [size, int64(node, [1], "vector")], what="size")
+    size = op.Cast(node.input(_LENGTH), to=TensorProto.INT64)
+    return op.Reshape(size, op.int64([1]))
 
 
 def _starts(node: Node, size: int) -> str:
     """The first sample of each frame that fits the signal whole, as a vector."""
+    op = node.op
     samples, step = node.dimension(1, _SIGNAL), node.constant(_STEP)
     if isinstance(samples, int) and step is not None and one_number(step) > 0:
-        return int64(node, arange(0, samples - size + 1, int(one_number(step))).tolist(), "starts")
-    limit = node.before("Sub", [length(node, node.input(_SIGNAL), 1), int64(node, [size - 1], "rest")], what="limit")
-    return count_up(node, int64(node, [0], "zero"), limit, _stride(node))
+        return op.int64(arange(0, samples - size + 1, int(one_number(step))).tolist())
+    limit = op.Sub(length(node, node.input(_SIGNAL), 1), op.int64([size - 1]))
+    return count_up(node, op.int64([0]), limit, _stride(node))
 
 
 def _stride(node: Node) -> str:
     """The frame step as a vector of one int64."""
-    stride = node.before("Cast", [node.input(_STEP)], what="step", to=TensorProto.INT64)
-    return node.before("Reshape", [stride, int64(node, [1], "vector")], what="step")
+    op = node.op
+    stride = op.Cast(node.input(_STEP), to=TensorProto.INT64)
+    return op.Reshape(stride, op.int64([1]))

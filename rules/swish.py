@@ -10,15 +10,15 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.typed import typed
 
 
 @decompose("Swish", opset=13, exact=False)
 def times_a_sigmoid(node: Node) -> None:
     """x sigmoid(alpha x)."""
+    op = node.op
     kind, alpha, x = node.need_elem_type(), node.attr("alpha", 1.0), node.input(0)
     if kind == TensorProto.BFLOAT16:  # numpy has no constants of it
         bodies.expand(node)
         return
-    scaled = x if alpha == 1 else node.before("Mul", [x, typed(node, alpha, kind, "alpha")], what="scaled")
-    node.become("Mul", [x, node.before("Sigmoid", [scaled], what="sigmoid")])
+    scaled = x if alpha == 1 else op.Mul(x, op.const(alpha, kind))
+    node.become.Mul(x, op.Sigmoid(scaled))

@@ -13,7 +13,6 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.tables import arange
 
 _TO_THE_END = np.iinfo(np.int64).max
@@ -23,6 +22,7 @@ _TO_THE_END = np.iinfo(np.int64).max
 @decompose("TfIdfVectorizer", opset=8)
 def count_equal_windows(node: Node) -> None:
     """The windows that equal each n-gram are counted, [..., n-grams], and multiplied by a matrix of weights."""
+    op = node.op
     if node.need_elem_type() == TensorProto.STRING:
         raise Unconvertible("older operators cannot compare strings")
     pool, places = _pool(node), np.array(node.attr("ngram_indexes"))
@@ -37,12 +37,12 @@ def count_equal_windows(node: Node) -> None:
     counted = [size for size in range(node.attr("min_gram_length"), node.attr("max_gram_length") + 1) if size in sizes]
     if not counted:
         raise Unconvertible("the pool has no n-grams of the lengths that count, and a result of zeros has no older form")
-    axis, data = node.need_rank() - 1, node.before("Cast", [node.input(0)], what="numbers", to=TensorProto.INT64)
-    found = node.before("Concat", [_count(node, data, pool[size], axis) for size in counted], what="counts", axis=axis)
+    axis, data = node.need_rank() - 1, op.Cast(node.input(0), to=TensorProto.INT64)
+    found = op.Concat(*([_count(node, data, pool[size], axis) for size in counted]), axis=axis)
     if mode == "IDF":
-        found = node.before("Cast", [found], what="found", to=TensorProto.BOOL)
-        found = node.before("Cast", [found], what="once", to=TensorProto.FLOAT)
-    node.become("MatMul", [found, node.add_constant(matrix[np.isin(sizes, counted)], np.float32, "weights")])
+        found = op.Cast(found, to=TensorProto.BOOL)
+        found = op.Cast(found, to=TensorProto.FLOAT)
+    node.become.MatMul(found, op.const(matrix[np.isin(sizes, counted)], np.float32))
 
 
 def _pool(node: Node) -> dict[int, np.ndarray]:
@@ -64,20 +64,21 @@ def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
     size = grams.shape[1]
     skips = node.attr("max_skip_count", 0) if size > 1 else 0
     counts = [_count_with_skips(node, data, grams, axis, skip + 1) for skip in range(skips + 1)]
-    return node.before("Sum", counts, what="count")
+    return node.op.Sum(*counts)
 
 
 def _count_with_skips(node: Node, data: str, grams: np.ndarray, axis: int, step: int) -> str:
     """As `_count`, where the numbers of a window are `step` apart."""
+    op = node.op
     size = grams.shape[1]
     equal = ""
     for place in range(size):
         behind = (size - 1 - place) * step
         ends = [-behind if behind else _TO_THE_END]
-        numbers = node.before("Slice", [data], what="window", starts=[place * step], ends=ends, axes=[axis])
-        numbers = node.before("Unsqueeze", [numbers], what="window", axes=[axis + 1])
-        wanted = int64(node, grams[:, place].tolist(), "pool")
-        same = node.before("Equal", [numbers, wanted], what="equal")
-        equal = node.before("And", [equal, same], what="equal") if equal else same
-    found = node.before("Cast", [equal], what="found", to=TensorProto.FLOAT)
-    return node.before("ReduceSum", [found], what="count", axes=[axis], keepdims=0)
+        numbers = op.Slice(data, starts=[place * step], ends=ends, axes=[axis])
+        numbers = op.Unsqueeze(numbers, axes=[axis + 1])
+        wanted = op.int64(grams[:, place].tolist())
+        same = op.Equal(numbers, wanted)
+        equal = op.And(equal, same) if equal else same
+    found = op.Cast(equal, to=TensorProto.FLOAT)
+    return op.ReduceSum(found, axes=[axis], keepdims=0)

@@ -11,7 +11,6 @@ from onnx import helper
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.typed import FLOATING
 
 
@@ -24,7 +23,7 @@ def repeats_for_all_axes(node: Node) -> None:
         raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
     repeats = [1] * rank
     repeats[axis] = tiles
-    node.become("Tile", [node.input(0), int64(node, repeats, "repeats")])
+    node.become.Tile(node.input(0), node.op.int64(repeats))
 
 
 @downgrade("Tile", 6)
@@ -37,9 +36,9 @@ def tile_axis_by_axis(node: Node) -> None:
     data = node.input(0)
     for axis, tiles in enumerate(repeats):
         if tiles != 1:
-            operands = [node.add_constant(number, dtype, what) for number, what in ((tiles, "tiles"), (axis, "axis"))]
-            data = node.before("Tile", [data, *operands], what=f"tiled{axis}")
-    node.become("Identity", [data])
+            operands = [node.op.const(number, dtype) for number in (tiles, axis)]
+            data = node.op.Tile(data, *operands)
+    node.become.Identity(data)
 
 
 def _whole_number(node: Node, index: int, what: str) -> int:

@@ -5,14 +5,13 @@ https://onnx.ai/onnx/operators/onnx__TopK.html
 
 from __future__ import annotations
 
-import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import MAKE_CONSTANT, Node
 from .shared.axes import add_rank
-from .shared.indices import int64, length
+from .shared.indices import length
 from .shared.parameters import one_number
 from .shared.typed import WIDE_INTEGERS, halves
 
@@ -28,7 +27,7 @@ signed one, would not fit.
 @upgrade("TopK", 10)
 def k_to_input(node: Node) -> None:
     """The attribute k becomes an input."""
-    node.set_input(1, node.add_constant([node.pop_attr("k")], np.int64, "k"))
+    node.set_input(1, node.op.int64([node.pop_attr("k")]))
 
 
 @downgrade("TopK", 11)
@@ -47,34 +46,34 @@ def largest_and_sorted(node: Node) -> None:
     kind = node.need_elem_type()
     wider = next((floating for floating, integers in _WIDER.items() if kind in integers), None)
     if wider is not None:
-        node.set_input(0, node.before("Cast", [node.input(0)], what="wider", to=wider))
-    node.set_input(0, node.before("Neg", [node.input(0)], what="negated"))
+        node.set_input(0, node.op.Cast(node.input(0), to=wider))
+    node.set_input(0, node.op.Neg(node.input(0)))
     if node.has_output(0):
         output = node.output(0)
         values = node.detach_output(0, "values")
         if wider is not None:
-            values = node.after("Neg", [values], what="smallest")
-        node.after("Cast" if wider is not None else "Neg", [values], outputs=[output], to=kind if wider is not None else None)
+            values = node.after.Neg(values)
+        (node.after.Cast if wider is not None else node.after.Neg)(values, output=output, to=kind if wider is not None else None)
 
 
 def _sort_by_halves(node: Node, kind: int) -> None:
     """Sort 64-bit integers, which no float holds, by their low halves and then by the high ones, where equals keep their order."""
+    op = node.op
     add_rank(node, "axis")
     node.explain("64-bit integers are sorted along the whole axis", node.shape_hint())
     data, k = node.inputs
     axis = node.attr("axis", node.need_rank() - 1)
     pair = halves(node, data, kind)
     if not node.attr("largest", 1):
-        pair = tuple(node.before("Neg", [half], what="negated") for half in pair)
+        pair = tuple(op.Neg(half) for half in pair)
     high, low = pair
     everything = length(node, data, axis)
-    _, order = node.before_many("TopK", [low, everything], 2, what="by_low", axis=axis)
-    high = node.before("GatherElements", [high, order], what="high", opset=11, axis=axis)
-    _, places = node.before_many("TopK", [high, k], 2, what="by_high", axis=axis)
-    output = [node.output(1)] if node.has_output(1) else 1
-    indices = node.before("GatherElements", [order, places], what="indices", outputs=output, opset=11, axis=axis)
+    _, order = op.TopK(low, everything, outputs=2, axis=axis)
+    high = op.GatherElements(high, order, opset=11, axis=axis)
+    _, places = op.TopK(high, k, outputs=2, axis=axis)
+    indices = op.GatherElements(order, places, output=node.output(1), opset=11, axis=axis)
     if node.has_output(0):
-        node.before("GatherElements", [data, indices], outputs=[node.output(0)], opset=11, axis=axis)
+        op.GatherElements(data, indices, output=node.output(0), opset=11, axis=axis)
     node.remove()
 
 
@@ -86,26 +85,22 @@ def k_to_attribute(node: Node) -> None:
     if value is not None:
         count = int(one_number(value))
         if count < 1:
-            raise Unconvertible(
-                f"k is {count}, and before opset 10 TopK takes no k below 1", "leave the node out: it gives nothing"
-            )
-        node.become("TopK", [data], axis=node.attr("axis"), k=count)
+            raise Unconvertible(f"k is {count}, and before opset 10 TopK takes no k below 1", "remove the node: it returns nothing")
+        node.become.TopK(data, axis=node.attr("axis"), k=count)
         return
     node.explain(f"its k '{k}' is computed at run time", MAKE_CONSTANT)
     axis = node.attr("axis", -1)
     everything = node.need_dimension(axis)
     if not everything:
-        raise Unconvertible(
-            "its axis is empty, and before opset 10 TopK takes no k below 1", "leave the node out: it gives nothing"
-        )
-    axes = int64(node, [axis % node.need_rank()], "axis")
+        raise Unconvertible("its axis is empty, and before opset 10 TopK takes no k below 1", "remove the node: it returns nothing")
+    axes = node.op.int64([axis % node.need_rank()])
     outputs = node.outputs
     for index, output in enumerate(outputs):
         if output:
             _cut(node, node.detach_output(index, "sorted"), k, axes, output)
-    node.become("TopK", [data], axis=node.attr("axis"), k=everything)
+    node.become.TopK(data, axis=node.attr("axis"), k=everything)
 
 
 def _cut(node: Node, values: str, k: str, axes: str, output: str) -> None:
     """Take the first `k` of the sorted values by a Slice of opset 10, which takes computed ends."""
-    node.after("Slice", [values, int64(node, [0], "zero"), k, axes], outputs=[output], opset=10)
+    node.after.Slice(values, node.op.int64([0]), k, axes, output=output, opset=10)

@@ -13,9 +13,8 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from .shared.indices import int64
 from .shared.tables import arange
-from .shared.typed import FLOATING, type_name, typed
+from .shared.typed import FLOATING, type_name
 
 _SORTABLE = (
     *(TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE),
@@ -53,7 +52,7 @@ def sort_and_compare_neighbours(node: Node) -> None:
     axis = node.attr("axis")
     if axis is None:
         count = prod(node.need_shape())
-        data, columns = node.before("Reshape", [node.input(0), int64(node, [-1], "flat")], what="flat"), 1
+        data, columns = node.op.Reshape(node.input(0), node.op.int64([-1])), 1
     else:
         shape = node.need_shape()
         axis, data = axis % len(shape), node.input(0)
@@ -71,86 +70,89 @@ def sort_and_compare_neighbours(node: Node) -> None:
 
 def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) -> list[str]:
     """What the slices are compared by, the most significant first: vectors with one element of each slice."""
+    op = node.op
     if axis is None:
         return [data]
     others = [other for other in range(node.need_rank()) if other != axis]
-    table = node.before("Transpose", [data], what="slices", perm=[*others, axis])
-    table = node.before("Reshape", [table, int64(node, [columns, count], "table")], what="table")
-    return [node.before("Gather", [table, int64(node, row, "row")], what="column", axis=0) for row in range(columns)]
+    table = op.Transpose(data, perm=[*others, axis])
+    table = op.Reshape(table, op.int64([columns, count]))
+    return [op.Gather(table, op.int64(row), axis=0) for row in range(columns)]
 
 
 def _nan_behind(node: Node, column: str, kind: int) -> list[str]:
     """Two vectors that order NaN as one value behind all others: whether the element is NaN, and its value where it is not."""
-    is_nan = node.before("IsNaN", [column], what="is_nan")
-    number = node.before("Where", [is_nan, typed(node, 0, kind, "zero"), column], what="number")
-    return [node.before("Cast", [is_nan], what="is_nan", to=kind), number]
+    op = node.op
+    is_nan = op.IsNaN(column)
+    number = op.Where(is_nan, op.const(0, kind), column)
+    return [op.Cast(is_nan, to=kind), number]
 
 
 def _group(node: Node, columns: list[str], count: int) -> _Groups:
     """Sort the slices, `count` of them, by `columns`, and find the groups of equal ones."""
-    everything, order = int64(node, [count], "count"), ""
+    op = node.op
+    everything, order = op.int64([count]), ""
     for column in reversed(columns):
-        moved = node.before("Gather", [column, order], what="moved", axis=0) if order else column
-        _, places = node.before_many("TopK", [moved, everything], 2, what="sorted", axis=0, largest=0)
-        order = node.before("Gather", [order, places], what="order", axis=0) if order else places
+        moved = op.Gather(column, order, axis=0) if order else column
+        _, places = op.TopK(moved, everything, outputs=2, axis=0, largest=0)
+        order = op.Gather(order, places, axis=0) if order else places
     is_start = _starts(node, columns, order, count)
-    starts = node.before("Reshape", [node.before("NonZero", [is_start]), int64(node, [-1], "flat")], what="starts")
-    number = node.before("CumSum", [is_start, int64(node, 0, "axis")], what="number")
-    number = node.before("Sub", [number, int64(node, 1, "one")], what="number")
+    starts = op.Reshape(op.NonZero(is_start), op.int64([-1]))
+    number = op.CumSum(is_start, op.int64(0))
+    number = op.Sub(number, op.int64(1))
     back = _argsort(node, order, everything)
-    numbers, is_first = (node.before("Gather", [name, back], what="of_slices", axis=0) for name in (number, is_start))
-    return _Groups(order, starts, node.before("Gather", [order, starts], what="firsts", axis=0), numbers, is_first)
+    numbers, is_first = (op.Gather(name, back, axis=0) for name in (number, is_start))
+    return _Groups(order, starts, op.Gather(order, starts, axis=0), numbers, is_first)
 
 
 def _starts(node: Node, columns: list[str], order: str, count: int) -> str:
     """1 where a slice differs from the one before it in `order`, and for the first; else 0."""
-    first = int64(node, [1], "first")
+    op = node.op
+    first = op.int64([1])
     if count == 1:
         return first
     same = ""
     for column in columns:
-        values = node.before("Gather", [column, order], what="in_order", axis=0)
-        pair = [
-            node.before("Gather", [values, int64(node, arange(start, start + count - 1).tolist(), "part")], what="part", axis=0)
-            for start in (0, 1)
-        ]
-        equal = node.before("Equal", pair, what="equal")
-        same = node.before("And", [same, equal], what="same") if same else equal
-    differs = node.before("Cast", [node.before("Not", [same], what="differs")], what="differs", to=TensorProto.INT64)
-    return node.before("Concat", [first, differs], what="is_start", axis=0)
+        values = op.Gather(column, order, axis=0)
+        pair = [op.Gather(values, op.int64(arange(start, start + count - 1).tolist()), axis=0) for start in (0, 1)]
+        equal = op.Equal(*pair)
+        same = op.And(same, equal) if same else equal
+    differs = op.Cast(op.Not(same), to=TensorProto.INT64)
+    return op.Concat(first, differs, axis=0)
 
 
 def _argsort(node: Node, permutation: str, count: str) -> str:
     """The inverse of `permutation`, whose `count` numbers are exact in double."""
-    number = node.before("Cast", [permutation], what="number", to=TensorProto.DOUBLE)
-    _, places = node.before_many("TopK", [number, count], 2, what="back", axis=0, largest=0)
+    number = node.op.Cast(permutation, to=TensorProto.DOUBLE)
+    _, places = node.op.TopK(number, count, outputs=2, axis=0, largest=0)
     return places
 
 
 def _give_outputs(node: Node, data: str, axis: int, groups: _Groups, count: int) -> None:
     """Write the outputs: the distinct values, where each occurs first, the group of each slice, and how many are in each group."""
+    op = node.op
     firsts, numbers, chosen = groups.firsts, groups.numbers, ""
     if not node.attr("sorted", 1):
-        places = node.before("NonZero", [groups.is_first], what="places")
-        firsts = node.before("Reshape", [places, int64(node, [-1], "flat")], what="in_place")
-        chosen = node.before("Gather", [numbers, firsts], what="chosen", axis=0)
-        rank = node.before("CumSum", [groups.is_first, int64(node, 0, "axis")], what="rank")
-        rank = node.before("Sub", [rank, int64(node, 1, "one")], what="rank")
-        first_of_each = node.before("Gather", [groups.firsts, numbers], what="first_of_each", axis=0)
-        numbers = node.before("Gather", [rank, first_of_each], what="numbers", axis=0)
+        places = op.NonZero(groups.is_first)
+        firsts = op.Reshape(places, op.int64([-1]))
+        chosen = op.Gather(numbers, firsts, axis=0)
+        rank = op.CumSum(groups.is_first, op.int64(0))
+        rank = op.Sub(rank, op.int64(1))
+        first_of_each = op.Gather(groups.firsts, numbers, axis=0)
+        numbers = op.Gather(rank, first_of_each, axis=0)
     if node.has_output(3):
         counts = _counts(node, groups.starts, count)
-        name = node.before("Gather", [counts, chosen], what="counts", axis=0) if chosen else counts
-        node.before("Identity", [name], outputs=[node.output(3)])
+        name = op.Gather(counts, chosen, axis=0) if chosen else counts
+        op.Identity(name, output=node.output(3))
     for index, name in ((1, firsts), (2, numbers)):
         if node.has_output(index):
-            node.before("Identity", [name], outputs=[node.output(index)])
-    node.before("Gather", [data, firsts], outputs=[node.output(0)], axis=axis)
+            op.Identity(name, output=node.output(index))
+    op.Gather(data, firsts, output=node.output(0), axis=axis)
     node.remove()
 
 
 def _counts(node: Node, starts: str, count: int) -> str:
     """How many slices each group has: from its start to the next, or to the end."""
-    all_but_first = [int64(node, [value], "bound") for value in (1, count, 0)]
-    ends = [node.before("Slice", [starts, *all_but_first], what="next"), int64(node, [count], "end")]
-    return node.before("Sub", [node.before("Concat", ends, what="ends", axis=0), starts], what="counts")
+    op = node.op
+    all_but_first = [op.int64([value]) for value in (1, count, 0)]
+    ends = [op.Slice(starts, *all_but_first), op.int64([count])]
+    return op.Sub(op.Concat(*ends, axis=0), starts)

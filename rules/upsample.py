@@ -30,7 +30,7 @@ def scales_to_input(node: Node) -> None:
 @upgrade("Upsample", 10)
 def upsample_to_resize(node: Node) -> None:
     """Upsample is called Resize."""
-    node.become("Resize", node.inputs, mode=node.attr("mode", "nearest"))
+    node.become.Resize(*node.inputs, mode=node.attr("mode", "nearest"))
 
 
 @downgrade("Upsample", 9)
@@ -44,7 +44,7 @@ def scales_of_height_and_width(node: Node) -> None:
     """scales becomes height_scale and width_scale. Refused where another axis than these two of an image grows."""
     scales = node.pop_attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
-        raise Unconvertible(f"scales {scales}: before opset 7, only the last two of four axes grow")
+        raise Unconvertible(f"scales {scales}: before opset 7, only the last two of four axes can be scaled")
     node.set_attr("height_scale", scales[2])
     node.set_attr("width_scale", scales[3])
     if node.attr("mode") == "linear":

@@ -12,27 +12,47 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
-from .shared.flat_indices import _MOST_STORED, count_elements, flattened, places_at_run_time
+from .shared.flat_indices import _MOST_STORED, count_elements, flattened, places_at_run_time, stored_places
 from .shared.tables import arange
 
 
 @decompose("Where", opset=8)
 def gather_from_both(node: Node) -> None:
     """X and Y are flattened and joined, and a Gather takes each element at the place that the condition chooses."""
+    op = node.op
     x, y = node.input(1), node.input(2)
-    of_x, of_y = _own_places(node, 1), _own_places(node, 2)
-    of_y = node.before("Add", [of_y, count_elements(node, x, range(node.need_rank(1)))], what="places")
-    both = node.before("Concat", [flattened(node, x), flattened(node, y)], what="both", axis=0)
-    condition = node.before("Cast", [node.input(0)], what="condition", to=TensorProto.INT64)
-    moved = node.before("Mul", [condition, node.before("Sub", [of_x, of_y], what="way")], what="moved")
-    node.become("Gather", [both, node.before("Add", [moved, of_y], what="places")], axis=0)
+    both = op.Concat(flattened(node, x), flattened(node, y), axis=0)
+    node.become.Gather(both, _chosen_places(node), axis=0)
+
+
+def _chosen_places(node: Node) -> str:
+    """For each element of the result, its place in X and Y joined; known as far as the shapes and the condition are."""
+    op = node.op
+    of_x, of_y, condition = _known_places(node, 1), _known_places(node, 2), node.constant(0)
+    if of_x is not None and of_y is not None:
+        of_y = of_y + of_x.size
+        if condition is not None:
+            return stored_places(node, np.where(condition, of_x, of_y))
+        way, start = op.int64(of_x - of_y), op.int64(of_y)
+    else:
+        first, second = _own_places(node, 1), _own_places(node, 2)
+        start = op.Add(second, count_elements(node, node.input(1), range(node.need_rank(1))))
+        way = op.Sub(first, start)
+    return op.Add(op.Mul(op.Cast(node.input(0), to=TensorProto.INT64), way), start)
+
+
+def _known_places(node: Node, index: int) -> np.ndarray | None:
+    """For each element of input `index`, its place in the flattened input; None where the shape is unknown, or the input large."""
+    shape = node.scope.shape(node.input(index))
+    known = [dim for dim in shape or () if isinstance(dim, int)]
+    if shape is None or len(known) < len(shape) or prod(known) > _MOST_STORED:
+        return None
+    return arange(prod(known)).reshape(known)
 
 
 def _own_places(node: Node, index: int) -> str:
-    """For each element of input `index`, its place in the flattened input."""
-    name, rank = node.input(index), node.need_rank(index)
-    shape = node.scope.shape(name) or ()
-    known = [dim for dim in shape if isinstance(dim, int)]
-    if len(known) == rank and prod(known) <= _MOST_STORED:
-        return node.add_constant(arange(prod(known)).reshape(known), np.int64, "places")
-    return places_at_run_time(node, name, name, range(rank))
+    """As `_known_places`, computed at run time where they are not known."""
+    known = _known_places(node, index)
+    if known is not None:
+        return node.op.int64(known)
+    return places_at_run_time(node, node.input(index), node.input(index), range(node.need_rank(index)))

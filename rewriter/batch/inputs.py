@@ -34,7 +34,7 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     Raises: SplitRewriteError where there is nothing, or two results would go to one place, or one over another model's input.
     """
     if "-" in (*inputs, into):
-        raise SplitRewriteError("- is one model, and several are converted here; @- is a list on standard input")
+        raise SplitRewriteError("- reads one model, but there are several inputs; @- reads a list of paths from standard input")
     found = list(dict.fromkeys(each for path in inputs for each in _expand(path, skip=into)))
     if not found:
         raise SplitRewriteError(f"there are no models ({SUFFIX} files) in {', '.join(inputs) or 'what was given'}")
@@ -62,7 +62,7 @@ def _require_folder(into: str) -> None:
     """Raises: SplitRewriteError. A new name that ends like a model's is rather an input that is missing than a folder."""
     is_new_folder = not os.path.lexists(into) and not into.endswith(SUFFIX)
     if not (is_uri(into) or os.path.isdir(into) or is_new_folder):
-        raise SplitRewriteError(f"{into}: is no folder, and several models go into one")
+        raise SplitRewriteError(f"{into}: is not a folder; name one for the results of several models")
 
 
 def _expand(path: str, skip: str | None) -> Iterator[_Found]:

@@ -42,9 +42,9 @@ def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
 
 
 def _obstacles(obstacles: Sequence[Obstacle], pages: Mapping[int, str]) -> str:
-    note = "“Alone” counts the models that nothing else is in the way of: what one fix would bring."
+    note = "“Alone” counts the models that have no other blocker: so many would be converted if this one were fixed."
     rows = [(_text(each.text), f"{len(each.models):,}", f"{each.freed:,}", _links(each.models, pages)) for each in obstacles]
-    return _section("obstacles", "In the way", ("What", "Models#", "Alone#", "Which"), rows, note)
+    return _section("obstacles", "Blockers", ("Blocker", "Models#", "Alone#", "Which models"), rows, note)
 
 
 def _links(entries: Sequence[Entry], pages: Mapping[int, str]) -> str:

@@ -75,7 +75,9 @@ class Record:
                 document = json.loads(text)
                 self._earlier[document["source"], document["destination"]] = document
             except (ValueError, KeyError, TypeError):
-                raise SplitRewriteError(f"{self._path}: line {number} is no report of a model; name a report to resume") from None
+                raise SplitRewriteError(
+                    f"{self._path}: line {number} is not the report of a model; name a report to resume"
+                ) from None
         self._file.seek(whole)
         self._file.truncate()
 

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from ..errors import InvalidModelError, SplitRewriteError
 from ..storage.payload import location_problem
 from ..storage.reading import data_locations
+from ..storage.staging import data_names
 from .paths import is_uri
-
-_DATA = ".data"
-"""What the name of a data file that comes with a result ends with."""
 
 
 class LocalFiles(NamedTuple):
@@ -45,9 +44,11 @@ def local_files(source: str, destination: str | None) -> Iterator[LocalFiles]:
             return
         result = Path(scratch, "output", PurePosixPath(destination).name)
         result.parent.mkdir()
+        _download_replaced(destination, result)
+        before = _states(result.parent)
         yield LocalFiles(here, str(result))
-        if result.exists():  # else what is there still holds
-            _upload_model(result, destination)
+        after = _states(result.parent)
+        _upload({name for name in after if after[name] != before.get(name)}, result, destination)
 
 
 def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
@@ -77,7 +78,7 @@ def remote_size(uri: str) -> str | None:
 
 def _download_model(uri: str, folder: Path) -> str:
     system, path = _open_system(uri)
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     copy = folder / PurePosixPath(path).name
     with _explained(uri):
         system.get_file(path, str(copy))
@@ -97,19 +98,40 @@ def _download_data(system: Any, beside: PurePosixPath, folder: Path, location: s
     system.get_file(there, str(here))
 
 
-def _upload_model(result: Path, uri: str) -> None:
-    """The data file first, so that a model that can be seen is whole; each under another name until it is complete."""
+def _download_replaced(uri: str, result: Path) -> None:
+    """Put beside `result` what is at `uri` already, if there is a data file.
+
+    As on a disk, a data file is never replaced, since another model may need it; that of the old result is used again where it has
+    the same data.
+    """
     system, path = _open_system(uri)
-    data = result.with_name(result.name + _DATA)
     with _explained(uri):
-        if path.startswith("/"):  # else it begins with a bucket, which nobody asked for, and has no folders
-            system.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
-        if data.exists():
-            _upload(system, data, path + _DATA)
-        _upload(system, result, path)
+        names = data_names(result.name)
+        taken = list(takewhile(lambda name: system.exists(str(PurePosixPath(path).parent / name)), names))
+        if taken and system.isfile(path):
+            _download_model(uri, result.parent)
+    for name in taken:
+        result.with_name(name).touch()
 
 
-def _upload(system: Any, file: Path, path: str) -> None:
+def _states(folder: Path) -> dict[str, tuple[int, int]]:
+    """What tells whether each file of `folder` is still the same."""
+    return {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in folder.iterdir() if file.is_file()}
+
+
+def _upload(names: Collection[str], result: Path, uri: str) -> None:
+    """Upload those files beside `result`, data first, so that a model that can be seen is whole."""
+    system, path = _open_system(uri)
+    parent = PurePosixPath(path).parent
+    with _explained(uri):
+        if names and path.startswith("/"):  # else it begins with a bucket, which nobody asked for, and has no folders
+            system.makedirs(str(parent), exist_ok=True)
+        for name in sorted(names, key=lambda name: name == result.name):
+            _upload_file(system, result.with_name(name), str(parent / name))
+
+
+def _upload_file(system: Any, file: Path, path: str) -> None:
+    """Upload `file` under another name, which becomes `path` when it is complete."""
     parent, name = PurePosixPath(path).parent, PurePosixPath(path).name
     temporary = str(parent / f".split-rewrite-{os.urandom(8).hex()}-{name}")
     try:

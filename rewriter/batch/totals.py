@@ -131,7 +131,7 @@ def table(totals: Totals, seconds: float, processes: str) -> Iterator[str]:
     obstacles = totals.obstacles()
     if not obstacles:
         return
-    yield "in the way (models; of these, nothing else is in the way of)"
+    yield "blockers (models affected; models with no other blocker)"
     yield from (f"  {len(each.models):>7,}  {each.freed:>7,}  {each.text}" for each in obstacles[:_MOST_ROWS])
     if len(obstacles) > _MOST_ROWS:
         yield f"  … and {len(obstacles) - _MOST_ROWS:,} more; --report FILE.html shows all"

@@ -83,7 +83,7 @@ def _restore_interface(graph: onnx.GraphProto, before: onnx.GraphProto) -> None:
     for values, old in ((graph.input, before.input), (graph.output, before.output)):
         names = [value.name for value in values]
         if names != [value.name for value in old]:
-            raise ArgumentError("rules: an onnxscript rule took an input or an output of the model away; it has to leave them")
+            raise ArgumentError("rules: an onnxscript rule removed an input or an output of the model, which has to stay")
         del values[:]
         values.extend(old)
 

@@ -64,9 +64,9 @@ def _move_to_their_domain(proto: onnx.ModelProto, replaced: Container[str]) -> I
 
 def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:
     """Nodes with the name of an earlier one get a number: onnxruntime does not load the model otherwise, but for Constants."""
-    names = [name for node in graph.node if (name := node.name)]
+    names = [node.name for node in graph.node]
     taken = set(names)
-    if len(taken) == len(names):
+    if len(taken - {""}) == len(names) - names.count(""):
         return
     seen: set[str] = set()
     for node in graph.node:

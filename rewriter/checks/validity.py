@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from onnx import AttributeProto, NodeProto, TensorProto
 
 from .. import child_call
-from ..engine.repeats import Form, OncePerForm, form_of
+from ..engine.repeats import Form, Forms, OncePerForm
 from ..errors import ArgumentError, CheckError, InvalidModelError
 from ..graph.bodies import has_body
 from ..graph.model import Model
@@ -59,9 +59,11 @@ def check_input(model: Model, target: int | None) -> None:
         check_calls(model.proto)
         _check_values(model.survey.graphs)
         with names_explained(model.survey.graphs):
-            for scope in (model.main, *model.functions):
-                _check_scope(scope)
-        failure = _failure_of_input(model, target or model.main.opset)
+            forms = Forms()
+            _check_scope(model.main, forms)
+            for scope in model.functions:
+                _check_scope(scope, Forms())
+        failure = _failure_of_input(model, target or model.main.opset, forms)
         if failure and _DEPRECATED not in failure:
             raise InvalidModelError(f"the input is not a valid model: {failure}")
     except InvalidModelError:
@@ -71,8 +73,8 @@ def check_input(model: Model, target: int | None) -> None:
         raise InvalidModelError(f"the input is not a valid model: {stranger}") from None
 
 
-def _failure_of_input(model: Model, target: int) -> str:
-    """The complaint of onnx.checker about the input; "" where it passes."""
+def _failure_of_input(model: Model, target: int, forms: Forms) -> str:
+    """The complaint of onnx.checker about the input, whose main graph has these `forms`; "" where it passes."""
     is_small = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     if is_small or len(model.survey.graphs) > 1 or not model.main.opset:
         return checker_failure(model.original, full=is_small)
@@ -83,7 +85,7 @@ def _failure_of_input(model: Model, target: int) -> str:
     for index, label in enumerate(model.main.labels):
         if label in hidden:
             node = protos[index]
-            samples.setdefault(form_of(node), node)
+            samples.setdefault(forms.of(index, node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
     return _failure(child_call.check_nodes, nodes, opset, model.ir_version) if nodes else ""
 
@@ -196,17 +198,17 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
         raise
 
 
-def _check_scope(scope: Scope) -> None:
-    """Check the nodes of one graph and of its subgraphs."""
+def _check_scope(scope: Scope, forms: Forms) -> None:
+    """Check the nodes of one graph, which have these `forms`, and of its subgraphs."""
     if not scope.opset:
         return
-    check_once = OncePerForm(_check_node)
+    check_once = OncePerForm(_check_node, forms)
     for index, label in enumerate(scope.labels):
         if label in _CHECKS:
             check_once(scope.graph.node[index], scope, scope.opset, index)
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
-                _check_scope(child)
+                _check_scope(child, Forms())
 
 
 def _check_node(node: Node) -> None:

@@ -21,6 +21,7 @@ from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, s
 from .float64 import widen, widened
 from .readers import NO_READINGS, Readings, readings
 from .runtime_defects import Doubt, default_domain_nodes, disputed_node, doubt, known_defects, lax_operator, random_operator
+from .strict_reference import SplitSizesError, strict_evaluator
 
 Kind = Literal["unsupported", "invalid", "runtime", "crashed", "timeout", "memory"]
 
@@ -278,7 +279,7 @@ class _Reference:
             self._prepare(model)
             model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in probes)
             self._dtypes = _numeric_dtypes(model.graph.output)
-            self._evaluator = _strict_evaluator()(model)
+            self._evaluator = strict_evaluator()(model)
         except MemoryError as error:
             raise RejectedError(Failure("memory", _one_line(error))) from error
         except Exception as error:
@@ -325,21 +326,6 @@ def _shorten_domains(model: onnx.ModelProto) -> None:
         node.domain = ""
 
 
-def _strict_evaluator() -> Any:
-    """The class of evaluators with the strict operators below."""
-    from onnx.reference import ReferenceEvaluator
-
-    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice()]
-
-    class Evaluator(ReferenceEvaluator):
-        """Bodies of functions are evaluators of the same class, to which `new_ops` are not passed on."""
-
-        def __init__(self, *given: Any, **options: Any) -> None:
-            super().__init__(*given, **{**options, "new_ops": operators})
-
-    return Evaluator
-
-
 def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:
     """The declared dtype of each tensor, except strings, for which numpy has several."""
     declared = {value.name: value.type.tensor_type.elem_type for value in values}
@@ -350,108 +336,6 @@ def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype
 def _as_array(value: Any) -> Any:
     """`value` as an array where it is a numpy scalar, which some operators of onnx.reference return."""
     return np.asarray(value) if isinstance(value, np.generic) else value
-
-
-class SplitSizesError(Exception):
-    """Sizes that the specifications of Split and SplitToSequence forbid."""
-
-
-def _strict_splits() -> list[Any]:
-    """Split and SplitToSequence that refuse sizes which the specification forbids."""
-    from onnx.reference.op_run import OpRun
-
-    class Split(OpRun):
-        """https://onnx.ai/onnx/operators/onnx__Split.html, every version."""
-
-        op_domain = ""
-
-        def _run(self, x: np.ndarray, split: Any = None, axis: int = 0, num_outputs: int | None = None) -> Any:
-            dim, count = x.shape[axis], len(self.onnx_node.output)
-            if split is not None:
-                sizes = [int(size) for size in split]  # Split 1 has them as floats
-                count_fits = len(sizes) == count
-            else:
-                sizes = _even_sizes(dim, count) if num_outputs is None else _uneven_sizes(dim, num_outputs)
-                count_fits = len(sizes) >= count  # the last outputs may be left out
-            if not count_fits:
-                raise SplitSizesError(f"Split cannot give sizes {sizes} to {count} outputs")
-            return tuple(_cut(self, x, sizes, axis)[:count])
-
-    class SplitToSequence(OpRun):
-        """https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, every version."""
-
-        op_domain = ""
-
-        def _run(self, x: np.ndarray, split: np.ndarray | None = None, axis: int = 0, keepdims: int = 1) -> Any:
-            dim = x.shape[axis]
-            if split is not None:
-                sizes = [int(size) for size in split] if split.ndim else _sizes_of_at_most(int(split), dim)
-                return (_cut(self, x, sizes, axis),)
-            parts = _cut(self, x, [1] * dim, axis)
-            return (parts if keepdims else [part.squeeze(axis) for part in parts],)
-
-    return [Split, SplitToSequence]
-
-
-def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarray]:
-    """The parts of `x`. Raises SplitSizesError where `sizes` do not cover the axis."""
-    dim = x.shape[axis]
-    if min(sizes, default=0) < 0 or sum(sizes) != dim:
-        raise SplitSizesError(f"{node.onnx_node.op_type} cannot cut a dimension of {dim} into parts of sizes {sizes}")
-    return np.split(x, np.cumsum(sizes)[:-1], axis) if sizes else []
-
-
-def _sizes_of_at_most(size: int, dim: int) -> list[int]:
-    """The sizes of parts of `size`, with a last one of what is left."""
-    if size < 1:
-        raise SplitSizesError(f"SplitToSequence cannot cut a dimension into parts of size {size}")
-    return [min(size, dim - start) for start in range(0, dim, size)]
-
-
-def _strict_divisions() -> list[Any]:
-    """Div and Mod that refuse to divide integers by zero, which numpy takes for 0 and no specification defines."""
-    from onnx.reference.ops.op_div import Div as PlainDiv
-    from onnx.reference.ops.op_mod import Mod as PlainMod
-
-    class Div(PlainDiv):
-        def _run(self, *inputs: Any, **attributes: Any) -> Any:
-            _require_divisors(inputs[1])
-            return super()._run(*inputs, **attributes)
-
-    class Mod(PlainMod):
-        def _run(self, *inputs: Any, **attributes: Any) -> Any:
-            _require_divisors(inputs[1])
-            return super()._run(*inputs, **attributes)
-
-    return [Div, Mod]
-
-
-def _require_divisors(divisors: np.ndarray) -> None:
-    """Raises where one of the integer divisors is zero."""
-    if divisors.dtype.kind in "iu" and not divisors.all():
-        raise ZeroDivisionError("integers are divided by zero")
-
-
-def _strict_slice() -> Any:
-    """Slice that refuses an axis which is given twice, since no specification says which starts and ends would count."""
-    from onnx.reference.ops.op_slice import SliceCommon
-
-    class Slice(SliceCommon):
-        def _run(self, data: np.ndarray, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-            if axes is not None and len({int(axis) % data.ndim for axis in axes}) < len(axes):
-                raise ValueError(f"Slice has an axis twice in {[int(axis) for axis in axes]}")
-            return super()._run(data, starts, ends, axes, steps)
-
-    return Slice
-
-
-def _even_sizes(dim: int, count: int) -> list[int]:
-    return [dim // count] * count
-
-
-def _uneven_sizes(dim: int, count: int) -> list[int]:
-    size = -(-dim // count)
-    return [size] * (count - 1) + [dim - size * (count - 1)]
 
 
 _RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {

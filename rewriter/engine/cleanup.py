@@ -107,10 +107,11 @@ def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
     used: set[str] = set()
     for graph in graphs:
         for node in graph.node:
-            if not names.isdisjoint(node.input[:]):
-                used |= names.intersection(node.input)
-        used |= names & (set(graph.output) if isinstance(graph, FunctionProto) else {value.name for value in graph.output})
-    return used
+            inputs = node.input[:]
+            if not names.isdisjoint(inputs):
+                used.update(inputs)
+        used.update(graph.output if isinstance(graph, FunctionProto) else [value.name for value in graph.output])
+    return used & names
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Rewrite:
         """Name values as the result does, and leave out what went because nothing reads it."""
         aliases, resolve = self.scope.model.aliases, self.scope.resolve
         self.nodes[:] = [node for node in self.nodes if not _all_gone(node, removed)]
-        for node in self.nodes:
+        for node in self.nodes if aliases else ():
             for index, name in enumerate(node.input):
                 if name in aliases:
                     node.input[index] = resolve(name)
@@ -479,13 +479,13 @@ class Engine:
         whose = self._restrictions.operators.get(node.op_type)
         if whose:
             raise Unconvertible(
-                f"{whose} does not take {node.op_type}", "change the model where it uses it, or choose another runtime"
+                f"{whose} does not support {node.op_type}", "change the model where it uses it, or choose another runtime"
             )
         for slot in (*range(len(node.inputs)), *(~index for index in range(len(node.outputs)))):
             name = _element(node.type_of_slot(slot))
             whose = self._restrictions.types.get(name)
             if whose:
-                raise Unconvertible(f"{whose} does not take the type {name}", "cast the model to another type")
+                raise Unconvertible(f"{whose} does not support the type {name}", "cast the model to another type")
 
     def _avoided(self) -> Iterator[Remark]:
         """What was rewritten for the sake of a runtime, a node each."""
@@ -493,7 +493,7 @@ class Engine:
         for rule in self._registry:
             if rule.kind == "avoid" and (whose := self._restrictions.forms.get((rule.form, rule.op_type))):
                 whose_of[rule.name, rule.op_type] = whose
-        for rule, op_type, node, where in self.outcome.changes:
+        for rule, op_type, node, where in self.outcome.changes if whose_of else ():
             if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)
 
@@ -715,5 +715,5 @@ def _reason_of_made(op_type: str, reason: str) -> str:
 
 def _all_gone(node: NodeProto, removed: set[str]) -> bool:
     """Whether the node made values, and all of them were removed."""
-    outputs = [name for name in node.output if name]
-    return bool(outputs) and removed.issuperset(outputs)
+    outputs = node.output[:]
+    return not removed.isdisjoint(outputs) and removed.issuperset(filter(None, outputs))

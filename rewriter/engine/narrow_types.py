@@ -9,7 +9,7 @@ does not have is refused there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ..errors import Blocker, Unconvertible
 from ..graph import hints
 from ..graph.model import Model
 from ..graph.node import Node
+from ..graph.operators import Operators
 from ..graph.protos import GRAPH_HOLDERS, GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
@@ -282,14 +283,11 @@ class _Widening:
         table = elements_of_bytes(narrow, self._model.wider[narrow])
         per_byte, count = table.shape[1], math.prod(dims)
         made = _Maker(self._model, graph, name)
-        value = made.node(
-            "Gather", [made.constant("table", table), made.node("Cast", [tensor.name], "index", to=TensorProto.INT32)]
-        )
+        op = made.op
+        value = op.Gather(op.const(table, table.dtype), op.Cast(tensor.name, to=TensorProto.INT32))
         if count % per_byte:
-            flat = made.node("Reshape", [value, made.constant("flat", np.array([-1]))], "flat")
-            bounds = [made.constant(what, np.array([bound])) for what, bound in (("start", 0), ("end", count))]
-            value = made.node("Slice", [flat, *bounds], "whole")
-        made.node("Reshape", [value, made.constant("shape", np.array(dims, np.int64))], output=name)
+            value = op.Slice(op.Reshape(value, op.int64([-1])), op.int64([0]), op.int64([count]))
+        op.Reshape(value, op.int64(dims), output=name)
         made.put_first()
         kind = inference.elem_type_name(narrow)
         self.outcome.changes.append(Change(f"{NAME}.unpack_{kind}", "tensor", name, "stored"))
@@ -312,17 +310,22 @@ class _Maker:
         self._name = name
         self._nodes: list[NodeProto] = []
 
-    def constant(self, what: str, value: np.ndarray) -> str:
-        """A new initializer."""
-        name = self._model.fresh_name(f"{self._name}_{what}")
-        self._graph.initializer.append(tensor_of(value, name))
+    @property
+    def op(self) -> Operators:
+        return Operators(self._make, self._add_constant)
+
+    def _add_constant(self, value: Any, dtype: Any) -> str:
+        name = self._model.fresh_name(f"{self._name}_constant")
+        self._graph.initializer.append(tensor_of(np.array(value, dtype), name))
         return name
 
-    def node(self, op_type: str, inputs: list[str], what: str = "", output: str = "", **attributes: Any) -> str:
-        """The output of a new node."""
-        output = output or self._model.fresh_name(f"{self._name}_{what or op_type.lower()}")
-        self._nodes.append(helper.make_node(op_type, inputs, [output], name=self._model.node_name(output), **attributes))
-        return output
+    def _make(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
+    ) -> list[str]:
+        fresh = self._model.fresh_name
+        names = [fresh(f"{self._name}_{op_type.lower()}") for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
+        self._nodes.append(helper.make_node(op_type, inputs, names, name=self._model.node_name(names[0]), **attributes))
+        return names
 
     def put_first(self) -> None:
         """Put the new nodes before all others of the graph."""

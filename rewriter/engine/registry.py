@@ -222,7 +222,7 @@ def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
         for function in _offered(each) if isinstance(each, str) else (each,):
             rules: list[Rule] = getattr(function, REPLACEMENTS, [])
             if not rules:
-                raise ArgumentError(f"rules: {function!r} is no function that the decorator 'replace' made a rule")
+                raise ArgumentError(f"rules: {function!r} is not a function decorated with 'replace'")
             found.update((rule.op_type, rule) for rule in rules)
     return found
 

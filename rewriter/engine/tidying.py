@@ -30,30 +30,33 @@ class Tidying:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._computed: dict[tuple[object, ...], str] = {}
+        self._takes_initializers = scope.constants.takes_initializers
 
     def dissolves(self, node: Node) -> bool:
         """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
-        if len(node.proto.output) != 1 or node.proto.domain:
+        proto, model = node.proto, self._scope.model
+        outputs = proto.output[:]
+        if len(outputs) != 1 or proto.domain:
             return False
-        merge = _MERGED.get(node.op_type)
+        merge = _MERGED.get(proto.op_type)
         if merge is not None:
             merge(self, node)
-        name = node.proto.output[0]
-        is_ours = name in self._scope.model.fresh_names and name not in self._scope.outputs
+        name = outputs[0]
+        is_ours = name in model.fresh_names and name not in self._scope.outputs
         value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
         if value is None:
             if is_ours:
-                self._scope.model.lost_uses.add(name)  # it goes if nothing comes to read it
+                model.lost_uses.add(name)  # it goes if nothing comes to read it
             return False
         if not is_ours:
             return self._give_name(node, value, name)
-        if not self._scope.model.is_unique(value):
+        if not model.is_unique(value):
             return False
         self._scope.types.note_equal(name, value)
-        self._scope.forget(node.proto)
+        self._scope.forget(proto)
         node.removed = True
-        self._scope.model.aliases[name] = value
-        self._scope.model.new_uses.add(value)
+        model.aliases[name] = value
+        model.new_uses.add(value)
         return True
 
     def _merge_transposes(self, node: Node) -> None:
@@ -101,7 +104,7 @@ class Tidying:
 
     def _constant(self, node: Node) -> str | None:
         """The name of an initializer with the value of `node`, if it is the same in every run."""
-        if not self._scope.constants.takes_initializers or _is_large(node.proto):
+        if not self._takes_initializers or _is_large(node.proto):
             return None
         name = node.output(0)
         array = self._scope.constant(name)
@@ -113,12 +116,13 @@ class Tidying:
     def _computed_before(self, node: Node) -> str | None:
         """The output of an equal node that stands before this one; where there is none, this one is remembered."""
         proto = node.proto
-        if proto.op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in proto.attribute):
+        op_type, attributes, output = proto.op_type, proto.attribute[:], node.output(0)
+        if op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in attributes):
             return None
-        inputs = [self._scope.resolve(value) for value in proto.input]
-        attributes = sorted(map(_without_name, proto.attribute))
-        found = self._computed.setdefault((proto.op_type, node.opset, *inputs, *attributes), proto.output[0])
-        return None if found == proto.output[0] else self._scope.resolve(found)
+        inputs = map(self._scope.resolve, proto.input[:])
+        essences = sorted(map(_without_name, attributes))
+        found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
+        return None if found == output else self._scope.resolve(found)
 
     def _give_name(self, node: Node, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name`, which is the author's, so that nothing is needed between."""
@@ -236,7 +240,7 @@ def _cast_type(cast: NodeProto) -> int | None:
 
 def _is_large(proto: NodeProto) -> bool:
     """Whether `proto` is a Constant whose data should stay where it is."""
-    return any(attribute.HasField("t") and math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
+    return proto.op_type == "Constant" and any(math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
 
 
 def _tensor_type(array: np.ndarray) -> int:

@@ -217,7 +217,7 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
             continue
         if slot.is_input:
             if slot.name not in cast:
-                cast[slot.name] = node.before("Cast", [slot.name], what=f"as_{wide}", to=number)
+                cast[slot.name] = node.op.Cast(slot.name, to=number)
             node.set_input(slot.index, cast[slot.name])
         else:
             known = node.scope.type(slot.name)
@@ -225,7 +225,7 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
             node.scope.types.note(inner, _with_element_type(known, number))
             if _may_give_an_end(node, slot):
                 inner = _within_narrow(node, inner, slot.kind)
-            node.after("Cast", [inner], outputs=[slot.name], to=TensorProto.DataType.Value(slot.kind.upper()))
+            node.after.Cast(inner, output=slot.name, to=TensorProto.DataType.Value(slot.kind.upper()))
 
 
 _BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
@@ -245,9 +245,9 @@ def _within_narrow(node: Node, name: str, kind: str) -> str:
     bits, signed = _INTEGERS[kind]
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     number = TensorProto.FLOAT if holds("float", kind) else TensorProto.DOUBLE
-    end = node.add_constant(low if node.op_type == "ReduceMax" else high, helper.tensor_dtype_to_np_dtype(number), "end")
-    floating = node.after("Cast", [name], what="floating", to=number)
-    return node.after(_BOUNDS[node.op_type], [floating, end], what="within")
+    end = node.op.const(low if node.op_type == "ReduceMax" else high, number)
+    floating = node.after.Cast(name, to=number)
+    return getattr(node.after, _BOUNDS[node.op_type])(floating, end)
 
 
 def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:

@@ -46,7 +46,7 @@ def fold(node: Node) -> bool:
     if value is None:
         return False
     # Constant-1 takes floats only: the node is one of opset 9, whose way down knows what to do.
-    node.become("Constant", [], opset=max(node.opset, 9), value=tensor_of(value, ""))
+    node.become.Constant(opset=max(node.opset, 9), value=tensor_of(value, ""))
     return True
 
 

@@ -6,7 +6,7 @@ outputs of subgraphs. So what follows from the inputs outranks these, and what o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx
@@ -109,15 +109,15 @@ def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
 
 
 class _Types:
-    """The shapes in one inferred copy of the model; a name is looked up in the graphs around it, too."""
+    """The shapes of the values at `places` in one inferred copy of the model."""
 
-    def __init__(self, model: ModelProto) -> None:
-        self._shapes: list[dict[str, Shape | None]] = []
-        for graph in _graphs(model):
-            values = (*graph.value_info, *graph.output, *graph.input)
-            self._shapes.append({value.name: inference.shape_of(value.type) for value in values})
-            self._shapes[-1].update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer)
-        self._first_values = _first_values(model)
+    def __init__(self, model: ModelProto, places: Collection[tuple[int, str]]) -> None:
+        graphs = _graphs(model)
+        self._first_values = _first_values(graphs)
+        wanted: list[set[str]] = [set() for _ in graphs]
+        for position, name in (*places, *self._first_values.values()):
+            wanted[position].add(name)
+        self._shapes = [_shapes_among(names, graph) if names else {} for names, graph in zip(wanted, graphs, strict=True)]
 
     def shape(self, place: tuple[int, str]) -> Shape | None:
         """What is derived for this value; for what a Loop carries, what it has in the first iteration."""
@@ -131,9 +131,16 @@ class _Types:
         return place in self._first_values
 
 
-def _first_values(model: ModelProto) -> dict[tuple[int, str], tuple[int, str]]:
+def _shapes_among(names: Container[str], graph: GraphProto) -> dict[str, Shape | None]:
+    """The shapes of those values of `graph` that are among `names`: to read all of a large model takes longer than to infer it."""
+    values = (*graph.value_info, *graph.output, *graph.input)
+    shapes = {name: inference.shape_of(value.type) for value in values if (name := value.name) in names}
+    shapes.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer if tensor.name in names)
+    return shapes
+
+
+def _first_values(graphs: Sequence[GraphProto]) -> dict[tuple[int, str], tuple[int, str]]:
     """The value that each carried input of a Loop's body has in the first iteration; both by position and name."""
-    graphs = _graphs(model)
     positions = {id(graph): position for position, graph in enumerate(graphs)}
     found: dict[tuple[int, str], tuple[int, str]] = {}
     for position, graph in enumerate(graphs if len(graphs) > 1 else ()):
@@ -145,7 +152,7 @@ def _first_values(model: ModelProto) -> dict[tuple[int, str], tuple[int, str]]:
 
 
 def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> tuple[list[_Claim], list[Contradiction]]:
-    types = _Types(derived)
+    types = _Types(derived, declared)
     claims: list[_Claim] = []
     contradictions: list[Contradiction] = []
     for place, shape in declared.items():
@@ -177,7 +184,8 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
     sized = [_with_sizes(model, first) for first in (_LARGE, _SMALL)] if with_numbers else []
     if not any(changed for _, changed in sized):
         return unproven, belied
-    tried = [_Types(found) for proto, _ in sized if (found := inference.infer_model(proto)) is not None]
+    places = [claim.place for claim in with_numbers]
+    tried = [_Types(found, places) for proto, _ in sized if (found := inference.infer_model(proto)) is not None]
     for claim in with_numbers:
         for types in tried:
             known = types.shape(claim.place)

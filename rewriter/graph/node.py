@@ -6,14 +6,17 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
+from ..opsets.choices import CHOICES
 from ..opsets.inference import Dimension, Shape
 from . import hints
+from .operators import Operators
 from .protos import reads, shown_name
 from .scope import Scope
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 class Node:
     """One node, in the form of `opset`, and all that a rule may ask of it and do to it.
 
-    Rules edit it in place, put nodes `before` or `after` it, let it `become` another operator, or `remove` it.
+    Rules edit it in place, put nodes before (`op`) or `after` it, let it `become` another operator, or `remove` it.
     """
 
     __slots__ = (
@@ -143,9 +146,12 @@ class Node:
         return self._attribute(name) is not None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's Python value (strings decoded), or `default`. Raises Unconvertible when a function's caller sets it."""
+        """The attribute's Python value (strings decoded), or `default`.
+
+        Raises Unconvertible when a function's caller sets it, or when it is a word that the specification does not have.
+        """
         attribute = self._attribute(name)
-        return default if attribute is None else _attribute_value(attribute)
+        return default if attribute is None else self._value_of(attribute)
 
     def set_attr(self, name: str, value: Any) -> None:
         attribute = self._attribute(name)
@@ -158,11 +164,18 @@ class Node:
         """Remove the attribute and return its value, or `default` where there is none."""
         for index, attribute in enumerate(self.proto.attribute):
             if attribute.name == name:
-                value = _attribute_value(attribute)
+                value = self._value_of(attribute)
                 del self.proto.attribute[index]
                 self.changed = True
                 return value
         return default
+
+    def _value_of(self, attribute: AttributeProto) -> Any:
+        value = _attribute_value(attribute)
+        known = CHOICES.get((self.op_type, attribute.name)) if isinstance(value, str) else None
+        if known is not None and value not in known:
+            raise Unconvertible(f"{attribute.name} is '{value}'; {self.op_type} has only {', '.join(known)}", "correct the model")
+        return value
 
     # -- inputs and outputs
 
@@ -337,20 +350,23 @@ class Node:
 
     def fresh_name(self, what: str) -> str:
         """`<first output>_<what>`, unique in the whole model."""
-        first = next(filter(None, self.proto.output), self.proto.name or self.proto.op_type)
-        return self._scope.model.fresh_name(f"{first}_{what}")
+        return self._scope.model.fresh_name(f"{self._first_output}_{what}")
 
-    def add_constant(self, value: Any, dtype: Any, what: str) -> str:
-        """A constant tensor of `dtype` (anything numpy takes); returns its name. Raises Unconvertible beyond `dtype`."""
-        first = next(filter(None, self.proto.output), self.proto.op_type)
+    @property
+    def _first_output(self) -> str:
+        return next(filter(None, self.proto.output), self.proto.name or self.proto.op_type)
+
+    def _add_constant(self, value: Any, dtype: Any) -> str:
+        if isinstance(dtype, int):
+            dtype = helper.tensor_dtype_to_np_dtype(dtype)
         try:
             array = np.array(value, dtype)
         except OverflowError:
             raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model") from None
-        return self._constant_name(self._scope.constants.add(array, f"{first}_{what}"))
+        return self._constant_name(self._scope.constants.add(array, f"{self._first_output}_constant"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
-        """As `add_constant`, for a tensor that has its name; its payload may be on disk where the scope takes initializers."""
+        """A constant tensor that has its name; returns that name. Its payload may be on disk where the scope takes initializers."""
         return self._constant_name(self._scope.constants.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
@@ -360,68 +376,37 @@ class Node:
         self._queue(made, self.added_before, max(self.written_for, 9))
         return made.output[0]
 
-    def before(
-        self,
-        op_type: str,
-        inputs: Sequence[str],
-        *,
-        what: str = "",
-        outputs: Sequence[str] | int = 1,
-        opset: int | None = None,
-        **attributes: Any,
-    ) -> str:
-        """Put a node before this one; returns its first output.
+    @property
+    def op(self) -> Operators:
+        """Operators that put nodes before this one: `node.op.Mul(a, b)`. `node.op.const` gives a constant."""
+        return Operators(partial(self._make, self.added_before), self._add_constant)
 
-        `outputs` names its outputs, or counts them (they get fresh names); `opset` in whose form it is, if not the one that the
-        rule writes for; attributes that are None are left out.
-        """
-        return self._make(op_type, inputs, what, outputs, attributes, self.added_before, opset)[0]
-
-    def before_many(
-        self,
-        op_type: str,
-        inputs: Sequence[str],
-        outputs: Sequence[str] | int,
-        *,
-        what: str = "",
-        opset: int | None = None,
-        **attributes: Any,
-    ) -> list[str]:
-        """As `before`, and returns all outputs."""
-        return self._make(op_type, inputs, what, outputs, attributes, self.added_before, opset)
-
-    def after(
-        self,
-        op_type: str,
-        inputs: Sequence[str],
-        *,
-        what: str = "",
-        outputs: Sequence[str] | int = 1,
-        opset: int | None = None,
-        **attributes: Any,
-    ) -> str:
-        """Put a node after this one, behind those that the same rule put there; returns its first output."""
-        return self._make(op_type, inputs, what, outputs, attributes, self.added_after, opset)[0]
+    @property
+    def after(self) -> Operators:
+        """Operators that put nodes after this one, behind those that the same rule put there."""
+        return Operators(partial(self._make, self.added_after), self._add_constant)
 
     def _make(
         self,
+        where: list[Node],
         op_type: str,
         inputs: Sequence[str],
-        what: str,
         outputs: Sequence[str] | int,
         attributes: dict[str, Any],
-        where: list[Node],
-        opset: int | None = None,
+        opset: int | None,
     ) -> list[str]:
-        label = what or op_type.lower()
+        label = op_type.lower()
         names = [self.fresh_name(label) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
-        given = {key: value for key, value in attributes.items() if value is not None}
         model = self._scope.model
         if self.proto.name:
             node_name = model.fresh_name(f"{self.name}_{label}_node")
         else:
             node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
-        self._queue(helper.make_node(op_type, list(inputs), names, name=node_name, **given), where, opset)
+        made = NodeProto(op_type=op_type, input=inputs, output=names, name=node_name)
+        for key, value in sorted(attributes.items()):
+            if value is not None:
+                _fill(made.attribute.add(), key, value)
+        self._queue(made, where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
@@ -441,11 +426,14 @@ class Node:
             where.append(made)
         self.changed = True
 
-    def become(self, op_type: str, inputs: Sequence[str], *, opset: int | None = None, **attributes: Any) -> None:
-        """Be another operator, in the form of `opset`, with the same outputs, name and documentation.
+    @property
+    def become(self) -> Operators:
+        """Operators that this node can be instead, with the same outputs, name and documentation: `node.become.Mul(a, b)`."""
+        return Operators(self._become, self._add_constant)
 
-        Without `opset`, the form is the one that the rule is written for; attributes that are None are left out.
-        """
+    def _become(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
+    ) -> list[str]:
         for name in self.proto.input:
             self._lose(name)
         model = self._scope.model
@@ -458,12 +446,12 @@ class Node:
         self.proto.input.extend(inputs)
         del self.proto.attribute[:]
         for key, value in attributes.items():
-            if value is not None:
-                _fill(self.proto.attribute.add(), key, value)
+            _fill(self.proto.attribute.add(), key, value)
         self.opset = opset or self.written_for
         self._scope.nodes_changed()
         self._scope.note_maker(self.proto)
         self.changed = True
+        return self.outputs or [""]
 
     def remove(self) -> None:
         """Drop this node; nodes put before or after it make its outputs, or nothing reads them."""
@@ -481,7 +469,7 @@ class Node:
             return
         if name in self._scope.outputs or not self._scope.model.is_unique(name) or not self._scope.model.is_unique(value):
             self.proto.output[index] = ""
-            self.after("Identity", [value], outputs=[name])
+            self.after.Identity(value, output=name)
             return
         self._scope.model.aliases[name] = value
         self._scope.model.new_uses.add(value)

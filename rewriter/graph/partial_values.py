@@ -43,9 +43,8 @@ class PartialValues:
             elif name not in home._known:
                 home._known[name] = None  # of a cycle nothing is known
                 pending.append((home, name, True))
-                names = map(self._scope.resolve, home._scope.constants.operands(name))
-                owners = [(home._scope.find(operand), operand) for operand in names]
-                pending.extend((owner.partial, operand, False) for owner, operand in owners if owner is not None)
+                operands = home._scope.constants.operands(name) or ()
+                pending.extend((owner.partial, operand, False) for owner, operand in operands)
 
     def _find(self, name: str) -> Entries | None:
         constant = self._scope.constant(name)

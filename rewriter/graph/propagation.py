@@ -16,11 +16,17 @@ from ..opsets.inference import Shape
 from ..storage.payload import tensor_of
 from .declarations import contradict
 
-MOST_KINDS = 500
-"""Of nodes that differ in more than names. A model with more repeats itself too little."""
 _LONGEST_SHAPE = 64
 """Elements of a constant that may say a shape."""
 _ABSENT = -1
+
+
+def most_kinds(nodes: int) -> int:
+    """The most kinds of nodes, which differ in more than names, that a model of so many nodes may have and repeats itself enough.
+
+    To infer one of each takes 0.2 ms a kind, which is lost where there are more.
+    """
+    return min(500, max(100, nodes // 40))
 
 
 class Propagated:
@@ -107,6 +113,7 @@ class _Propagation:
     def _take_nodes(self) -> None:
         values = self._values
         answers: dict[tuple[object, ...], list[int]] = {}
+        most = most_kinds(len(self._op_types))
         takes_attributes = {op_type: _takes_attributes(op_type, self._opset) for op_type in set(self._op_types)}
         for op_type, node in zip(self._op_types, self._graph.node, strict=True):
             outputs = node.output[:]  # a slice is a list, at half the price of list()
@@ -119,7 +126,7 @@ class _Propagation:
                 key = (*key, *[attribute.SerializeToString() for attribute in node.attribute[:]])
             answer = answers.get(key)
             if answer is None:
-                if len(answers) == MOST_KINDS:
+                if len(answers) == most:
                     raise _Unknown
                 answer = answers[key] = self._infer(node)
             for name, number in zip(outputs, answer, strict=True):

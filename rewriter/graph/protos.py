@@ -37,13 +37,14 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
             yield from ((attribute.name, graph) for graph in attribute.graphs)
 
 
-def reads(node: NodeProto) -> Iterator[str]:
+def reads(node: NodeProto) -> list[str]:
     """The names that `node` reads, in its subgraphs too."""
-    yield from filter(None, node.input)
+    names = [name for name in node.input[:] if name]
     for _, graph in subgraphs(node):
-        yield from (value.name for value in graph.output)
+        names += [value.name for value in graph.output]
         for inner in graph.node:
-            yield from reads(inner)
+            names += reads(inner)
+    return names
 
 
 def only_moves(old: Sequence[NodeProto], new: Sequence[NodeProto], renamed: Mapping[str, str]) -> bool:

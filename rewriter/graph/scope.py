@@ -148,7 +148,8 @@ class Scope:
 
     def resolve(self, name: str) -> str:
         """The value that `name` stands for by now."""
-        return resolved(name, self.model.aliases)
+        aliases = self.model.aliases
+        return resolved(name, aliases) if name in aliases else name
 
     def original(self, name: str) -> str:
         """The value of which `name` is a copy, made by Identity nodes of this graph; `name` itself where it is none."""
@@ -177,6 +178,15 @@ class Scope:
     def shape(self, name: str) -> Shape | None:
         """The dimensions of `name`: numbers, the author's symbols, or None; None where the rank is unknown."""
         return self.types.shape(name)
+
+    def origin_of_dimension(self, name: str, axis: int) -> tuple[str, int]:
+        """The input of the model, and its axis, that has the length which `name` is proven to have along `axis`.
+
+        That is `name` and `axis` where there is none, or several that only their symbol says to be equal.
+        """
+        shape = self.types.proven_shape(name) if self is self.model.main else None
+        symbol = None if shape is None else shape[axis]
+        return self.model.input_dimensions.get(symbol, (name, axis)) if isinstance(symbol, str) else (name, axis)
 
     def reconsider(self) -> None:
         """A value became constant: what follows from it may be known now as well."""
@@ -217,10 +227,11 @@ class Scope:
         """Make the outputs of a node that a rule wrote in the form of `opset` known in this scope."""
         snapshot = NodeProto()
         snapshot.CopyFrom(node)
-        for name in filter(None, node.output):
+        outputs = [name for name in node.output[:] if name]
+        for name in outputs:
             self.producers[name] = node
             self.made[name] = (snapshot, opset)
-        self.types.renew(node.output)
+        self.types.renew(outputs)
         self.note_maker(node)
 
     def note_maker(self, node: NodeProto) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .scope import Scope
 
 Types = dict[str, TypeProto]
+_NONE_UNPROVEN: frozenset[int] = frozenset()
 
 
 class ValueTypes:
@@ -86,8 +87,14 @@ class ValueTypes:
         return None if shape is None else len(shape)
 
     def _shape(self, name: str) -> tuple[Shape | None, frozenset[int]]:
-        """The dimensions, and which of them nothing but a declaration says."""
+        """The dimensions, and which of them nothing but a declaration says.
+
+        Values of a large flat model are found before their graph is: to list who makes each takes longer than to convert them.
+        """
         name = self._scope.resolve(name)
+        propagated = None if self._propagated is None else self._propagated.shape(name)
+        if propagated is not None:
+            return propagated, _NONE_UNPROVEN
         known = self._shapes.get(name)
         if known is None:
             kind = self.type(name)

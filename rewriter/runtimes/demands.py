@@ -22,7 +22,7 @@ class Demands:
         self.lowest = max(self._bounds("min"), default=1)
         self.highest = min([*self._bounds("max"), newest_opset()])
         if self.lowest > self.highest:
-            wants = [f"{profile.title} takes {_shown(profile)}" for profile in profiles]
+            wants = [f"{profile.title} loads {_shown(profile)}" for profile in profiles]
             raise ArgumentError(f"--for: no opset suits all: {listed(wants)}")
 
     @property
@@ -66,7 +66,7 @@ class Demands:
     def require_opset(self, target: int) -> None:
         """Raises ArgumentError where not all take `target`."""
         if not self.lowest <= target <= self.highest:
-            takes = "; ".join(f"{profile.title} takes {_shown(profile)}" for profile in self.profiles)
+            takes = "; ".join(f"{profile.title} loads {_shown(profile)}" for profile in self.profiles)
             raise ArgumentError(f"--target-opset {target}: {takes}")
 
     def _bounds(self, which: Bound) -> list[int]:

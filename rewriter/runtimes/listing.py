@@ -42,7 +42,7 @@ def _about(runtime: Runtime) -> Iterator[str]:
         if facts.notes:
             yield f"  {facts.notes}"
         if refused := not_taken(facts):
-            yield f"  does not take: {', '.join(refused)}"
+            yield f"  not supported: {', '.join(refused)}"
     instead = forms()
     for quirk, where in alike(runtime):
         what = quirk.form + of_operators(quirk)

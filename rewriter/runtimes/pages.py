@@ -12,7 +12,7 @@ from pathlib import Path
 from .listing import alike, forms, not_taken, of_operators, opsets, shown_ir
 from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
 
-_EFFECTS = {"wrong": "computed wrongly, without a word", "refused": "refused", "crash": "crashes"}
+_EFFECTS = {"wrong": "silently wrong", "refused": "refused", "crash": "crashes"}
 
 
 def pages() -> dict[str, str]:
@@ -24,10 +24,10 @@ def pages() -> dict[str, str]:
 
 def _index(runtimes: Iterable[Runtime]) -> Iterator[str]:
     yield "# Runtimes\n"
-    yield "What is known of each, for [`--for`](../runtimes.md). The pages are made from the profiles:\n"
+    yield "What is known about each runtime, for [`--for`](../runtimes.md). These pages are generated from the profiles:\n"
     yield "    python -m split_rewrite.rewriter.runtimes.pages docs/runtimes\n"
     yield from _table(
-        ("runtime", "releases", "forms to avoid", "known"),
+        ("runtime", "releases", "quirks", "evidence"),
         [
             (
                 f"[{runtime.title}]({runtime.name}.md)",
@@ -56,9 +56,9 @@ def _page(runtime: Runtime) -> Iterator[str]:
     yield f"`split-rewrite --for {runtime.name}-{release} model.onnx out.onnx`; [how that works](../runtimes.md).\n"
     for alias, meant in runtime.aliases.items():
         yield f"`--for {alias}` is `--for {runtime.name}-{meant}`.\n"
-    yield "## What it takes\n"
+    yield "## What it supports\n"
     yield from _table(
-        ("releases", "opsets", "IR version", "how it is known"),
+        ("releases", "opsets", "IR version", "evidence"),
         [
             (shown_range(f.releases), opsets(f).removeprefix("opsets "), shown_ir(f), f"{f.evidence}: {f.source}")
             for f in runtime.releases
@@ -66,13 +66,13 @@ def _page(runtime: Runtime) -> Iterator[str]:
     )
     for facts in runtime.releases:
         yield from _notes(facts)
-    yield "## What goes wrong, and what is done instead\n"
+    yield "## Quirks, and what `--for` does about them\n"
     if not runtime.quirks:
-        yield "Nothing is known."
+        yield "None are known."
         return
     instead = forms()
     yield from _table(
-        ("form", "releases", "there", "instead", "how it is known"),
+        ("form", "releases", "in the runtime", "with `--for`", "evidence"),
         [
             (quirk.form + of_operators(quirk), where, _EFFECTS[quirk.effect], instead[quirk.form], quirk.evidence)
             for quirk, where in alike(runtime)
@@ -84,7 +84,7 @@ def _notes(facts: ReleaseFacts) -> Iterator[str]:
     if facts.notes:
         yield f"{shown_range(facts.releases)}: {facts.notes}.\n"
     if refused := not_taken(facts):
-        yield f"{shown_range(facts.releases)} does not take {', '.join(refused)}.\n"
+        yield f"{shown_range(facts.releases)} does not support {', '.join(refused)}.\n"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

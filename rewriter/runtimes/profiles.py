@@ -211,7 +211,7 @@ def read_runtime(path: Path) -> Runtime:
     except OSError as error:
         raise ArgumentError(f"{path} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{path} is no TOML: {error}") from None
+        raise ArgumentError(f"{path} is not valid TOML: {error}") from None
     try:
         return _Reader(path.stem, document).runtime()
     except ValueError as error:

@@ -55,7 +55,7 @@ def _inputs(target: Target, run: Run, names: Interface) -> list[np.ndarray]:
     values = [run.inputs[name] for name in names.inputs]
     for name, value in zip(names.inputs, values, strict=True):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-            raise CompareError(f"the result cannot be run in {target.adapter}: the input '{name}' is no array of numbers of numpy")
+            raise CompareError(f"the result cannot be run in {target.adapter}: the input '{name}' is not a numpy array of numbers")
     return values
 
 
@@ -67,7 +67,7 @@ def _require_ran(target: Target, ran: Ran) -> None:
 
 def _difference(expected: Any, got: np.ndarray, bounds: Bounds) -> str:
     if not isinstance(expected, np.ndarray) or expected.dtype.kind not in "biuf" or got.dtype.kind not in "biuf":
-        return "cannot be compared: it is no array of numbers of numpy"
+        return "cannot be compared: it is not a numpy array of numbers"
     return difference_of(expected, got, bounds)
 
 

@@ -289,7 +289,7 @@ class ForeignTensors:
         except Exception as error:  # of whatever kind the library, or a file behind it, raises
             raise InvalidModelError(f"tensor {name!r}: cannot be read: {' '.join(str(error).split())}") from error
         if len(data) != tensor.nbytes:
-            raise InvalidModelError(f"tensor {name!r}: has {len(data)} bytes of data, and says that it has {tensor.nbytes}")
+            raise InvalidModelError(f"tensor {name!r}: has {len(data)} bytes of data, but declares {tensor.nbytes}")
         return data
 
 

@@ -96,7 +96,7 @@ class Staged:
 
     def _write(self, external_data: str) -> None:
         """Write the files. The temporary model file is made first: as long as it exists, nothing was committed."""
-        name = usual = next(self._data_names())
+        name = usual = next(data_names(self._destination.path.name))
         layout = self._lay_out(external_data, usual)
         with explained(self._destination.given), open(create(self.path, self._destination.path), "wb", buffering=_BUFFER) as out:
             if layout.data:
@@ -119,16 +119,10 @@ class Staged:
             )
         return layout
 
-    def _data_names(self) -> Iterator[str]:
-        """Names for the data file: the usual one first, then others in case it is taken."""
-        model = self._destination.path.name
-        yield f"{model}.data"
-        yield from (f"{model}.{number}.data" for number in count(1))
-
     def _write_data(self, layout: Layout) -> str:
         """Write the data file; returns its name, which no file had before, or that of the old model if it has the same data."""
         name = ""
-        for name in self._data_names():
+        for name in data_names(self._destination.path.name):
             if name in self._old_locations and self._is_there(name, layout):
                 break
             path = self._destination.folder / name
@@ -183,6 +177,12 @@ def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Stage
         staged.discard()
         raise
     return staged
+
+
+def data_names(model: str) -> Iterator[str]:
+    """Names for the data file of the model file named `model`: the usual one first, then others in case it is taken."""
+    yield f"{model}.data"
+    yield from (f"{model}.{number}.data" for number in count(1))
 
 
 def _data_locations(model: Path) -> frozenset[str]:

@@ -18,7 +18,7 @@ def through_int32(node: Node) -> None:
     if node.elem_type() != TensorProto.BOOL:
         return
     outputs = node.outputs
-    node.set_input(0, node.before("Cast", [node.input(0)], what="as_int32", to=TensorProto.INT32))
+    node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.INT32))
     for index, name in enumerate(outputs):
         if name:
-            node.after("Cast", [node.detach_output(index, "as_int32")], outputs=[name], to=TensorProto.BOOL)
+            node.after.Cast(node.detach_output(index, "as_int32"), output=name, to=TensorProto.BOOL)

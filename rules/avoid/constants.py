@@ -26,19 +26,19 @@ def plain_tensor(node: Node) -> None:
     value = node.scope.constant(node.output(0))
     if value is None:
         raise Unconvertible("its value cannot be read", "make it an initializer")
-    node.become("Constant", [], value=numpy_helper.from_array(value))
+    node.become.Constant(value=numpy_helper.from_array(value))
 
 
 @avoid("ConstantOfShape without value", "ConstantOfShape", opset=9)
 def state_value(node: Node) -> None:
-    """The value is stated, 0."""
+    """The default value, 0, is written out."""
     if not node.has_attr("value"):
         node.set_attr("value", numpy_helper.from_array(np.zeros(1, np.float32)))
 
 
 @avoid("ConstantOfShape of a scalar", "ConstantOfShape", opset=9)
 def fold_scalar(node: Node) -> None:
-    """What it makes of a known shape is written down."""
+    """With a known shape, its result becomes a constant."""
     _fold(node)
 
 
@@ -47,7 +47,7 @@ _OPERATORS = tuple(sorted({schema.name for schema in defs.get_all_schemas() if n
 
 @avoid("Operator on constants", _OPERATORS, opset=9)
 def fold_constants(node: Node) -> None:
-    """What is the same in every run is written down."""
+    """Its result becomes a constant."""
     _fold(node)
 
 

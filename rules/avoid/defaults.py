@@ -6,7 +6,6 @@ https://onnx.ai/onnx/operators/onnx__Squeeze.html
 
 from __future__ import annotations
 
-import numpy as np
 from onnx import defs, helper
 
 from ...rewriter.engine.registry import avoid
@@ -30,7 +29,7 @@ _WITH_DEFAULTS = {
 
 @avoid("Attribute left out", tuple(_WITH_DEFAULTS), opset=13)
 def state_defaults(node: Node) -> None:
-    """The default is stated."""
+    """The default is written out; of a window, its size, too."""
     schema = defs.get_schema(node.op_type, node.opset)
     for name in _WITH_DEFAULTS[node.op_type]:
         if name in schema.attributes and not node.has_attr(name):
@@ -40,7 +39,7 @@ def state_defaults(node: Node) -> None:
 
 @avoid("Attribute left out", _WINDOWS, opset=13)
 def state_window(node: Node) -> None:
-    """The default is stated, and the size of the window."""
+    """The default is written out; of a window, its size, too."""
     kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
     for name, value in (("kernel_shape", kernel), ("strides", [1] * len(kernel))):
         if not node.has_attr(name):
@@ -49,11 +48,11 @@ def state_window(node: Node) -> None:
 
 @avoid("Squeeze without axes", "Squeeze", opset=13)
 def state_axes(node: Node) -> None:
-    """The axes of length 1 are stated."""
+    """The axes of length 1 are written out."""
     if node.has_attr("axes") or node.has_input(1):
         return
     axes = [axis for axis, length in enumerate(node.need_shape()) if length == 1]
     if node.opset < 13:
         node.set_attr("axes", axes)
     else:
-        node.set_input(1, node.add_constant(axes, np.int64, "axes"))
+        node.set_input(1, node.op.int64(axes))

@@ -11,12 +11,11 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph import bodies
 from ...rewriter.graph.node import Node
-from ..shared.typed import typed
 
 
 @avoid("Three operands or more", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
 def two_by_two(node: Node) -> None:
-    """The operands are taken two by two."""
+    """A chain of nodes with two operands each."""
     if len(node.inputs) < 3:
         return
     is_mean = node.op_type == "Mean"
@@ -25,11 +24,11 @@ def two_by_two(node: Node) -> None:
     first, *others = node.inputs
     last = others if is_mean else others[:-1]
     for other in last:
-        first = node.before(op_type, [first, other], what="of_two")
+        first = getattr(node.op, op_type)(first, other)
     if is_mean:
-        node.become("Div", [first, typed(node, len(others) + 1, kind, "count")])
+        node.become.Div(first, node.op.const(len(others) + 1, kind))
     else:
-        node.become(op_type, [first, others[-1]])
+        getattr(node.become, op_type)(first, others[-1])
 
 
 @avoid("Pow by 3", "Pow", opset=7, exact=False)
@@ -41,48 +40,49 @@ def multiply(node: Node) -> None:
     if exponent.ndim > (node.rank() or 0):
         raise Unconvertible("the exponent has more axes than the base", "make the exponent a scalar")
     base = node.input(0)
-    node.become("Mul", [node.before("Mul", [base, base], what="square"), base])
+    node.become.Mul(node.op.Mul(base, base), base)
 
 
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
-    """True is what is not equal to 0."""
+    """A comparison: not equal to 0."""
     if node.attr("to") != TensorProto.BOOL:
         return
     kind = node.need_elem_type()
     if kind == TensorProto.BOOL:
-        node.become("Identity", [node.input(0)])
+        node.become.Identity(node.input(0))
         return
     if kind == TensorProto.STRING:
-        raise Unconvertible("strings cannot be compared with 0", "take the Cast out of the model")
-    zero = typed(node, 0, kind, "zero")
-    node.become("Not", [node.before("Equal", [node.input(0), zero], what="is_zero")])
+        raise Unconvertible("strings cannot be compared with 0", "remove the Cast from the model")
+    zero = node.op.const(0, kind)
+    node.become.Not(node.op.Equal(node.input(0), zero))
 
 
 @avoid("Less", "Less", opset=7)
 def greater(node: Node) -> None:
-    """Greater, with the operands in the other order."""
-    node.become("Greater", [node.input(1), node.input(0)])
+    """A Greater with its operands swapped."""
+    node.become.Greater(node.input(1), node.input(0))
 
 
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
-    """A Transpose of its own."""
+    """A separate Transpose."""
     if node.attr("transA", 0):
         node.pop_attr("transA")
-        node.set_input(0, node.before("Transpose", [node.input(0)], what="transposed", perm=[1, 0]))
+        node.set_input(0, node.op.Transpose(node.input(0), perm=[1, 0]))
 
 
 @avoid("HardSigmoid that can be part of a HardSwish", "HardSigmoid", opset=11, exact=False)
 def spell_out(node: Node) -> None:
     """Clip(x / 6 + 1/2): some fuse the HardSigmoid of one value and its product with another into a HardSwish."""
+    op = node.op
     alpha, beta = node.attr("alpha", 0.2), node.attr("beta", 0.5)
     if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5:
         return
     kind = node.need_elem_type()
-    scaled = node.before("Mul", [node.input(0), typed(node, alpha, kind, "alpha")], what="scaled")
-    line = node.before("Add", [scaled, typed(node, beta, kind, "beta")], what="line")
-    node.become("Clip", [line, typed(node, 0, kind, "zero"), typed(node, 1, kind, "one")])
+    scaled = op.Mul(node.input(0), op.const(alpha, kind))
+    line = op.Add(scaled, op.const(beta, kind))
+    node.become.Clip(line, op.const(0, kind), op.const(1, kind))
 
 
 @avoid("Shrink", "Shrink", opset=9, exact=False)

@@ -49,4 +49,4 @@ def _negative(node: Node, index: int) -> np.ndarray | None:
 
 
 def _replace(node: Node, index: int, value: np.ndarray) -> None:
-    node.set_input(index, node.add_constant(value, value.dtype, "from_the_front"))
+    node.set_input(index, node.op.const(value, value.dtype))

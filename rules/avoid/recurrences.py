@@ -6,7 +6,6 @@ https://onnx.ai/onnx/operators/onnx__LSTM.html, https://onnx.ai/onnx/operators/o
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.graph.node import Node
@@ -16,7 +15,7 @@ _OUTPUTS = ("all", "last_hidden", "last_cell")
 
 @avoid("Recurrent operator without all steps", ("GRU", "LSTM", "RNN"), opset=7)
 def take_last_step(node: Node) -> None:
-    """All steps are an output, too; the last state is the last of them where a single direction goes forward to the end."""
+    """The output of all steps is written out; the last state is taken from it if a single direction runs forward to the end."""
     if node.has_output(0):
         return
     if node.attr("direction", "forward") != "forward" or node.attr("layout", 0) or node.has_input(4):
@@ -28,13 +27,12 @@ def take_last_step(node: Node) -> None:
         node.drop_output(1)
     node.set_output(0, node.fresh_name("all"))
     if last:
-        index = node.add_constant(-1, np.int64, "last")
-        node.after("Gather", [node.output(0), index], outputs=[last], axis=0)
+        node.after.Gather(node.output(0), node.op.int64(-1), axis=0, output=last)
 
 
 @avoid("Recurrent operator without last state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_outputs(node: Node) -> None:
-    """The last states are outputs, too."""
+    """The outputs of the last states are written out, even if nothing reads them."""
     if not node.has_output(0):
         return
     for index, what in enumerate(_OUTPUTS if node.op_type == "LSTM" else _OUTPUTS[:2]):
@@ -44,7 +42,7 @@ def state_outputs(node: Node) -> None:
 
 @avoid("Recurrent operator without a first state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_first(node: Node) -> None:
-    """The first state is there, too, 0."""
+    """The first state, 0, becomes an input."""
     missing = [index for index in ((5, 6) if node.op_type == "LSTM" else (5,)) if not node.has_input(index)]
     if not missing:
         return
@@ -52,6 +50,6 @@ def state_first(node: Node) -> None:
     shape = [directions, node.need_dimension(0 if node.attr("layout", 0) else 1), node.need_dimension(-1, 2)]
     if node.attr("layout", 0):
         shape[:2] = shape[1::-1]
-    zeros = node.add_constant(np.zeros(shape), helper.tensor_dtype_to_np_dtype(node.need_elem_type()), "first")
+    zeros = node.op.const(np.zeros(shape), node.need_elem_type())
     for index in missing:
         node.set_input(index, zeros)

@@ -5,8 +5,6 @@ https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
@@ -20,7 +18,7 @@ _REDUCE = (*_OF_ONE, "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", 
 
 @avoid("Reduce axes as an input", _REDUCE, opset=18)
 def leave_out_all_axes(node: Node) -> None:
-    """Where these are all axes they are left out; else only an older opset helps."""
+    """The axes are left out if they are all axes; otherwise only an older opset helps."""
     if not node.has_input(1):
         return
     axes, rank = node.constant(1), node.rank()
@@ -32,7 +30,7 @@ def leave_out_all_axes(node: Node) -> None:
 
 @avoid("Reduce axes as an attribute at opset 13 to 17", tuple(op for op in _REDUCE if op != "ReduceSum"), opset=13)
 def refuse_axes_as_attribute(node: Node) -> None:
-    """Only another opset helps."""
+    """Refused: only another opset helps."""
     if node.has_attr("axes") and node.scope.target in range(13, 18):
         raise Unconvertible("the axes are an attribute", "choose a target opset from 18 on, where they are an input, or 12")
 
@@ -49,17 +47,17 @@ def reduce_nothing(node: Node) -> None:
         node.pop_attr("noop_with_empty_axes")
         return
     if node.op_type not in _OF_ONE:
-        raise Unconvertible(f"what {node.op_type} makes of single elements has no other form", "take the node out of the model")
-    node.become("Identity", [node.input(0)])
+        raise Unconvertible(f"what {node.op_type} makes of single elements has no other form", "remove the node from the model")
+    node.become.Identity(node.input(0))
 
 
 @avoid("Reduce axes computed at run time", _REDUCE, opset=18)
 @avoid("Squeeze axes computed at run time", ("Squeeze", "Unsqueeze"), opset=13)
 def fold_axes(node: Node) -> None:
-    """Axes that are the same in every run are written down."""
+    """Computed axes that are the same in every run become a constant."""
     if not node.has_input(1) or is_stored(node, 1):
         return
     axes = node.constant(1)
     if axes is None:
         raise Unconvertible(f"the axes '{node.input(1)}' are computed at run time", "make them a constant")
-    node.set_input(1, node.add_constant(axes, np.int64, "axes"))
+    node.set_input(1, node.op.int64(axes))

@@ -95,7 +95,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
 def _register(form: str, op_type: str, has_form: Callable[[Node], bool], reason: str, hint: str) -> None:
     @avoid(form, op_type, opset=13)
     def refuse(node: Node) -> None:
-        """It is refused: it has no other form at this opset."""
+        """Refused: there is no equivalent form at this opset."""
         if has_form(node):
             raise Unconvertible(reason, hint)
 

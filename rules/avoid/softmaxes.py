@@ -5,8 +5,6 @@ https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-1, Softmax-11)
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...rewriter.engine.registry import avoid
 from ...rewriter.graph.node import Node
 from ..shared.axes import from_the_front
@@ -14,7 +12,8 @@ from ..shared.axes import from_the_front
 
 @avoid("Softmax before opset 13, axis not last", ("Softmax", "LogSoftmax"), opset=11)
 def of_a_matrix(node: Node) -> None:
-    """The matrix is made, and shaped back."""
+    """A Reshape to a matrix before it, and one back after it."""
+    op = node.op
     axis = node.attr("axis", 1)
     if node.opset >= 13 or axis == -1:
         return
@@ -26,9 +25,9 @@ def of_a_matrix(node: Node) -> None:
     known = [dim for dim in shape or () if isinstance(dim, int) and dim > 0]
     if shape is not None and len(known) >= rank - 1:
         dims = [dim if isinstance(dim, int) and dim > 0 else -1 for dim in shape]
-        back = node.add_constant(dims, np.int64, "shape")
+        back = op.int64(dims)
     else:
-        back = node.before("Shape", [node.input(0)], what="shape")
-    matrix = node.before("Flatten", [node.input(0)], what="matrix", axis=axis)
-    probabilities = node.before(node.op_type, [matrix], what="of_matrix", axis=1)
-    node.become("Reshape", [probabilities, back])
+        back = op.Shape(node.input(0))
+    matrix = op.Flatten(node.input(0), axis=axis)
+    probabilities = getattr(op, node.op_type)(matrix, axis=1)
+    node.become.Reshape(probabilities, back)

@@ -14,7 +14,7 @@ from ..shared.split_sizes import explicit_sizes, known_sizes, part_count, state_
 
 @avoid("Split by num_outputs, uneven", "Split", opset=18)
 def state_uneven_sizes(node: Node) -> None:
-    """The sizes are stated."""
+    """The sizes are written out."""
     if not node.has_attr("num_outputs"):
         return
     sizes = _sizes(node)
@@ -24,7 +24,7 @@ def state_uneven_sizes(node: Node) -> None:
 
 @avoid("Split without sizes", "Split", opset=13)
 def state_all_sizes(node: Node) -> None:
-    """The sizes are stated."""
+    """The sizes are written out."""
     if not (node.has_attr("split") or node.has_input(1)):
         state_sizes(node, _sizes(node))
 
@@ -40,17 +40,17 @@ def _sizes(node: Node) -> list[int]:
 
 @avoid("Split with a part of length 0", "Split", opset=13)
 def drop_empty_parts(node: Node) -> None:
-    """Empty parts that nothing reads go."""
+    """Empty parts that nothing reads are removed."""
     sizes = known_sizes(node)
     if sizes is None or 0 not in sizes:
         return
     for index, name in enumerate(node.outputs):
         if name and sizes[index] == 0 and node.scope.model.is_read(name):
-            raise Unconvertible(f"the empty part '{name}' is read", "take it out of the model")
+            raise Unconvertible(f"the empty part '{name}' is read", "remove it from the model")
     kept = [index for index, size in enumerate(sizes) if size]
     outputs = [node.output(index) for index in kept]
     if not kept:
-        raise Unconvertible("all parts are empty", "take the node out of the model")
+        raise Unconvertible("all parts are empty", "remove the node from the model")
     for index in range(len(node.outputs) - 1, -1, -1):
         node.set_output(index, outputs[index]) if index < len(outputs) else node.drop_output(index)
     state_sizes(node, [sizes[index] for index in kept])
@@ -58,7 +58,7 @@ def drop_empty_parts(node: Node) -> None:
 
 @avoid("Split sizes computed at run time", "Split", opset=13)
 def fold_sizes(node: Node) -> None:
-    """Sizes that are the same in every run are written down."""
+    """Computed sizes that are the same in every run become a constant."""
     sizes = explicit_sizes(node)
     if not node.has_input(1) or is_stored(node, 1):
         return

@@ -14,12 +14,11 @@ from onnx import helper
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
-from ..shared.indices import int64
 
 
 @avoid("AveragePool with count_include_pad", "AveragePool", opset=13)
 def pad_first(node: Node) -> None:
-    """A Pad of its own, which the average counts."""
+    """A separate Pad, which the average counts."""
     pads = node.attr("pads", [])
     if not node.attr("count_include_pad", 0) or not any(pads):
         return
@@ -30,7 +29,7 @@ def pad_first(node: Node) -> None:
 
 @avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)
 def weigh_padded(node: Node) -> None:
-    """A Pad of its own, and a factor for the windows that reach into it."""
+    """A separate Pad, and a factor for the windows that reach into it."""
     pads, has_dilations = node.attr("pads", []), any(step != 1 for step in node.attr("dilations", []))
     if node.attr("count_include_pad", 0) or not any(pads) or node.scope.model.proto.producer_name != "pytorch":
         return
@@ -43,7 +42,7 @@ def weigh_padded(node: Node) -> None:
     _pad(node, pads)
     output = node.output(0)
     mean = node.detach_output(0, "mean")
-    node.after("Mul", [mean, node.add_constant(factor, dtype, "factor")], outputs=[output])
+    node.after.Mul(mean, node.op.const(factor, dtype), output=output)
 
 
 def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> np.ndarray:
@@ -57,28 +56,28 @@ def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], st
 def _pad(node: Node, pads: Sequence[int]) -> None:
     """Let a Pad do what the attribute `pads` does."""
     half = len(pads) // 2
-    widths = int64(node, [0, 0, *pads[:half], 0, 0, *pads[half:]], "pads")
-    node.set_input(0, node.before("Pad", [node.input(0), widths], what="padded"))
+    widths = node.op.int64([0, 0, *pads[:half], 0, 0, *pads[half:]])
+    node.set_input(0, node.op.Pad(node.input(0), widths))
     node.pop_attr("count_include_pad")
     node.pop_attr("pads")
 
 
 @avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
 def pool_two_axes(node: Node) -> None:
-    """The pooled axes become two, by a Reshape before and one behind."""
+    """A Reshape before it makes the pooled axes two, and one after it gives the result its axes back."""
     shape = node.need_shape()
     if len(shape) < 5:
         return
-    plane = int64(node, [*shape[:2], shape[2], int(np.prod(shape[3:]))], "plane")
-    node.set_input(0, node.before("Reshape", [node.input(0), plane], what="in_two_axes"))
+    plane = node.op.int64([*shape[:3], int(np.prod(shape[3:]))])
+    node.set_input(0, node.op.Reshape(node.input(0), plane))
     output = node.output(0)
     pooled = node.detach_output(0, "of_two_axes")
-    node.after("Reshape", [pooled, int64(node, [*shape[:2], *[1] * (len(shape) - 2)], "shape")], outputs=[output])
+    node.after.Reshape(pooled, node.op.int64([*shape[:2], *[1] * (len(shape) - 2)]), output=output)
 
 
 @avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)
 def state_lower_pads(node: Node) -> None:
-    """The padding is stated; what is odd of it comes first."""
+    """The padding is written out; if it is odd, the larger half comes first."""
     if node.attr("auto_pad", "NOTSET") != "SAME_LOWER":
         return
     sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
@@ -95,7 +94,7 @@ def state_lower_pads(node: Node) -> None:
 
 @avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
 def state_pads(node: Node) -> None:
-    """The padding is stated, where it is even: of an odd one the texts disagree on which side gets more."""
+    """The padding is written out if it is even; for odd padding the specification contradicts itself about which side gets more."""
     wanted = node.attr("output_shape")
     if wanted is None:
         return
@@ -122,21 +121,22 @@ def state_pads(node: Node) -> None:
 
 @avoid("Pad by negative numbers", "Pad", opset=13)
 def cut_by_slice(node: Node) -> None:
-    """What is cut off is cut off by a Slice."""
+    """A Slice cuts off what negative padding removes."""
+    op = node.op
     widths = node.attr("pads") if node.has_attr("pads") else _constant_widths(node)
     if all(width >= 0 for width in widths):
         return
     if node.has_input(3) or node.attr("mode", "constant") != "constant":
-        raise Unconvertible("the padding is negative, and of some axes or no constant", "use a Slice instead")
+        raise Unconvertible("the padding is negative, and computed at run time or given for some axes only", "use a Slice instead")
     half = len(widths) // 2
     starts = [max(0, -width) for width in widths[:half]]
     ends = [width if width < 0 else np.iinfo(np.int64).max for width in widths[half:]]
-    node.set_input(0, node.before("Slice", [node.input(0), int64(node, starts, "starts"), int64(node, ends, "ends")], what="cut"))
+    node.set_input(0, op.Slice(node.input(0), op.int64(starts), op.int64(ends)))
     kept = [max(0, width) for width in widths]
     if node.has_attr("pads"):
         node.set_attr("pads", kept)
     else:
-        node.set_input(1, int64(node, kept, "pads"))
+        node.set_input(1, op.int64(kept))
 
 
 def _constant_widths(node: Node) -> list[int]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import helper
 
 from ...rewriter.engine.registry import downgrade, upgrade
 from ...rewriter.errors import Unconvertible
@@ -46,7 +45,7 @@ def numpy_broadcast(node: Node) -> None:
     if trailing < 0:
         raise Unconvertible(f"'{node.input(1)}' of rank {rank} does not fit '{node.input(0)}' from axis {axis} on")
     added = list(range(rank, rank + trailing))
-    node.set_input(1, node.before("Unsqueeze", [node.input(1)], what="aligned", axes=added))
+    node.set_input(1, node.op.Unsqueeze(node.input(1), axes=added))
 
 
 def _has_one_element(shape: Dims | None) -> bool:
@@ -64,7 +63,7 @@ def limited_broadcast(node: Node) -> None:
         return
     stretch = _Stretch(node)
     if stretch.first and not stretch.second and node.op_type in MIRRORED:
-        node.become(MIRRORED[node.op_type], [node.input(1), node.input(0)])
+        getattr(node.become, MIRRORED[node.op_type])(node.input(1), node.input(0))
         stretch = _Stretch(node)
     if stretch.first or stretch.rank > node.need_rank(0):
         _fill_first(node, stretch)
@@ -113,7 +112,7 @@ def _fill_first(node: Node, stretch: _Stretch) -> None:
     """Give the first operand the common shape."""
     name, missing = node.input(0), stretch.rank - node.need_rank(0)
     if missing:
-        name = node.before("Unsqueeze", [name], what="first", axes=list(range(missing)))
+        name = node.op.Unsqueeze(name, axes=list(range(missing)))
     if stretch.first:
         other = stretch.rank - node.need_rank(1)
         repeats = [_length(node, 1, axis - other) if axis in stretch.first else 1 for axis in range(stretch.rank)]
@@ -132,7 +131,7 @@ def _fit_second(node: Node, stretch: _Stretch) -> None:
         name = _tile(node, name, [_length(node, 0, axis) if axis in inner else 1 for axis in own])
     ends = [axis - own.start for axis in own if not start <= axis < stop]
     if kept and ends:
-        name = node.before("Squeeze", [name], what="second", axes=ends)
+        name = node.op.Squeeze(name, axes=ends)
     node.set_input(1, name)
     node.set_attr("broadcast", 1)
     if stop < rank:
@@ -141,19 +140,21 @@ def _fit_second(node: Node, stretch: _Stretch) -> None:
 
 def _length(node: Node, index: int, axis: int) -> int | str:
     """Dimension `axis` of input `index`, or the name of a tensor that holds it at run time."""
+    op = node.op
     dim = node.dimension(axis, index)
     if isinstance(dim, int):
         return dim
-    shape = node.before("Shape", [node.input(index)], what="shape")
-    return node.before("Gather", [shape, node.add_constant([axis], np.int64, "axis")], what="length", axis=0)
+    shape = op.Shape(node.input(index))
+    return op.Gather(shape, op.int64([axis]), axis=0)
 
 
 def _tile(node: Node, name: str, repeats: list[int | str]) -> str:
     """`name` repeated along its axes; each of `repeats` is a number, or the name of a vector of one int64."""
+    op = node.op
     if all(isinstance(count, int) for count in repeats):
-        return node.before("Tile", [name, node.add_constant(repeats, np.int64, "repeats")], what="tiled")
-    parts = [node.add_constant([count], np.int64, "once") if isinstance(count, int) else count for count in repeats]
-    return node.before("Tile", [name, node.before("Concat", parts, what="repeats", axis=0)], what="tiled")
+        return op.Tile(name, op.int64(repeats))
+    parts = [op.int64([count]) if isinstance(count, int) else count for count in repeats]
+    return op.Tile(name, op.Concat(*parts, axis=0))
 
 
 @upgrade("PRelu", 7)
@@ -163,7 +164,7 @@ def slope_per_channel(node: Node) -> None:
         return
     trailing = node.need_rank(0) - 2
     if trailing > 0:
-        node.set_input(1, node.before("Unsqueeze", [node.input(1)], what="slope", axes=list(range(1, trailing + 1))))
+        node.set_input(1, node.op.Unsqueeze(node.input(1), axes=list(range(1, trailing + 1))))
 
 
 @downgrade("PRelu", 7)
@@ -177,24 +178,25 @@ def slope_of_one_dimension(node: Node) -> None:
     if len(dims) == rank and all(dim == 1 for axis, dim in enumerate(dims) if axis != channel):
         ones = [axis for axis in range(slope_rank) if axis != channel - (rank - slope_rank)]
         if ones:
-            node.set_input(1, node.before("Squeeze", [node.input(1)], what="slope", axes=ones))
+            node.set_input(1, node.op.Squeeze(node.input(1), axes=ones))
         return
     _multiply_where_negative(node)
 
 
 def _multiply_where_negative(node: Node) -> None:
     """Let the node be x * (slope where x < 0, else 1), written for opset 7."""
+    op = node.op
     slope = node.const_input(1, "a slope that is not one per channel")
     if not np.isfinite(slope).all():
         raise Unconvertible("the slope is not one per channel, and not finite")
     kind, x = node.need_elem_type(), node.input(0)
-    zero = node.add_constant(0, helper.tensor_dtype_to_np_dtype(kind), "zero")
-    negative = node.before("Less", [x, zero], what="negative", opset=7)
-    mask = node.before("Cast", [negative], what="mask", to=kind, opset=7)
-    positive = node.before("Not", [negative], what="positive", opset=7)
-    ones = node.before("Cast", [positive], what="ones", to=kind, opset=7)
-    slopes = node.before("Mul", [mask, node.input(1)], what="slopes", opset=7)
-    node.become("Mul", [x, node.before("Add", [slopes, ones], what="factor", opset=7)], opset=7)
+    zero = op.const(0, kind)
+    negative = op.Less(x, zero, opset=7)
+    mask = op.Cast(negative, to=kind, opset=7)
+    positive = op.Not(negative, opset=7)
+    ones = op.Cast(positive, to=kind, opset=7)
+    slopes = op.Mul(mask, node.input(1), opset=7)
+    node.become.Mul(x, op.Add(slopes, ones, opset=7), opset=7)
 
 
 @downgrade(("Max", "Min", "Mean", "Sum"), 8)
@@ -209,10 +211,10 @@ def equal_shapes(node: Node) -> None:
     ones = [_ones_like(node, name) for name in (full[:1] or dict.fromkeys(names))]
     shaped = ones[0]
     for other in ones[1:]:
-        shaped = node.before("Mul", [shaped, other], what="ones")
+        shaped = node.op.Mul(shaped, other)
     for index, name in enumerate(names):
         if not full or shapes[index] != common:
-            node.set_input(index, node.before("Mul", [name, shaped], what="broadcast"))
+            node.set_input(index, node.op.Mul(name, shaped))
 
 
 def _is_known(shape: Dims | None) -> bool:
@@ -236,8 +238,9 @@ def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
 
 def _ones_like(node: Node, name: str) -> str:
     """Ones of the shape and type of `name`, whatever it holds: x < x is false everywhere, for NaN too."""
+    op = node.op
     kind = node.scope.elem_type(name)
     if kind is None:
         raise Unconvertible(f"the type of '{name}' is unknown", "declare it in value_info")
-    nowhere = node.before("Less", [name, name], what="nowhere")
-    return node.before("Cast", [node.before("Not", [nowhere])], what="ones", to=kind)
+    nowhere = op.Less(name, name)
+    return op.Cast(op.Not(nowhere), to=kind)

@@ -19,5 +19,5 @@ def round_back(node: Node) -> None:
     if node.need_elem_type() != TensorProto.BFLOAT16 or not node.rounds_to(TensorProto.BFLOAT16):
         return
     alpha = node.attr("alpha", 0.01) if node.op_type == "LeakyRelu" else None
-    exact = node.before(node.op_type, node.inputs, what="unrounded", alpha=alpha)
+    exact = getattr(node.op, node.op_type)(*node.inputs, alpha=alpha)
     become_value(node, rounded(node, exact, TensorProto.BFLOAT16))

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ...rewriter.graph.node import Node
-from .indices import int64, wrapped
+from .indices import wrapped
 from .tables import arange
 
 
@@ -18,19 +18,20 @@ def along_any(node: Node, index: int, axes: Sequence[int]) -> None:
 
     The result has the same shape along each of them. Written for any opset from 13 on.
     """
+    op = node.op
     attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.proto.attribute}
     results: list[str] = []
     for axis in axes:
         inputs = node.inputs
-        inputs[index] = int64(node, axis, "axis")
-        result = node.before(node.op_type, inputs, what=f"along{axis}", opset=node.opset, **attributes)
-        results.append(node.before("Unsqueeze", [result, int64(node, [0], "first")], what=f"along{axis}"))
+        inputs[index] = op.int64(axis)
+        result = getattr(op, node.op_type)(*inputs, opset=node.opset, **attributes)
+        results.append(op.Unsqueeze(result, op.int64([0])))
     rank = node.need_rank()
-    given = node.before("Cast", [node.input(index)], what="axis", to=TensorProto.INT64)
-    given = node.before("Reshape", [given, int64(node, [], "scalar")], what="axis")
+    given = op.Cast(node.input(index), to=TensorProto.INT64)
+    given = op.Reshape(given, op.int64([]))
     places = np.zeros(rank, np.int64)
     places[list(axes)] = arange(len(axes))
-    place = wrapped(node, given, TensorProto.INT64, int64(node, rank, "rank"))
-    place = node.before("Gather", [int64(node, places.tolist(), "places"), place], what="place", axis=0)
-    stacked = node.before("Concat", results, what="stacked", axis=0)
-    node.become("Gather", [stacked, place], axis=0)
+    place = wrapped(node, given, TensorProto.INT64, op.int64(rank))
+    place = op.Gather(op.int64(places.tolist()), place, axis=0)
+    stacked = op.Concat(*results, axis=0)
+    node.become.Gather(stacked, place, axis=0)

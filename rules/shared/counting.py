@@ -12,14 +12,14 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from ...rewriter.graph.node import Node
-from .indices import int64
 
 
 def places_of_ones(node: Node, count: str) -> str:
     """0, 1, … below `count`, an int64 vector of one that is not negative: quicker than a Loop."""
-    ones = node.before("ConstantOfShape", [count], what="ones", value=numpy_helper.from_array(np.ones(1, np.int64)))
-    places = node.before("NonZero", [ones], what="places")
-    return node.before("Reshape", [places, int64(node, [-1], "flat")], what="index")
+    op = node.op
+    ones = op.ConstantOfShape(count, value=numpy_helper.from_array(np.ones(1, np.int64)))
+    places = op.NonZero(ones)
+    return op.Reshape(places, op.int64([-1]))
 
 
 def count_to(node: Node, count: str) -> str:
@@ -41,7 +41,7 @@ def stack(node: Node, count: str, number: str, step: NodeProto) -> str:
         for names in ((number, go_on, carried), (goes_on, carry, step.output[0]))
     )
     body = helper.make_graph([step, *copies], "step", inputs, outputs)
-    condition = node.add_constant(True, np.bool_, "condition")
-    _, stacked = node.before_many("Loop", [count, condition, count], 2, what="counted", body=body)
+    condition = node.op.const(True, np.bool_)
+    _, stacked = node.op.Loop(count, condition, count, outputs=2, body=body)
     node.scope.types.note(stacked, helper.make_tensor_type_proto(TensorProto.INT64, [None]))
     return stacked

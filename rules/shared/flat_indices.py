@@ -15,7 +15,7 @@ from onnx import TensorProto
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
-from .indices import count_up, int64, is_never_negative, length, wrapped
+from .indices import count_up, is_never_negative, length, wrapped
 from .tables import index_grid, require_few
 
 _MOST_STORED = 1 << 22
@@ -24,13 +24,13 @@ _MOST_STORED = 1 << 22
 
 def flattened(node: Node, name: str) -> str:
     """`name` as a vector."""
-    return node.before("Reshape", [name, int64(node, [-1], "flat")], what="flat")
+    return node.op.Reshape(name, node.op.int64([-1]))
 
 
-def stored_places(node: Node, array: np.ndarray, what: str) -> str:
+def stored_places(node: Node, array: np.ndarray) -> str:
     """`array` as a constant of int64. Raises Unconvertible where it is too large."""
     require_few(array.size)
-    return node.add_constant(array, np.int64, what)
+    return node.op.int64(array)
 
 
 def indices_from_the_front(node: Node, index: int, size: str) -> str:
@@ -38,21 +38,22 @@ def indices_from_the_front(node: Node, index: int, size: str) -> str:
     value, bound = node.constant(index), node.scope.constant(size)
     if value is not None and ((value >= 0).all() or bound is not None):
         positive = value if bound is None else value + (value < 0) * bound
-        return node.add_constant(positive, np.int64, "indices")
+        return node.op.int64(positive)
     indices = node.input(index)
     if node.need_elem_type(index) != TensorProto.INT64:
-        indices = node.before("Cast", [indices], what="indices", to=TensorProto.INT64)
+        indices = node.op.Cast(indices, to=TensorProto.INT64)
     return indices if is_never_negative(node, indices) else wrapped(node, indices, TensorProto.INT64, size)
 
 
 def count_elements(node: Node, name: str, axes: range) -> str:
     """The number of elements along `axes` of `name`, an int64 scalar."""
+    op = node.op
     shape = node.scope.shape(name)
     known = [] if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
     if len(known) == len(axes):
-        return int64(node, prod(known), "stride")
-    sizes = node.before("Concat", [length(node, name, axis) for axis in axes], what="sizes", axis=0)
-    return node.before("ReduceProd", [sizes], what="stride", axes=[0], keepdims=0)
+        return op.int64(prod(known))
+    sizes = op.Concat(*([length(node, name, axis) for axis in axes]), axis=0)
+    return op.ReduceProd(sizes, axes=[0], keepdims=0)
 
 
 def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> str:
@@ -65,7 +66,7 @@ def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> s
     if all(len(dims) == rank for dims in known):
         strides = [prod(known[0][d + 1 :]) for d in range(rank)]
         grid = index_grid(known[1])
-        return stored_places(node, sum(grid[d] * strides[d] for d in range(rank) if d != axis) + np.zeros(known[1]), "places")
+        return stored_places(node, sum(grid[d] * strides[d] for d in range(rank) if d != axis) + np.zeros(known[1]))
     return places_at_run_time(node, data, indices, [d for d in range(rank) if d != axis])
 
 
@@ -75,13 +76,14 @@ def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int])
 
     Along each axis, every step adds the stride. The result broadcasts to the shape of `counted`.
     """
+    op = node.op
     rank = len(node.scope.shape(data) or ())
-    total = int64(node, 0, "places")
+    total = op.int64(0)
     for axis in axes:
-        count = count_up(node, int64(node, [0], "zero"), length(node, counted, axis), int64(node, [1], "one"))
-        places = node.before("Mul", [count, count_elements(node, data, range(axis + 1, rank))], what="places")
-        column = int64(node, [-1] + [1] * (rank - 1 - axis), "column")
-        total = node.before("Add", [total, node.before("Reshape", [places, column], what="places")], what="places")
+        count = count_up(node, op.int64([0]), length(node, counted, axis), op.int64([1]))
+        places = op.Mul(count, count_elements(node, data, range(axis + 1, rank)))
+        column = op.int64([-1] + [1] * (rank - 1 - axis))
+        total = op.Add(total, op.Reshape(places, column))
     return total
 
 
@@ -89,21 +91,22 @@ def index_depth(node: Node) -> int:
     """How many indices lead to one row: the last dimension of input 1. Raises Unconvertible where it is 0 or unknown."""
     depth = node.need_dimension(-1, 1)
     if depth == 0:
-        raise Unconvertible("indices of length 0 take the data whole, and older operators cannot express it")
+        raise Unconvertible("indices of length 0 select the whole data, which older operators cannot express")
     return depth
 
 
 def row_places(node: Node, depth: int) -> str:
     """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged into one."""
-    data, vector = node.input(0), int64(node, [1], "vector")
+    op = node.op
+    data, vector = node.input(0), op.int64([1])
     shape = node.scope.shape(data)
     known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]
     if len(known) == depth:
-        sizes = int64(node, known, "sizes")
+        sizes = op.int64(known)
     else:
-        sizes = node.before("Concat", [length(node, data, axis) for axis in range(depth)], what="sizes", axis=0)
+        sizes = op.Concat(*([length(node, data, axis) for axis in range(depth)]), axis=0)
     numbers = [count_elements(node, data, range(axis + 1, depth)) for axis in range(depth)]
-    cells = [node.before("Reshape", [number, vector], what="stride") for number in numbers]
-    strides = node.before("Concat", cells, what="strides", axis=0)
-    weighted = node.before("Mul", [indices_from_the_front(node, 1, sizes), strides], what="weighted")
-    return node.before("ReduceSum", [weighted], what="places", axes=[node.need_rank(1) - 1], keepdims=0)
+    cells = [op.Reshape(number, vector) for number in numbers]
+    strides = op.Concat(*cells, axis=0)
+    weighted = op.Mul(indices_from_the_front(node, 1, sizes), strides)
+    return op.ReduceSum(weighted, axes=[node.need_rank(1) - 1], keepdims=0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...rewriter.graph.node import Node
 
 
@@ -15,11 +13,11 @@ def become_reshape(node: Node, flat: str, like: str, *, flattened_from: int) -> 
     """
     shape = node.scope.shape(like)
     if shape is not None and all(isinstance(dim, int) for dim in shape):
-        target = node.add_constant(shape, np.int64, "shape")
+        target = node.op.int64(shape)
     else:
-        target = node.before("Shape", [like], what="shape")
+        target = node.op.Shape(like)
     doubtful = [axis for axis, dim in enumerate(shape or ()) if not isinstance(dim, int) or dim == 0]
     if shape is not None and (not doubtful or (doubtful == [0] and flattened_from > 0)):
-        node.become("Reshape", [flat, target])
+        node.become.Reshape(flat, target)
     else:
-        node.become("Reshape", [flat, target], opset=14, allowzero=1)
+        node.become.Reshape(flat, target, opset=14, allowzero=1)

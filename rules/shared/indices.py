@@ -1,6 +1,6 @@
 """Indices and lengths that are only known when the model runs, computed by operators that opset 7 has.
 
-Below opset 9 nothing compares int64, and below 12 Min and Max take floats only. So signs are tested in float (no rounding
+Below opset 9 nothing compares int64, and below 12 Min and Max take floats only. So signs are tested in float there (no rounding
 changes a sign) and bounds in double (exact for every length a tensor can have; what is larger stays larger).
 """
 
@@ -26,19 +26,16 @@ _MAX_LOOK_BACK = 8
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
     """The length of `name` along `axis` as int64: a scalar, or a vector of one; a constant where it is known."""
+    op = node.op
     shape = node.scope.shape(name)
     if shape is not None:
         require_axis(axis, len(shape))
     if shape is not None and isinstance(dim := shape[axis], int):
-        return int64(node, dim if form == "scalar" else [dim], f"length{dim}")
-    sizes = node.before("Shape", [name], what="shape")
-    index = int64(node, axis if form == "scalar" else [axis], "axis")
-    return node.before("Gather", [sizes, index], what="length", axis=0)
-
-
-def int64(node: Node, value: int | list[int], what: str) -> str:
-    """A constant of type int64."""
-    return node.add_constant(value, np.int64, what)
+        return op.int64(dim if form == "scalar" else [dim])
+    name, axis = node.scope.origin_of_dimension(name, axis)
+    sizes = op.Shape(name)
+    index = op.int64(axis if form == "scalar" else [axis])
+    return op.Gather(sizes, index, axis=0)
 
 
 def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
@@ -65,14 +62,17 @@ def _is_unsigned(node: Node, cast: NodeProto) -> bool:
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
-    """`indices` (int32 or int64) with `size`, an int64 scalar, added where they are negative."""
+    """`indices`, whole numbers of any type, with `size`, an int64 scalar, added where they are negative."""
+    op = node.op
     if elem_type != TensorProto.INT64:
-        size = node.before("Cast", [size], what="size", to=elem_type)
-    as_float = node.before("Cast", [indices], what="sign", to=TensorProto.FLOAT)
-    negative = node.before("Less", [as_float, node.add_constant(0, np.float32, "zero")], what="negative")
-    as_number = node.before("Cast", [negative], what="negative", to=elem_type)
-    shift = node.before("Mul", [as_number, size], what="shift")
-    return node.before("Add", [indices, shift], what="wrapped")
+        size = op.Cast(size, to=elem_type)
+    if node.scope.target >= 9:
+        return op.Where(op.Less(indices, op.const(0, elem_type)), op.Add(indices, size), indices)
+    as_float = op.Cast(indices, to=TensorProto.FLOAT)
+    negative = op.Less(as_float, op.const(0, np.float32))
+    as_number = op.Cast(negative, to=elem_type)
+    shift = op.Mul(as_number, size)
+    return op.Add(indices, shift)
 
 
 def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int | str) -> str:
@@ -81,43 +81,45 @@ def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int |
     It is at least `lowest`, and at most `size` (a vector of one int64) plus `beyond`; these two are numbers or vectors of one
     double.
     """
-    at, end = (node.before("Cast", [value], what="double", to=TensorProto.DOUBLE) for value in (bound, size))
-    negative = node.before("Less", [at, double(node, [0.0])], what="negative")
-    is_negative = node.before("Cast", [negative], what="negative", to=TensorProto.DOUBLE)
-    at = node.before("Add", [at, node.before("Mul", [end, is_negative], what="shift")], what="wrapped")
+    op = node.op
+    at, end = (op.Cast(value, to=TensorProto.DOUBLE) for value in (bound, size))
+    at = wrapped(node, at, TensorProto.DOUBLE, size)
     at = _extreme(node, "Max", at, lowest if isinstance(lowest, str) else double(node, [float(lowest)]))
     more = beyond if isinstance(beyond, str) else double(node, [float(beyond)])
-    at = _extreme(node, "Min", at, end if beyond == 0 else node.before("Add", [end, more], what="last"))
-    return node.before("Cast", [at], what="position", to=TensorProto.INT64)
+    at = _extreme(node, "Min", at, end if beyond == 0 else op.Add(end, more))
+    return op.Cast(at, to=TensorProto.INT64)
 
 
 def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str) -> str:
     """The larger or the smaller of two; below opset 8 runtimes have Max and Min in float only."""
     if node.scope.target >= 8:
-        return node.before(op_type, [value, bound], what="bounded")
-    beyond = node.before("Less" if op_type == "Max" else "Greater", [value, bound], what="beyond")
+        return getattr(node.op, op_type)(value, bound)
+    beyond = (node.op.Less if op_type == "Max" else node.op.Greater)(value, bound)
     return choose(node, beyond, bound, value)
 
 
 def choose(node: Node, condition: str, yes: str, no: str) -> str:
-    """`yes` where `condition` holds, else `no`: what Where (9) does, for finite doubles."""
-    taken = node.before("Cast", [condition], what="taken", to=TensorProto.DOUBLE)
-    left = node.before("Cast", [node.before("Not", [condition], what="not")], what="left", to=TensorProto.DOUBLE)
-    parts = [node.before("Mul", pair, what="part") for pair in ([yes, taken], [no, left])]
-    return node.before("Add", parts, what="chosen")
+    """`yes` where `condition` holds, else `no`: what Where does, which came with opset 9, for finite doubles."""
+    op = node.op
+    if node.scope.target >= 9:
+        return op.Where(condition, yes, no)
+    taken = op.Cast(condition, to=TensorProto.DOUBLE)
+    left = op.Cast(op.Not(condition), to=TensorProto.DOUBLE)
+    parts = [op.Mul(*pair) for pair in ([yes, taken], [no, left])]
+    return op.Add(*parts)
 
 
 def double(node: Node, value: list[float]) -> str:
     """A constant of type double."""
-    return node.add_constant(value, np.float64, "bound")
+    return node.op.const(value, np.float64)
 
 
 def count_up(node: Node, start: str, limit: str, step: str) -> str:
     """The numbers start, start + step, … up to `limit`, which is not included: a vector, from vectors of one int64."""
     scalars = [_scalar(node, value) for value in (start, limit, step)]
-    return node.before("Range", scalars, what="indices", opset=11)
+    return node.op.Range(*scalars, opset=11)
 
 
 def _scalar(node: Node, vector: str) -> str:
     """`vector`, of one element, as a scalar."""
-    return node.before("Reshape", [vector, int64(node, [], "scalar")], what="scalar")
+    return node.op.Reshape(vector, node.op.int64([]))

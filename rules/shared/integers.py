@@ -5,7 +5,6 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
-from .indices import int64
 
 BITS: dict[int, int] = {
     TensorProto.INT8: 8,
@@ -25,16 +24,17 @@ UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorPro
 def to_64_bits(node: Node, name: str, elem_type: int) -> str:
     """`name`, of type `elem_type`, as int64; uint64, which int64 does not hold, stays."""
     wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
-    return name if elem_type == wide else node.before("Cast", [name], what="wide", to=wide)
+    return name if elem_type == wide else node.op.Cast(name, to=wide)
 
 
 def become_cast(node: Node, value: str, elem_type: int) -> None:
     """Let the node be `value`, an int64 or uint64, cast to `elem_type`."""
-    node.become("Cast", [value], to=elem_type)
+    node.become.Cast(value, to=elem_type)
 
 
 def complement_where(node: Node, condition: str, number: str) -> str:
     """`number`, or -1 - `number` where `condition` holds: x * (1 - 2c) - c, modulo 2**64."""
-    c = node.before("Cast", [condition], what="c", to=TensorProto.INT64)
-    sign = node.before("Sub", [int64(node, 1, "one"), node.before("Add", [c, c], what="twice")], what="sign")
-    return node.before("Sub", [node.before("Mul", [number, sign], what="turned"), c], what="complement")
+    op = node.op
+    c = op.Cast(condition, to=TensorProto.INT64)
+    sign = op.Sub(op.int64(1), op.Add(c, c))
+    return op.Sub(op.Mul(number, sign), c)

@@ -51,7 +51,7 @@ def write_out(node: Node, body: Scope, turns: int) -> None:
     stored = bodies.move_initializers(node, graph)
     carried, rows = node.inputs[FIRST:], list[list[str]]()
     for turn in range(turns):
-        number = node.add_constant(_like(graph, 0, turn), np.int64, "number")
+        number = node.op.int64(_like(graph, 0, turn))
         names = dict(zip((value.name for value in graph.input), [number, _condition(node, graph), *carried], strict=True))
         names |= stored
         bodies.paste_graph(node, body, names)
@@ -72,9 +72,10 @@ def _like(graph: GraphProto, index: int, value: int) -> int | list[int]:
 
 
 def _condition(node: Node, graph: GraphProto) -> str:
-    return node.add_constant(_like(graph, 1, 1), np.bool_, "condition")
+    return node.op.const(_like(graph, 1, 1), np.bool_)
 
 
 def _stacked(node: Node, rows: Sequence[str]) -> str:
-    axes = node.add_constant([0], np.int64, "axes")
-    return node.before("Concat", [node.before("Unsqueeze", [row, axes], what="row") for row in rows], what="rows", axis=0)
+    op = node.op
+    axes = op.int64([0])
+    return op.Concat(*([op.Unsqueeze(row, axes) for row in rows]), axis=0)

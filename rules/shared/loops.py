@@ -12,7 +12,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from ...rewriter.graph.node import Node
-from .indices import int64
+from ...rewriter.graph.operators import Operators
 
 
 class Typed(NamedTuple):
@@ -36,17 +36,21 @@ class Body:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.nodes: list[NodeProto] = []
+        self.op = Operators(self._add, node.op.const)
 
-    def add(self, op_type: str, inputs: Sequence[str], what: str = "", **attributes: Any) -> str:
-        """Add one node to the step; returns its output."""
-        name = self._node.fresh_name(what or op_type.lower())
-        self.nodes.append(helper.make_node(op_type, list(inputs), [name], name=name, **attributes))
-        return name
+    def _add(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
+    ) -> list[str]:
+        """Add one node to the step, in the form of the opset that the rule writes for; returns its outputs."""
+        names = [self._node.fresh_name(op_type.lower()) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
+        self.nodes.append(helper.make_node(op_type, list(inputs), names, name=names[0], **attributes))
+        return names
 
     def any(self, condition: str) -> str:
         """Whether a bool tensor holds anywhere, also where it is empty: a sum of floats above zero stays above zero."""
-        total = self.add("ReduceSum", [self.add("Cast", [condition], "holds", to=TensorProto.FLOAT)], "total", keepdims=0)
-        return self.add("Greater", [total, self._node.add_constant(0, np.float32, "zero")], "any")
+        op = self.op
+        total = op.ReduceSum(op.Cast(condition, to=TensorProto.FLOAT), keepdims=0)
+        return op.Greater(total, self._node.op.const(0, np.float32))
 
 
 def repeat(node: Node, most: int, condition: str, start: Sequence[Typed], write: Callable[[Body, list[str]], Step]) -> list[str]:
@@ -70,5 +74,5 @@ def repeat(node: Node, most: int, condition: str, start: Sequence[Typed], write:
         ],
         [helper.make_tensor_value_info(value.name, value.elem_type, None) for value in [*ends, *step.given]],
     )
-    inputs = [int64(node, most, "most"), condition, *(value.name for value in start)]
-    return node.before_many("Loop", inputs, len(start) + len(step.given), what="loop", body=graph)
+    inputs = [node.op.int64(most), condition, *(value.name for value in start)]
+    return node.op.Loop(*inputs, outputs=len(start) + len(step.given), body=graph)

@@ -8,12 +8,11 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
-from .typed import typed
 
 
 def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
     """`name`, of type `kind`, as `wanted`."""
-    return name if kind == wanted else node.before("Cast", [name], what="cast", to=wanted)
+    return name if kind == wanted else node.op.Cast(name, to=wanted)
 
 
 def working_type(kind: int, stash: int) -> int:
@@ -31,15 +30,15 @@ _WIDENS = {(TensorProto.DOUBLE, stash) for stash in (*_HALVES, TensorProto.FLOAT
 """Types of data, each with a stash_type that is narrower."""
 
 
-def _mean(node: Node, name: str, axes: list[int], what: str) -> str:
+def _mean(node: Node, name: str, axes: list[int]) -> str:
     """The mean of `name` over `axes`, which stay with length 1."""
-    return node.before("ReduceMean", [name], what=what, opset=13, axes=axes, keepdims=1)
+    return node.op.ReduceMean(name, opset=13, axes=axes, keepdims=1)
 
 
 def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> tuple[str, str, str]:
     """The mean of `x` over `axes`, the deviation of each element from it, and the square root of the variance plus `epsilon`."""
-    mean = _mean(node, x, axes, "mean")
-    deviation = node.before("Sub", [x, mean], what="deviation")
+    mean = _mean(node, x, axes)
+    deviation = node.op.Sub(x, mean)
     return mean, deviation, root_mean_square(node, deviation, axes, epsilon, kind)
 
 
@@ -48,8 +47,9 @@ def root_mean_square(node: Node, x: str, axes: list[int], epsilon: float, kind: 
 
     Runtimes that fuse normalizations look for the square as a Pow, and for no other.
     """
-    square = node.before("Pow", [x, typed(node, 2, kind, "two")], what="square")
-    variance = _mean(node, square, axes, "variance")
+    op = node.op
+    square = op.Pow(x, op.const(2, kind))
+    variance = _mean(node, square, axes)
     if epsilon:
-        variance = node.before("Add", [variance, typed(node, epsilon, kind, "epsilon")], what="padded")
-    return node.before("Sqrt", [variance], what="std")
+        variance = op.Add(variance, op.const(epsilon, kind))
+    return op.Sqrt(variance)

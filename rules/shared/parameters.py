@@ -53,7 +53,7 @@ def to_input(node: Node, attribute: str, index: int, dtype: Any = np.int64) -> N
     """Turn `attribute`, where the node has it, into a constant at input `index`."""
     value = node.pop_attr(attribute)
     if value is not None:
-        node.set_input(index, node.add_constant(value, dtype, attribute))
+        node.set_input(index, node.op.const(value, dtype))
 
 
 def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
-from .typed import typed
 
 
 class _Format(NamedTuple):
@@ -54,46 +53,49 @@ def rounded(node: Node, x: str, kind: int, work: int = TensorProto.FLOAT, *, sat
     What is too large becomes the largest number with `saturate`, else NaN or infinity, as the type has it. NaN stays NaN where the
     type has it.
     """
+    op = node.op
     if not node.rounds_to(kind):
         return x
     form = FORMATS[kind]
-    is_nan = node.before("IsNaN", [x], what="is_nan")
+    is_nan = op.IsNaN(x)
     step = _step(node, x, is_nan, form, work)
-    steps = node.before("Round", [node.before("Div", [x, step], what="steps")], what="steps")
-    y = node.before("Mul", [steps, step], what="rounded")
+    steps = op.Round(op.Div(x, step))
+    y = op.Mul(steps, step)
     if kind == TensorProto.BFLOAT16 and work == TensorProto.FLOAT:
         return y  # NaN stays NaN, and the range is that of float
     if saturate and kind != TensorProto.BFLOAT16:
-        bounds = [typed(node, bound, work, "bound") for bound in (-form.largest, form.largest)]
-        y = node.before("Clip", [y, *bounds], what="saturated")
+        bounds = [op.const(bound, work) for bound in (-form.largest, form.largest)]
+        y = op.Clip(y, *bounds)
     else:
         y = _unsaturated(node, y, form, work)
     if not form.has_negative_zero:
-        zero = typed(node, 0.0, work, "zero")
-        y = node.before("Where", [node.before("Equal", [y, zero], what="is_zero"), zero, y], what="unsigned_zero")
-    return node.before("Where", [is_nan, typed(node, form.nan, work, "nan"), y], what="as_nan")
+        zero = op.const(0.0, work)
+        y = op.Where(op.Equal(y, zero), zero, y)
+    return op.Where(is_nan, op.const(form.nan, work), y)
 
 
 def _unsaturated(node: Node, y: str, form: _Format, work: int) -> str:
     """`y` with infinity or NaN in place of what is too large."""
-    size = node.before("Abs", [y], what="size")
-    is_over = node.before("Greater", [size, typed(node, form.largest, work, "bound")], what="over")
-    over = node.before("Mul", [y, typed(node, form.overflow, work, "overflow")], what="overflow")
-    return node.before("Where", [is_over, over, y], what="limited")
+    op = node.op
+    size = op.Abs(y)
+    is_over = op.Greater(size, op.const(form.largest, work))
+    over = op.Mul(y, op.const(form.overflow, work))
+    return op.Where(is_over, over, y)
 
 
 def _step(node: Node, x: str, is_nan: str, form: _Format, work: int) -> str:
     """The distance of neighbouring numbers of the narrow type at `x`, or some distance for what is not a number."""
+    op = node.op
     first, last = form.exponents[0], form.exponents[-1]
-    size = node.before("Where", [is_nan, typed(node, 1.0, work, "one"), node.before("Abs", [x], what="size")], what="size")
-    bounds = [typed(node, 1.5 * 2.0**exponent, work, "bound") for exponent in (first, last)]
-    log = node.before("Log", [node.before("Clip", [size, *bounds], what="size")], what="log")
-    exponent = node.before("Mul", [log, typed(node, 1 / math.log(2), work, "per_log")], what="exponent")
-    place = node.before("Sub", [exponent, typed(node, first, work, "lowest")], what="place")
-    place = node.before("Cast", [place], what="place", to=TensorProto.INT64)
+    size = op.Where(is_nan, op.const(1.0, work), op.Abs(x))
+    bounds = [op.const(1.5 * 2.0**exponent, work) for exponent in (first, last)]
+    log = op.Log(op.Clip(size, *bounds))
+    exponent = op.Mul(log, op.const(1 / math.log(2), work))
+    place = op.Sub(exponent, op.const(first, work))
+    place = op.Cast(place, to=TensorProto.INT64)
     steps = [2.0 ** (exponent - form.fraction) for exponent in form.exponents]
-    table = node.add_constant(steps, helper.tensor_dtype_to_np_dtype(work), "steps")
-    return node.before("Gather", [table, place], what="step", axis=0)
+    table = op.const(steps, work)
+    return op.Gather(table, place, axis=0)
 
 
 def become_value(node: Node, value: str) -> None:
@@ -101,4 +103,4 @@ def become_value(node: Node, value: str) -> None:
     if node.scope.rename_made(value, node.output(0)):
         node.remove()
     else:
-        node.become("Identity", [value])
+        node.become.Identity(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
-from .typed import typed
 
 RANGES: dict[int, tuple[int, int]] = {
     TensorProto.UINT8: (0, 255),
@@ -23,8 +22,9 @@ def become_saturated(node: Node, quotient: str, zero: str, kind: int) -> None:
 
     `quotient` and `zero` are float; `zero` is "" where it is 0. Their sum is exact: what float cannot hold saturates anyway.
     """
-    rounded = node.before("Round", [quotient], what="rounded")
+    op = node.op
+    rounded = op.Round(quotient)
     if zero:
-        rounded = node.before("Add", [rounded, zero], what="shifted")
-    bounds = [typed(node, float(bound), TensorProto.FLOAT, "bound") for bound in RANGES[kind]]
-    node.become("Cast", [node.before("Clip", [rounded, *bounds], what="saturated")], to=kind)
+        rounded = op.Add(rounded, zero)
+    bounds = [op.const(float(bound), TensorProto.FLOAT) for bound in RANGES[kind]]
+    node.become.Cast(op.Clip(rounded, *bounds), to=kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...rewriter.graph.node import Node
 from .axes import from_the_front
-from .indices import int64
 
 
 def along_axis(node: Node, index: int) -> str:
@@ -16,4 +15,4 @@ def along_axis(node: Node, index: int) -> str:
     (axis,) = from_the_front([node.attr("axis", 1)], rank)
     if rank == 1 or axis == rank - 1 or node.shape(index) == (1,):
         return name
-    return node.before("Reshape", [name, int64(node, [-1] + [1] * (rank - 1 - axis), "column")], what="column")
+    return node.op.Reshape(name, node.op.int64([-1] + [1] * (rank - 1 - axis)))

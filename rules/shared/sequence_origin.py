@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ...rewriter.errors import InvalidModelError, NotSimplified
 from ...rewriter.graph.node import Node
 from ...rewriter.graph.protos import DEFAULT_DOMAINS
@@ -251,7 +249,7 @@ def scalar(node: Node, index: int) -> str:
     """Input `index`, which has one element, as a scalar."""
     if node.rank(index) == 0:
         return node.input(index)
-    return node.before("Reshape", [node.input(index), node.add_constant([], np.int64, "scalar")], what="scalar")
+    return node.op.Reshape(node.input(index), node.op.int64([]))
 
 
 def undoes_split(node: Node, parts: Parts | None) -> bool:

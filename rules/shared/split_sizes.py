@@ -5,8 +5,6 @@ https://onnx.ai/onnx/operators/onnx__Split.html
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...rewriter.graph.node import Node
 
 
@@ -53,7 +51,7 @@ def state_sizes(node: Node, sizes: list[int]) -> None:
         node.set_attr("split", sizes)
         return
     node.pop_attr("num_outputs")
-    node.set_input(1, node.add_constant(sizes, np.int64, "split"))
+    node.set_input(1, node.op.int64(sizes))
 
 
 def name_outputs(node: Node) -> None:

@@ -5,7 +5,7 @@ Every comparison with NaN is false, and opset 7 compares floating point only.
 
 from __future__ import annotations
 
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
@@ -16,11 +16,6 @@ ANY_FLOATING = (*FLOATING, TensorProto.BFLOAT16)
 """The floating-point types of more than 8 bits."""
 WIDE_INTEGERS = (TensorProto.INT64, TensorProto.UINT64)
 """The integer types that no floating-point type holds."""
-
-
-def typed(node: Node, value: float | int, elem_type: int, what: str) -> str:
-    """A scalar constant of `elem_type`."""
-    return node.add_constant(value, helper.tensor_dtype_to_np_dtype(elem_type), what)
 
 
 def type_name(elem_type: int) -> str:
@@ -38,15 +33,17 @@ def need_floating(node: Node) -> int:
 
 def is_unequal(node: Node, a: str, b: str) -> str:
     """Whether `a` is less or greater than `b`; false for NaN."""
-    return node.before("Or", [node.before("Less", [a, b]), node.before("Greater", [a, b])], what="differ")
+    op = node.op
+    return op.Or(op.Less(a, b), op.Greater(a, b))
 
 
 def halves(node: Node, name: str, elem_type: int) -> tuple[str, str]:
     """`name`, an integer of 64 bits, divided by 2**32 towards zero, and the rest, both as double: the pairs order as the integers
     do.
     """
-    base = typed(node, 2**32, elem_type, "base")
-    high = node.before("Div", [name, base], what="high")
-    low = node.before("Sub", [name, node.before("Mul", [high, base], what="rounded")], what="low")
-    high, low = (node.before("Cast", [half], what="double", to=TensorProto.DOUBLE) for half in (high, low))
+    op = node.op
+    base = op.const(2**32, elem_type)
+    high = op.Div(name, base)
+    low = op.Sub(name, op.Mul(high, base))
+    high, low = (op.Cast(half, to=TensorProto.DOUBLE) for half in (high, low))
     return high, low

@@ -56,7 +56,7 @@ def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
     node.proto.output[:] = [*node.outputs[:index], *outputs, *node.outputs[index + 1 :]]
     for name, kind in zip(outputs, types, strict=True):
         node.scope.types.note(name, kind)
-    node.after("SequenceConstruct", outputs, outputs=[sequence])
+    node.after.SequenceConstruct(*outputs, output=sequence)
     node.scope.model.lost_uses.add(sequence)
     node.changed = True
 

@@ -70,7 +70,7 @@ def literal_sizes(node: Node) -> None:
         return
     sizes = explicit_sizes(node)
     if sizes is not None:
-        node.set_input(1, node.add_constant(sizes, np.int64, "split"))
+        node.set_input(1, node.op.int64(sizes))
 
 
 @simplify("Split", opset=13, when=_splits_a_constant_or_part)

@@ -87,7 +87,7 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
     node.proto.output.extend([""] * (len(graph.output) - 2 - len(node.proto.output)))
     node.proto.output.append(rows)
     node.scope.types.note(rows, helper.make_tensor_type_proto(kind.elem_type, [None, *_dims(kind)]))
-    node.after("SplitToSequence", [rows], outputs=[sequence], axis=0, keepdims=0)
+    node.after.SplitToSequence(rows, output=sequence, axis=0, keepdims=0)
     node.scope.model.retired.add(inner)
 
 
@@ -132,7 +132,7 @@ def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
     if elem_type is None or elem_type == TensorProto.STRING:
         raise NotSimplified(f"'{element}', which it appends to a list, is text or of unknown type")
     if shape is None or not all(isinstance(dim, int) or dim in _symbols(node) for dim in shape):
-        raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all turns")
+        raise NotSimplified(f"'{element}', which it appends to a list, is not known to have one shape in all iterations")
     return helper.make_tensor_value_info(node.fresh_name("row"), elem_type, shape)
 
 
@@ -160,7 +160,7 @@ def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
     node.set_input(FIRST + carried, node.add_tensor(start))
     node.proto.output[carried] = joined
     node.scope.types.note(joined, kind)
-    node.after("SequenceConstruct", [joined], outputs=[sequence])
+    node.after.SequenceConstruct(joined, output=sequence)
     return True
 
 

@@ -36,7 +36,7 @@ def inline_body(node: Node) -> None:
     results = [_copy_body(node, body, {**stored, **bound}) for bound in arguments]
     for index, output in enumerate(node.outputs):
         if output:
-            node.before("SequenceConstruct", [result[index] for result in results], outputs=[output])
+            node.op.SequenceConstruct(*([result[index] for result in results]), output=output)
             node.scope.model.lost_uses.add(output)
     node.remove()
 
@@ -69,7 +69,7 @@ def _map_nothing(node: Node, body: GraphProto) -> None:
         raise NotSimplified("the sequence is empty, and the types of the body's outputs are not declared")
     for output, kind in zip(node.outputs, kinds, strict=False):
         if output:
-            node.before("SequenceEmpty", [], outputs=[output], dtype=kind)
+            node.op.SequenceEmpty(output=output, dtype=kind)
             node.scope.model.lost_uses.add(output)
     node.remove()
 

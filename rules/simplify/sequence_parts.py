@@ -7,13 +7,12 @@ Why that is exact wherever the original runs: docs/sequences.md.
 
 from __future__ import annotations
 
-import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Shape
-from ..shared.indices import int64, length
+from ..shared.indices import length
 from ..shared.part_bounds import as_int64, slice_at
 from ..shared.sequence_origin import (
     Parts,
@@ -42,38 +41,39 @@ def slice_part(node: Node) -> None:
     position = constant_position(node, 1)
     size = parts.node.constant(1)
     if size is not None and position is not None and position >= 0:
-        starts, ends = (int64(node, [min(at * int(size), _INT64_MAX)], "bound") for at in (position, position + 1))
+        starts, ends = (node.op.int64([min(at * int(size), _INT64_MAX)]) for at in (position, position + 1))
     else:
         starts, ends = _bounds(node, parts, position)
-    node.become("Slice", [parts.data, starts, ends, int64(node, [parts.axis], "axes")])
+    node.become.Slice(parts.data, starts, ends, node.op.int64([parts.axis]))
 
 
 def _gather_row(node: Node, parts: Parts) -> None:
     """Let the node be a Gather of one index of the data, for parts of length 1."""
     position = constant_position(node, 1)
     if parts.squeezed:
-        index = scalar(node, 1) if position is None else int64(node, position, "index")
+        index = scalar(node, 1) if position is None else node.op.int64(position)
     elif position is None:
         index = _vector(node, node.input(1))
     else:
-        index = int64(node, [position], "index")
-    node.become("Gather", [parts.data, index], axis=parts.axis)
+        index = node.op.int64([position])
+    node.become.Gather(parts.data, index, axis=parts.axis)
 
 
 def _bounds(node: Node, parts: Parts, position: int | None) -> tuple[str, str]:
     """Where the part at `position` (None: at input 1) starts and ends, as int64 vectors of one."""
+    op = node.op
     size = _part_size(node, parts)
     if position is None:
         # Gather in 0, 1, … wraps a negative position and fails out of range, as SequenceAt does.
-        bounds = [int64(node, 0, "zero"), _count(node, parts, size), int64(node, 1, "one")]
-        every = node.before("Range", bounds, what="positions")
-        at = node.before("Gather", [every, scalar(node, 1)], what="position", axis=0)
+        bounds = [op.int64(0), _count(node, parts, size), op.int64(1)]
+        every = op.Range(*bounds)
+        at = op.Gather(every, scalar(node, 1), axis=0)
     elif position >= 0:
-        at = int64(node, position, "position")
+        at = op.int64(position)
     else:
-        at = node.before("Add", [_count(node, parts, size), int64(node, position, "position")], what="position")
-    start = node.before("Mul", [at, size], what="start")
-    end = node.before("Add", [start, size], what="end")
+        at = op.Add(_count(node, parts, size), op.int64(position))
+    start = op.Mul(at, size)
+    end = op.Add(start, size)
     return _vector(node, start), _vector(node, end)
 
 
@@ -81,28 +81,29 @@ def _part_size(node: Node, parts: Parts) -> str:
     """The size of all parts but the last, as an int64 scalar."""
     constant = parts.node.constant(1)
     if constant is not None:
-        return int64(node, int(constant), "size")
+        return node.op.int64(int(constant))
     return as_int64(node, parts.sizes)
 
 
 def _count(node: Node, parts: Parts, size: str) -> str:
     """How many parts there are: the dimension divided by `size`, rounded up, with no step that overflows."""
     dimension = length(node, parts.data, parts.axis, "scalar")
-    return node.before("Add", [*_whole_and_rest(node, dimension, size)], what="count")
+    return node.op.Add(*_whole_and_rest(node, dimension, size))
 
 
 def _whole_and_rest(node: Node, dimension: str, size: str) -> tuple[str, str]:
     """How many parts are whole, and 1 if a shorter one follows, else 0."""
-    whole = node.before("Div", [dimension, size], what="whole")
-    covered = node.before("Mul", [whole, size], what="covered")
-    rest = node.before("Sub", [dimension, covered], what="rest")
-    has_rest = node.before("Cast", [rest], what="has_rest", to=TensorProto.BOOL)
-    return whole, node.before("Cast", [has_rest], what="last", to=TensorProto.INT64)
+    op = node.op
+    whole = op.Div(dimension, size)
+    covered = op.Mul(whole, size)
+    rest = op.Sub(dimension, covered)
+    has_rest = op.Cast(rest, to=TensorProto.BOOL)
+    return whole, op.Cast(has_rest, to=TensorProto.INT64)
 
 
 def _vector(node: Node, name: str) -> str:
     """`name`, of one element, as a vector."""
-    return node.before("Reshape", [name, int64(node, [1], "vector")], what="vector")
+    return node.op.Reshape(name, node.op.int64([1]))
 
 
 def _require_scalar(parts: Parts) -> None:
@@ -120,15 +121,15 @@ def compute_length(node: Node) -> None:
     if parts is None:
         return
     if not parts.sizes:
-        shape = node.before("Shape", [parts.data], what="shape")
-        node.become("Gather", [shape, int64(node, parts.axis, "axis")], axis=0)
+        shape = node.op.Shape(parts.data)
+        node.become.Gather(shape, node.op.int64(parts.axis), axis=0)
     elif parts.node.rank(1) == 1:
-        node.become("Size", [parts.sizes])
+        node.become.Size(parts.sizes)
     else:
         _require_scalar(parts)
         size = _part_size(node, parts)
         dimension = length(node, parts.data, parts.axis, "scalar")
-        node.become("Add", [*_whole_and_rest(node, dimension, size)])
+        node.become.Add(*_whole_and_rest(node, dimension, size))
 
 
 @simplify("ConcatFromSequence", opset=13)
@@ -141,7 +142,7 @@ def undo_split(node: Node) -> None:
     if not parts.squeezed or shape is None:
         raise NotSimplified(f"how many parts SplitToSequence '{parts.node.name}' makes is only known at run time")
     if node.attr("new_axis", 0):
-        node.become("Transpose", [parts.data], perm=_moved(len(shape), parts.axis, node.attr("axis")))
+        node.become.Transpose(parts.data, perm=_moved(len(shape), parts.axis, node.attr("axis")))
     else:
         _merge_rows(node, parts, shape)
 
@@ -161,5 +162,5 @@ def _merge_rows(node: Node, parts: Parts, shape: Shape) -> None:
     if not own or not all(isinstance(dim, int) and dim > 0 for dim in others):
         raise NotSimplified(f"the elements are rows of '{parts.data}', and not known to have a shape without 0")
     perm = _moved(len(shape), parts.axis, at)
-    data = parts.data if perm == sorted(perm) else node.before("Transpose", [parts.data], what="aligned", perm=perm)
-    node.become("Reshape", [data, node.add_constant([*own[:at], -1, *own[at + 1 :]], np.int64, "merged")])
+    data = parts.data if perm == sorted(perm) else node.op.Transpose(parts.data, perm=perm)
+    node.become.Reshape(data, node.op.int64([*own[:at], -1, *own[at + 1 :]]))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import simplify
@@ -51,6 +50,7 @@ def pick_element(node: Node) -> None:
 
 def _pick_at_run_time(node: Node, names: list[str]) -> None:
     """Let the node pick one of `names` at a position that is only known at run time."""
+    op = node.op
     parts = parts_of_one_split(node, names)
     sizes = None if parts is None else known_sizes(parts.node)
     if parts is not None and sizes is not None:
@@ -63,10 +63,10 @@ def _pick_at_run_time(node: Node, names: list[str]) -> None:
     shape = shapes.pop() if len(shapes) == 1 else None
     if shape is None or not all(isinstance(dim, int) for dim in shape):
         raise NotSimplified(f"position '{node.input(1)}' {why_unknown(node, 1)}, and the elements are not known to have one shape")
-    axes = node.add_constant([0], np.int64, "axes")
-    rows = {name: node.before("Unsqueeze", [name, axes], what="row") for name in dict.fromkeys(names)}
-    stack = node.before("Concat", [rows[name] for name in names], what="stack", axis=0)
-    node.become("Gather", [stack, scalar(node, 1)], axis=0)
+    axes = op.int64([0])
+    rows = {name: op.Unsqueeze(name, axes) for name in dict.fromkeys(names)}
+    stack = op.Concat(*([rows[name] for name in names]), axis=0)
+    node.become.Gather(stack, scalar(node, 1), axis=0)
 
 
 def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
@@ -74,17 +74,15 @@ def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
 
     Gather wraps a negative position and fails out of range, as SequenceAt does.
     """
+    op = node.op
     position = scalar(node, 1)
     if parts.squeezed:
-        node.become("Gather", [parts.data, position], axis=parts.axis)
+        node.become.Gather(parts.data, position, axis=parts.axis)
         return
     ends = list(itertools.accumulate(sizes))
     starts = [end - size for end, size in zip(ends, sizes, strict=True)]
-    bounds = [
-        node.before("Gather", [node.add_constant([[bound] for bound in table], np.int64, what), position], what=what, axis=0)
-        for table, what in ((starts, "starts"), (ends, "ends"))
-    ]
-    node.become("Slice", [parts.data, *bounds, node.add_constant([parts.axis], np.int64, "axes")])
+    bounds = [op.Gather(op.int64([[bound] for bound in table]), position, axis=0) for table in (starts, ends)]
+    node.become.Slice(parts.data, *bounds, op.int64([parts.axis]))
 
 
 @simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
@@ -100,7 +98,7 @@ def count_elements(node: Node) -> None:
     if run_time_parts(node) is not None:
         return
     length = helper.make_tensor("length", TensorProto.INT64, [], [len(elements(node))])
-    node.become("Constant", [], value=length)
+    node.become.Constant(value=length)
     node.scope.reconsider()
 
 
@@ -112,7 +110,7 @@ def insert_element(node: Node) -> None:
     require_position(node, position, -len(names), len(names), len(names))
     _require_few(names)
     at = position if position >= 0 else position + len(names)
-    node.become("SequenceConstruct", [*names[:at], node.input(1), *names[at:]])
+    node.become.SequenceConstruct(*names[:at], node.input(1), *names[at:])
 
 
 @simplify("SequenceErase", opset=13)
@@ -124,18 +122,18 @@ def erase_element(node: Node) -> None:
     _require_few(names)
     erased = names.pop(position)
     if names:
-        node.become("SequenceConstruct", names)
+        node.become.SequenceConstruct(*names)
         return
     elem_type = node.scope.elem_type(erased)
     if elem_type is None:
         raise NotSimplified(f"it leaves no element, and the type of '{erased}' is unknown")
-    node.become("SequenceEmpty", [], dtype=elem_type)
+    node.become.SequenceEmpty(dtype=elem_type)
 
 
 def _require_few(names: list[str]) -> None:
     """Raises NotSimplified where the sequence is so long that a chain of such nodes would grow too large."""
     if len(names) >= MOST_ELEMENTS:
-        raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would name them all again")
+        raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would list them all again")
 
 
 def _position(node: Node, index: int, default: int) -> int:
@@ -160,11 +158,11 @@ def concat_elements(node: Node) -> None:
     if undoes_split(node, parts_of_one_split(node, names)):
         return
     if new_axis:
-        axes = node.add_constant([axis], np.int64, "axes")
-        wider = {name: node.before("Unsqueeze", [name, axes], what="wider") for name in dict.fromkeys(names)}
+        axes = node.op.int64([axis])
+        wider = {name: node.op.Unsqueeze(name, axes) for name in dict.fromkeys(names)}
         names = [wider[name] for name in names]
     if len(names) == 1:
         node.forward(0, names[0])
         node.remove()
         return
-    node.become("Concat", names, axis=axis)
+    node.become.Concat(*names, axis=axis)

@@ -7,7 +7,6 @@ https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
 
 from __future__ import annotations
 
-import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.engine.registry import simplify
@@ -19,21 +18,22 @@ from ..shared.sequence_origin import part_sizes, removes_axis, run_time_count
 @simplify("SplitToSequence", opset=13)
 def split_then_construct(node: Node) -> None:
     """SplitToSequence into a known number of parts becomes Split and SequenceConstruct."""
+    op = node.op
     _require_type(node)
     axis = node.attr("axis", 0)
     is_squeezed = removes_axis(node)
     sizes = part_sizes(node)
     count = run_time_count(node) if sizes is None else len(sizes)
     if count == 0:
-        node.become("SequenceEmpty", [], dtype=node.need_elem_type())
+        node.become.SequenceEmpty(dtype=node.need_elem_type())
         return
-    operand = _int64_split(node) if sizes is None else node.add_constant(sizes, np.int64, "split")
+    operand = _int64_split(node) if sizes is None else op.int64(sizes)
     names = [node.fresh_name(f"part{index}") for index in range(count)]
-    parts = node.before_many("Split", [node.input(0), operand], names, axis=axis)
+    parts = op.Split(node.input(0), operand, outputs=names, axis=axis)
     if is_squeezed:
-        axes = node.add_constant([axis], np.int64, "axes")
-        parts = [node.before("Squeeze", [part, axes], what=f"element{index}") for index, part in enumerate(parts)]
-    node.become("SequenceConstruct", parts)
+        axes = op.int64([axis])
+        parts = [op.Squeeze(part, axes) for index, part in enumerate(parts)]
+    node.become.SequenceConstruct(*parts)
     node.scope.model.lost_uses.add(node.output(0))
 
 
@@ -49,4 +49,4 @@ def _require_type(node: Node) -> None:
 def _int64_split(node: Node) -> str:
     """Input split as int64."""
     name = node.input(1)
-    return name if node.elem_type(1) == TensorProto.INT64 else node.before("Cast", [name], what="split", to=TensorProto.INT64)
+    return name if node.elem_type(1) == TensorProto.INT64 else node.op.Cast(name, to=TensorProto.INT64)

@@ -4,7 +4,8 @@
 
 The models are those of models/ and of onnx's node tests. In each round the same sample is converted in three ways in turn, so that
 a slow minute of the machine hits all of them; the figures are medians over the rounds. At last all models are converted by one
-command. "of linear" is the rate of the command over that of one process times the processes.
+command. "of linear" is the rate of the command over that of one process times the processes. "processes side by side" is the rate
+of as many processes, each of which calls the library for its share of the sample: what this machine has to give.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -79,9 +81,8 @@ def measure(sample: Sequence[str], jobs: int) -> dict[str, float]:
     """Models a second in each of three ways, the start left out of the first two; and seconds of a model in the run."""
     shutil.rmtree("out", ignore_errors=True)
     os.mkdir("out")
-    program = [sys.executable, "-c", LIBRARY, "out", TARGET]
-    done = subprocess.run(program, input="\n".join(sample), capture_output=True, text=True, check=True)
-    library = float(done.stdout)
+    (library,) = by_library([sample])
+    beside = max(by_library([sample[job::jobs] for job in range(jobs)]))
     start = timed(lambda: by_command(sample[:jobs], jobs, "start.jsonl"))
     command = timed(lambda: by_command(sample, jobs, "run.jsonl")) - start
     by_command(sample, 1, "alone.jsonl")  # with others beside it, a model would wait for a processor
@@ -91,12 +92,22 @@ def measure(sample: Sequence[str], jobs: int) -> dict[str, float]:
     count = len(sample)
     return {
         "one process": count / library,
+        "processes side by side": count / beside,
         "the command": (count - jobs) / command,
         "the command with its start": count / (command + start),
         "xargs": len(few) / shell,
         "seconds in the run": inside / count,
         "seconds in the library": library / count,
     }
+
+
+def by_library(shares: Sequence[Sequence[str]]) -> list[float]:
+    """Seconds that each share takes in a process of its own that calls the library, all at the same time."""
+    program = [sys.executable, "-c", LIBRARY, "out", TARGET]
+    processes = [subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in shares]
+    with ThreadPoolExecutor(len(shares)) as threads:
+        answers = threads.map(lambda process, share: process.communicate("\n".join(share))[0], processes, shares)
+        return [float(answer) for answer in answers]
 
 
 def by_command(models: Sequence[str], jobs: int, record: str) -> None:

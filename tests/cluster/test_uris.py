@@ -90,3 +90,18 @@ def test_from_the_server_to_the_disk_and_up_again(models):
     models.invalidate_cache()
     assert models.find("zoo/out") == ["zoo/out/one.onnx"]
     assert sorted(os.listdir(Path("here"))) == ["good.onnx"]
+
+
+def test_a_data_file_that_is_there_is_never_replaced(models):
+    convert = ("s3://zoo/in/deep/heavy.onnx", "s3://zoo/out/heavy.onnx")
+    models.pipe_file("zoo/out/heavy.onnx.data", b"of another model")
+    for target in ("14", "13"):  # the second time the data of the first result is used again
+        assert command_line("-t", target, *convert).status == 0
+        models.invalidate_cache()
+        made = ["zoo/out/heavy.onnx", "zoo/out/heavy.onnx.1.data", "zoo/out/heavy.onnx.data"]
+        assert sorted(models.find("zoo/out")) == made
+        assert models.cat_file("zoo/out/heavy.onnx.data") == b"of another model"
+    models.get("zoo/out/", "here/", recursive=True)
+    loaded = onnx.load("here/heavy.onnx")
+    assert loaded.opset_import[0].version == 13
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(loaded.graph.initializer[0]), np.ones(2000, np.float32))

@@ -364,13 +364,13 @@ USAGE: dict[str, Row] = {
     "empty-output": Row("m.onnx --output=", "Missing argument 'OUTPUT': name the file to write."),
     "output-twice": Row("m.onnx o.onnx -o p.onnx", "OUTPUT is given twice, as an argument and by -o."),
     "output-of-a-dry-run": Row("m.onnx o.onnx --dry-run", "--dry-run writes nothing: leave OUTPUT out."),
-    "three-files": Row("m.onnx o.onnx p.onnx", "p.onnx: is no folder, and several models go into one"),
+    "three-files": Row("m.onnx o.onnx p.onnx", "p.onnx: is not a folder; name one for the results of several models"),
     "many-without-output": Row("folder", "Missing argument 'OUTPUT': name the folder to write to, or say --in-place."),
     "in-place-and-output": Row(
         "m.onnx --in-place -o folder", "--in-place writes where the models are: leave -o and --dry-run out."
     ),
     "several-to-standard-output": Row(
-        "m.onnx weights.onnx -", "- is one model, and several are converted here; @- is a list on standard input"
+        "m.onnx weights.onnx -", "- reads one model, but there are several inputs; @- reads a list of paths from standard input"
     ),
     "a-report-in-the-place-of-a-model": Row(
         "m.onnx model.xml new/ --report model.xml", "model.xml: a report would replace INPUT, model.xml; choose another name"
@@ -383,7 +383,9 @@ USAGE: dict[str, Row] = {
         "m.onnx folder/m.onnx folder",
         "folder/m.onnx: the result of m.onnx would replace it, and it belongs to the input folder/m.onnx",
     ),
-    "stdin-among-many": Row("- m.onnx new/", "- is one model, and several are converted here; @- is a list on standard input"),
+    "stdin-among-many": Row(
+        "- m.onnx new/", "- reads one model, but there are several inputs; @- reads a list of paths from standard input"
+    ),
     "json-of-many": Row(
         "m.onnx new/ --report r.json", "--report: of many models FILE.jsonl has a line for each; FILE.json is for one."
     ),
@@ -393,7 +395,7 @@ USAGE: dict[str, Row] = {
     ),
     "resume-by-another-file": Row("m.onnx new/ --resume m.onnx", "expected a name that ends with .jsonl, not 'm.onnx'"),
     "resume-by-other-lines": Row(
-        "m.onnx new/ --resume other.jsonl", "other.jsonl: line 1 is no report of a model; name a report to resume"
+        "m.onnx new/ --resume other.jsonl", "other.jsonl: line 1 is not the report of a model; name a report to resume"
     ),
     "resume-by-a-device": Row("m.onnx new/ --resume null.jsonl", "null.jsonl: is not a regular file, and cannot be resumed"),
     "no-dask": Row(
@@ -469,11 +471,11 @@ USAGE: dict[str, Row] = {
     "both-to-standard-output": Row("m.onnx - --report -", "OUTPUT and --report are both -: only one can be standard output."),
     "data-to-standard-output": Row(
         "m.onnx - --external-data split",
-        "OUTPUT is -, and a model there has all its data inside: --external-data can only be inline.",
+        "OUTPUT is -, so there can be no data file: use --external-data inline, or name a file.",
     ),
-    "from-a-terminal": Row("- o.onnx", "INPUT is -, and standard input is a terminal: give it a model.", on_a_terminal),
+    "from-a-terminal": Row("- o.onnx", "INPUT is -, but standard input is a terminal: send a model to it.", on_a_terminal),
     "to-a-terminal": Row(
-        "m.onnx -", "OUTPUT is -, and standard output is a terminal: send it to a file or a program.", on_a_terminal
+        "m.onnx -", "OUTPUT is -, but standard output is a terminal: send it to a file or a program.", on_a_terminal
     ),
     "report-in-no-folder": Row("m.onnx o.onnx --report no/r.json", "no/r.json: the folder no does not exist"),
     "shape-no-number": Row("m.onnx o.onnx --test-input-shape x:2,q", "expected whole numbers as in 1,3,224,224, not 'q'"),
@@ -539,7 +541,7 @@ USAGE: dict[str, Row] = {
     "data-npz-truncated": Row("m.onnx o.onnx --input-data cut.npz", "cut.npz cannot be read: …"),
     "data-objects": Row("m.onnx o.onnx --input-data x:objects.npy", "objects.npy cannot be read: …"),
     "data-npy-in-npz": Row(
-        "m.onnx o.onnx --input-data array.npz", "array.npz cannot be read: the contents are not what the ending of the name says"
+        "m.onnx o.onnx --input-data array.npz", "array.npz cannot be read: the contents do not match the ending of the name"
     ),
     "data-twice": Row(
         "m.onnx o.onnx --input-data x:good.npy --input-data x:good.npy", "--input-data: input 'x' is given twice in one sample."
@@ -710,7 +712,7 @@ WRONG: dict[str, Row] = {
     ),
     "text-for-a-runtime": Row(
         "words.onnx o.onnx --verify-with fake_adapters:Right",
-        "the result cannot be run in fake_adapters:Right: the input 'x' is no array of numbers of numpy",
+        "the result cannot be run in fake_adapters:Right: the input 'x' is not a numpy array of numbers",
         fake_runtimes,
     ),
     "random-numbers-for-a-runtime": Row(
@@ -908,7 +910,7 @@ LIBRARY: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "tensor-of-another-size": (
         lambda: convert_version(held(shape=(4,)), 17, compare="required"),
-        "tensor 'w': has 4 bytes of data, and says that it has 16",
+        "tensor 'w': has 4 bytes of data, but declares 16",
     ),
     "tensor-that-is-gone": (
         lambda: convert_version(held(read=raising(OSError("it is gone"))), 17, compare="required"),

@@ -187,7 +187,7 @@ STOPS = [
 
 @pytest.mark.parametrize("condition, body", STOPS)
 def test_refuses_a_body_that_says_stop_to_a_loop_that_does_not_listen(condition, body):
-    assert "without a condition the Loop ignores what its body says" in refusal(loop("n", "", condition, body), 10)
+    assert "without a condition, the Loop ignores the one that its body returns" in refusal(loop("n", "", condition, body), 10)
 
 
 GOES_ON = [

@@ -52,17 +52,13 @@ REWRITES = [
         11,
         10,
         "g (float[3] x, int64[2] i) => (float[2] y) { y = GatherElements (x, i) }",
-        """
-            <float zero = {0}, int64 length3 = {3}>
-            {
-              sign = Cast <to = 1> (i)
-              negative = Less (sign, zero)
-              negative_2 = Cast <to = 7> (negative)
-              shift = Mul (negative_2, length3)
-              wrapped = Add (i, shift)
-              y = Gather <axis = 0> (x, wrapped)
-            }
-        """,
+        """<int64 v1 = {0}, int64 v3 = {3}>
+        {
+        v2 = Less (i, v1)
+        v4 = Add (i, v3)
+        v5 = Where (v2, v4, i)
+        y = Gather <axis = 0> (x, v5)
+        }""",
     ),
     (
         "gather_elements.gather_flat",
@@ -82,19 +78,15 @@ REWRITES = [
         11,
         10,
         "g (float[2,3] x, int64[2,1] i) => (float[2,1] y) { y = GatherElements <axis = 1> (x, i) }",
-        """
-            <float zero = {0}, int64 length3 = {3}, int64[2,1] places = {0, 3}, int64[1] flat = {-1}>
-            {
-              sign = Cast <to = 1> (i)
-              negative = Less (sign, zero)
-              negative_2 = Cast <to = 7> (negative)
-              shift = Mul (negative_2, length3)
-              wrapped = Add (i, shift)
-              places_2 = Add (wrapped, places)
-              flat_2 = Reshape (x, flat)
-              y = Gather <axis = 0> (flat_2, places_2)
-            }
-        """,
+        """<int64 v1 = {0}, int64 v3 = {3}, int64[2,1] v6 = {0,3}, int64[1] v8 = {-1}>
+        {
+        v2 = Less (i, v1)
+        v4 = Add (i, v3)
+        v5 = Where (v2, v4, i)
+        v7 = Add (v5, v6)
+        v9 = Reshape (x, v8)
+        y = Gather <axis = 0> (v9, v7)
+        }""",
     ),
 ]
 

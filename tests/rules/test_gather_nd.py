@@ -53,18 +53,14 @@ REWRITES = [
         11,
         10,
         "g (float[3,4] x, int64[2,1] i) => (float[2,4] y) { y = GatherND (x, i) }",
-        """
-            <float zero = {0}, int64[1] sizes = {3}>
-            {
-              sign = Cast <to = 1> (i)
-              negative = Less (sign, zero)
-              negative_2 = Cast <to = 7> (negative)
-              shift = Mul (negative_2, sizes)
-              wrapped = Add (i, shift)
-              places = ReduceSum <axes = [1], keepdims = 0> (wrapped)
-              y = Gather <axis = 0> (x, places)
-            }
-        """,
+        """<int64 v1 = {0}, int64[1] v3 = {3}>
+        {
+        v2 = Less (i, v1)
+        v4 = Add (i, v3)
+        v5 = Where (v2, v4, i)
+        v6 = ReduceSum <axes = [1], keepdims = 0> (v5)
+        y = Gather <axis = 0> (x, v6)
+        }""",
     ),
     (
         "gather_nd.gather_rows",

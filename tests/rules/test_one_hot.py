@@ -95,23 +95,19 @@ REWRITES = [
         11,
         10,
         "g (int64[2] i, float[2] v) => (float[2,3] y) <int64 d = {3}> { y = OneHot (i, d, v) }",
-        """
-            <float zero = {0}, int64 d = {3}>
-            {
-              sign = Cast <to = 1> (i)
-              negative = Less (sign, zero)
-              negative_2 = Cast <to = 7> (negative)
-              shift = Mul (negative_2, d)
-              wrapped = Add (i, shift)
-              sign_2 = Cast <to = 1> (wrapped)
-              outside = Less (sign_2, zero)
-              outside_2 = Cast <to = 7> (outside)
-              to_depth = Sub (d, wrapped)
-              shift_2 = Mul (outside_2, to_depth)
-              indices = Add (wrapped, shift_2)
-              y = OneHot (indices, d, v)
-            }
-        """,
+        """<int64 v1 = {0}, int64 v3 = {3}, float v7 = {0}>
+        {
+        v2 = Less (i, v1)
+        v4 = Add (i, v3)
+        v5 = Where (v2, v4, i)
+        v6 = Cast <to = 1> (v5)
+        v8 = Less (v6, v7)
+        v9 = Cast <to = 7> (v8)
+        v10 = Sub (v3, v5)
+        v11 = Mul (v9, v10)
+        v12 = Add (v5, v11)
+        y = OneHot (v12, v3, v)
+        }""",
     ),
     (
         "one_hot.indices_from_the_front",

@@ -39,7 +39,7 @@ REFUSED = [
     pytest.param(
         quantize(21, x="int32[4,6]", scale="int32[2,6]", zero="int8[2,6]", y="int8[4,6]", attributes="axis=0, block_size=2"),
         20,
-        "the scale 's' is no floating-point number",
+        "the scale 's' is not a floating-point number",
         id="a quotient of integers",
     ),
     pytest.param(

@@ -67,7 +67,7 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
         ),
         pytest.param(
             _by_scales("1, 1, 0.7, 1", 'mode = "linear"', "1, 1, 10, 8"),
-            *(13, 10, "10 · 0.699999988 is 6 or 7 by how it is rounded"),
+            *(13, 10, "10 · 0.699999988 is 6 or 7 depending on rounding"),
             id="a_length_between_two_numbers",
         ),
         pytest.param(

@@ -21,7 +21,7 @@ def test_refuses_the_shift_with_samples_by_size_before_16(attributes):
 
 def test_refuses_samples_by_size_before_there_was_roi_align():
     message = refusal(proto(16, WHOLE, samples=0), 9)
-    assert "older operators cannot take as many samples as a region is large, which sampling_ratio=0 asks for" in message
+    assert "older operators cannot adapt the number of samples to the size of a region, as sampling_ratio=0 does" in message
 
 
 REGIONS = [[0, 0, 10, 8], [-4, -4, 3, 3], [5, 5, 5.2, 5.3], [10, 2, 30, 9], [3, 3, 1, 1], [-40, -40, -30, -30], [0, 0, 16, 12]]

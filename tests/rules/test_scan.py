@@ -27,8 +27,8 @@ def batch(size="1", first="", attributes=""):
 
 REFUSED_UP = [
     pytest.param(batch(first="n"), "sequence_lens does not exist from opset 9 on", id="lengths"),
-    pytest.param(batch("4"), "takes a batch, and it is not known to be of one", id="four sequences"),
-    pytest.param(batch("N"), "takes a batch, and it is not known to be of one", id="any number of sequences"),
+    pytest.param(batch("4"), "has a batch axis, and the batch size is not known to be 1", id="four sequences"),
+    pytest.param(batch("N"), "has a batch axis, and the batch size is not known to be 1", id="any number of sequences"),
 ]
 
 
@@ -60,7 +60,7 @@ def expected(x, backward=False):
     return state, np.stack(outputs)
 
 
-@pytest.mark.parametrize("first, reason", [("n", "sequence_lens does not exist"), ("", "it is not known to be of one")])
+@pytest.mark.parametrize("first, reason", [("n", "sequence_lens does not exist"), ("", "the batch size is not known to be 1")])
 def test_refuses_below_8(first, reason):
     assert reason in refusal(batch("N" if not first else "1", first=first), 7)
 

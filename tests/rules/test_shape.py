@@ -44,6 +44,21 @@ REWRITES = [
         "g (float[2,N,4] x) => (int64[1] y) { y = Shape <end = 2, start = 1> (x) }",
         "<int64[1] v2 = {1}, int64[1] v3 = {2}> { v1 = Shape (x) y = Slice (v1, v2, v3) }",
     ),
+    (  # one length of which an input is the origin, asked of two values
+        "shape.slice_of_shape",
+        15,
+        14,
+        """g (float[N,4] x) => (int64[1] y, int64[1] z) {
+        a = Sin (x) y = Shape <end = 1, start = 0> (a) b = Transpose (a) c = Shape <end = 2, start = 1> (b) z = Neg (c) }""",
+        "<int64[1] v2 = {0}, int64[1] v3 = {1}> { v1 = Shape (x) y = Slice (v1, v2, v3) v4 = Slice (v1, v2, v3) z = Neg (v4) }",
+    ),
+    (  # two inputs of the same symbol: nobody says that their lengths are equal
+        "shape.slice_of_shape",
+        15,
+        14,
+        "g (float[N,4] x, float[N,4] w) => (int64[1] y) { a = Sin (w) y = Shape <end = 1, start = 0> (a) }",
+        "<int64[1] v3 = {0}, int64[1] v4 = {1}> { v1 = Sin (w) v2 = Shape (v1) y = Slice (v2, v3, v4) }",
+    ),
 ]
 
 

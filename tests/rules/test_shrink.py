@@ -13,9 +13,9 @@ def shrink(dtype: str, attributes: str) -> str:
     ("dtype", "attributes", "reason"),
     [
         ("int32", "bias = 0.5", "bias=0.5 of int32: no specification says how the result is rounded"),
-        ("int8", "bias = -1.0", "the result may leave the type"),
-        ("uint8", "lambd = -1.0", "the result may leave the type"),
-        ("uint8", "bias = 3.0, lambd = 1.0", "the result may leave the type"),
+        ("int8", "bias = -1.0", "the result may be out of range for the type"),
+        ("uint8", "lambd = -1.0", "the result may be out of range for the type"),
+        ("uint8", "bias = 3.0, lambd = 1.0", "the result may be out of range for the type"),
     ],
 )
 def test_refused(dtype, attributes, reason):

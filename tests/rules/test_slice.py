@@ -27,7 +27,7 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
         ),
         pytest.param(
             "g (float[4, 5] x, int64[N] s, int64[N] e) => (float[A, B] y) { y = Slice (x, s, e) }",
-            "not even the number of the starts 's' is known",
+            "the number of the starts 's' is known at run time only",
             id="unknown_number_of_bounds",
         ),
         pytest.param(

@@ -44,21 +44,32 @@ REWRITES = [
         9,
         8,
         "g (bool[2] c, float[2] a, float[2] b) => (float[2] y) { y = Where (c, a, b) }",
-        """
-            {
-              places_double = Constant <value = double[2] {0, 1}> ()
-              places = Cast <to = 7> (places_double)
-              stride_double = Constant <value = double {2}> ()
-              stride = Cast <to = 7> (stride_double)
-              places_2 = Add (places, stride)
-              both = Concat <axis = 0> (a, b)
-              condition = Cast <to = 7> (c)
-              way = Sub (places, places_2)
-              moved = Mul (condition, way)
-              places_3 = Add (moved, places_2)
-              y = Gather <axis = 0> (both, places_3)
-            }
-        """,
+        """{
+        v1 = Concat <axis = 0> (a, b)
+        v2 = Constant <value = double[2] {-2,-2}> ()
+        v3 = Cast <to = 7> (v2)
+        v4 = Constant <value = double[2] {2,3}> ()
+        v5 = Cast <to = 7> (v4)
+        v6 = Cast <to = 7> (c)
+        v7 = Mul (v6, v3)
+        v8 = Add (v7, v5)
+        y = Gather <axis = 0> (v1, v8)
+        }""",
+    ),
+    (
+        "where.gather_from_both",
+        9,
+        8,
+        "g (float[2] a, float b) => (float[2] y) <bool[2] c = {1, 0}> { y = Where (c, a, b) }",
+        """{
+        v1 = Constant <value = double[1] {-1}> ()
+        v2 = Cast <to = 7> (v1)
+        v3 = Reshape (b, v2)
+        v4 = Concat <axis = 0> (a, v3)
+        v5 = Constant <value = double[2] {0,2}> ()
+        v6 = Cast <to = 7> (v5)
+        y = Gather <axis = 0> (v4, v6)
+        }""",
     ),
 ]
 

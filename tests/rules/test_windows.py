@@ -7,7 +7,7 @@ from helpers import assert_rewrites, assert_same, convert_version, model, refusa
 
 def test_refused():
     text = "g () => (int8[2] y) <int64 n = {2}> { y = BlackmanWindow <output_datatype = 3> (n) }"
-    assert "a window of int8: which number an element is cut to is up to its last bit" in refusal(model(text, 17), 16)
+    assert "a window of int8: how an element is truncated depends on its last bit" in refusal(model(text, 17), 16)
 
 
 @pytest.mark.parametrize("operator", ["HannWindow", "HammingWindow", "BlackmanWindow"])

@@ -21,6 +21,7 @@ from split_rewrite import rewriter
 from split_rewrite.rewriter import cli
 from split_rewrite.rewriter.engine import registry
 from split_rewrite.rewriter.graph.node import Node
+from split_rewrite.rewriter.graph.operators import Operators
 
 pytestmark = pytest.mark.quick
 
@@ -36,6 +37,7 @@ def promised(folder: Path) -> list[str]:
         *(line for name in rewriter.__all__ for line in _described(name, getattr(rewriter, name))),
         *(line for name in DECORATORS for line in _parameters(f"registry.{name}", getattr(registry, name))),
         *_described("Node", Node),
+        *_described("Operators", Operators),
         *_options(),
         *_report_fields(folder),
     ]

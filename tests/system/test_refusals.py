@@ -123,7 +123,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "unknown-number-of-axes": Refusal(
         "g (float[2, 3, 4] x, int64[N] a) => (float[A, B, C] y) {y = ReduceMax(x, a)}",
-        18, 17, "not even the number of the axes 'a' is known before run time",
+        18, 17, "the number of the axes 'a' is known at run time only",
     ),
     "which-operand-broadcasts": Refusal(
         "g (float[1, N] a, float[4] b) => (float[A, B] y) {y = Add(a, b)}",
@@ -131,7 +131,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "batch-of-four-sequences": Refusal(
         "g (float[4, 2] s0, float[4, 3, 2] x) => (float[4, 2] s, float[4, 3, 2] y) {s, y = Scan(ABSENT, s0, x)<num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) {t = Add(s, e) o = Mul(s, e)}>}",
-        8, 9, "before opset 9 Scan takes a batch, and it is not known to be of one",
+        8, 9, "before opset 9 Scan has a batch axis, and the batch size is not known to be 1",
     ),
     "unknown-type": Refusal(
         '<ir_version: 8, opset_import: ["" : 9, "com.example" : 1]> g (float[N] x) => (float[N] y) {m = com.example.Mystery(x) n = Erf(m) y = com.example.Mystery(n)}',
@@ -318,7 +318,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "quantized-by-integers": Refusal(
         "g (int32[4, 2] x, int32[2, 2] s) => (uint8[4, 2] y) {y = QuantizeLinear<axis = 0, block_size = 2>(x, s)}",
-        21, 20, "the scale 's' is no floating-point number",
+        21, 20, "the scale 's' is not a floating-point number",
     ),
     "quantized-to-8-bit-floats": Refusal(
         "g (float[4, 2] x, float[2, 2] s, float8e5m2[2, 2] z) => (float8e5m2[4, 2] y) {y = QuantizeLinear<axis = 0, block_size = 2>(x, s, z)}",
@@ -334,11 +334,11 @@ REFUSED: dict[str, Refusal] = {
     ),
     "body-that-stops-a-loop-without-condition": Refusal(
         "g (float[2] x, int64 n, bool c) => (float[2] y) {y = Loop(n, ABSENT, x)<body = b (int64 i, bool go, float[2] s) => (bool stop, float[2] t) {stop = Not(go) t = Add(s, s)}>}",
-        11, 10, "without a condition the Loop ignores what its body says, and before opset 11 it has to have one",
+        11, 10, "without a condition, the Loop ignores the one that its body returns, and before opset 11 the condition is required",
     ),
     "branches-of-different-shapes": Refusal(
         "g (bool c, float[2] x, float[3] z, float[M] m) => (float[N] y) {y = If(c)<then_branch = t () => (float[2] p) {p = Relu(x)}, else_branch = e () => (float[3] q) {q = Neg(z)}>}",
-        11, 10, "the branches give 'y' different shapes, which they may from opset 11 on only",
+        11, 10, "the branches give 'y' different shapes, which is allowed only from opset 11 on",
     ),
     "three-dimensions-where-four-were": Refusal(
         "g (float[2, 3, 4] x, float[3] s, float[3] b) => (float[2, 3, 4] y) {y = InstanceNormalization(x, s, b)}",
@@ -346,7 +346,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "channels-that-grow": Refusal(
         "g (float[1, 1, 3, 4] x) => (float[1, 2, 3, 4] y) {y = Upsample<scales = [1.0, 2.0, 1.0, 1.0]>(x)}",
-        7, 6, "scales [1.0, 2.0, 1.0, 1.0]: before opset 7, only the last two of four axes grow",
+        7, 6, "scales [1.0, 2.0, 1.0, 1.0]: before opset 7, only the last two of four axes can be scaled",
     ),
     "cast-in-a-function": Refusal(
         '<ir_version: 8, opset_import: ["" : 14, "f" : 1]> g (float[3] x) => (int64[3] y) {y = f.f(x)} <domain: "f", opset_import: ["" : 14]> f(x) => (y) {c = Cast<to = 7>(x) y = Identity(c)}',
@@ -393,7 +393,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "length-between-two-numbers": Refusal(
         'g (float[1, 1, 10, 8] x) => (float[1, 1, A, B] y) <float[4] s = {1, 1, 0.7, 1}> {y = Resize<mode = "linear">(x, ABSENT, s)}',
-        13, 10, "10 · 0.699999988 is 6 or 7 by how it is rounded",
+        13, 10, "10 · 0.699999988 is 6 or 7 depending on rounding",
     ),
     "tie-between-two-elements": Refusal(
         "g (float[1, 1, 14, 8] x) => (float[1, 1, 17, 8] y) <int64[4] z = {1, 1, 17, 8}> {y = Resize(x, ABSENT, ABSENT, z)}",
@@ -429,7 +429,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "unsigned-moved-below-zero": Refusal(
         "g (uint8[4] x) => (uint8[4] y) {y = Shrink<bias = 3.0, lambd = 1.0>(x)}",
-        9, 8, "lambd=1 and bias=3 of uint8: the result may leave the type",
+        9, 8, "lambd=1 and bias=3 of uint8: the result may be out of range for the type",
     ),
     "logarithms-of-integers": Refusal(
         "g (int64[4] x) => (int64[4] y) <int64[0] a = {}> {y = ReduceLogSum<noop_with_empty_axes = 1>(x, a)}",
@@ -437,7 +437,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "window-of-integers": Refusal(
         "g (int64 n) => (int8[N] y) {y = BlackmanWindow<output_datatype = 3>(n)}",
-        17, 16, "a window of int8: which number an element is cut to is up to its last bit",
+        17, 16, "a window of int8: how an element is truncated depends on its last bit",
     ),
     "celu-without-a-slope": Refusal(
         "g (float[4] x) => (float[4] y) {y = Celu<alpha = 0.0>(x)}",
@@ -515,6 +515,10 @@ REFUSED: dict[str, Refusal] = {
         'g () => (string y) {y = Constant<value_string = "a">()}',
         12, 11, "attribute value_string is b'\\xff', which is not UTF-8", change=text_to_bytes,
     ),
+    "word-that-no-version-has": Refusal(
+        'g (float[2] x) => (float[2] y) {y = Gelu<approximate = "tahn">(x)}',
+        20, 13, "approximate is 'tahn'; Gelu has only none, tanh",
+    ),
     "directions-of-nothing": Refusal(
         "g (float[1] x, float[2, 1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}",
         9, 7, "scan_input_directions has 2 entries for 1 values",
@@ -550,7 +554,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "indices-of-no-axis": Refusal(
         "g (float[2, 3] x, int64[2, 0] i) => (float[A, B, C] y) {y = GatherND(x, i)}",
-        11, 10, "indices of length 0 take the data whole, and older operators cannot express it",
+        11, 10, "indices of length 0 select the whole data, which older operators cannot express",
     ),
     "one-side-of-complex-numbers": Refusal(
         "g (float[1, 8, 2] x) => (float[A, B, C] y) {y = DFT<onesided = 1>(x)}",

@@ -74,7 +74,7 @@ def test_a_refusal_leaves_the_model_as_it_was():
 
 def test_a_tensor_that_says_a_wrong_size_is_reported():
     short = ir.LazyTensor(lambda: ir.tensor(np.zeros(3, np.float32)), dtype=ir.DataType.FLOAT, shape=ir.Shape([4, 4]), name="w")
-    with pytest.raises(InvalidModelError, match="tensor 'w': has 12 bytes of data, and says that it has 64"):
+    with pytest.raises(InvalidModelError, match="tensor 'w': has 12 bytes of data, but declares 64"):
         convert_version(with_weight(short), 13, compare="required")
 
 

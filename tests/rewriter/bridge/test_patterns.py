@@ -120,7 +120,7 @@ def test_an_input_that_a_rule_takes_away():
         x.graph.inputs.pop()
         return op.Identity(x)
 
-    with pytest.raises(SplitRewriteError, match="rules: an onnxscript rule took an input or an output of the model away"):
+    with pytest.raises(SplitRewriteError, match="rules: an onnxscript rule removed an input or an output of the model"):
         convert_version(
             source("g (float[64,64] x, float z) => (float[64,64] y) {y = Mul(x, ones)}"), 13, options=Options(rules=[rule(drop)])
         )

@@ -24,7 +24,7 @@ GELU = """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
 @replace("mine", "Twice", opset=13)
 def twice(node: Node) -> None:
     """x + x."""
-    node.become("Add", [node.input(0), node.input(0)])
+    node.become.Add(node.input(0), node.input(0))
 
 
 @replace("mine", "Twice", opset=13)
@@ -34,11 +34,11 @@ def never(node: Node) -> None:
 
 @replace("com.microsoft", "Gelu", opset=13, exact=True)
 def wrong(node: Node) -> None:
-    node.become("Relu", node.inputs)
+    node.become.Relu(*node.inputs)
 
 
 def test_what_is_no_rule_is_refused():
-    with pytest.raises(SplitRewriteError, match=r"rules: .*print.* is no function that the decorator 'replace' made a rule"):
+    with pytest.raises(SplitRewriteError, match=r"rules: .*print.* is not a function decorated with 'replace'"):
         convert_version(model(MINE), 13, options=Options(rules=[print]))
 
 

@@ -46,14 +46,14 @@ def test_a_quirk_that_another_opset_avoids_chooses_that() -> None:
 
 
 def test_several_runtimes_have_to_have_an_opset_in_common() -> None:
-    with pytest.raises(ArgumentError, match="no opset suits all: Horizon hb_mapper 2022 takes opsets 10 to 11, Windows ML"):
+    with pytest.raises(ArgumentError, match="no opset suits all: Horizon hb_mapper 2022 loads opsets 10 to 11, Windows ML"):
         opset_for(RELU, "horizon-2022", "winml-10.1809")
 
 
 def test_a_target_that_is_given_has_to_be_taken() -> None:
     options = Options(for_runtimes=["tensorrt-8.6"])
     assert convert_version(model(REDUCE), 16, options=options).model.opset_import[0].version == 16
-    with pytest.raises(ArgumentError, match=r"--target-opset 18: NVIDIA TensorRT 8.6 takes opsets 7 to 17"):
+    with pytest.raises(ArgumentError, match=r"--target-opset 18: NVIDIA TensorRT 8.6 loads opsets 7 to 17"):
         convert_version(model(REDUCE), 18, options=options)
 
 
@@ -65,7 +65,7 @@ def test_the_ir_version_is_one_that_the_runtime_loads() -> None:
 def test_an_operator_that_is_not_taken_is_a_blocker() -> None:
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(model(CHOICE, 11), options=Options(for_runtimes=["tensorrt-7.0"]))
-    assert "If 'choice' (main graph): NVIDIA TensorRT 7.0 does not take If" in str(caught.value)
+    assert "If 'choice' (main graph): NVIDIA TensorRT 7.0 does not support If" in str(caught.value)
 
 
 def test_functions_that_are_not_taken_are_inlined() -> None:
@@ -93,7 +93,7 @@ def test_a_type_that_is_not_taken_is_a_blocker(tmp_path: Path) -> None:
     profile.write_text('title = "NPU"\n[[release]]\nfrom = "1"\ntypes_refused = ["float"]\nevidence = "by documentation"\n')
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(model(RELU), options=Options(for_runtimes=[str(profile)]))
-    assert "Relu 'y' (main graph): NPU 1 does not take the type float" in str(caught.value)
+    assert "Relu 'y' (main graph): NPU 1 does not support the type float" in str(caught.value)
 
 
 def test_a_dry_run_lists_what_is_refused_or_wrong(tmp_path: Path) -> None:

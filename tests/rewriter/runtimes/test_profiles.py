@@ -15,7 +15,7 @@ RELEASE = '[[release]]\nfrom = "1.0"\nto = "1.4"\nevidence = "tried with 1.4"\n'
 QUIRK = '[[quirk]]\nform = "Round"\nevidence = "tried with 1.4"\n'
 
 BAD = {
-    "no TOML": ("title = ", "is no TOML"),
+    "no TOML": ("title = ", "is not valid TOML"),
     "no title": (RELEASE, "the file: title is missing"),
     "no release": ('title = "a"', "there is no [[release]]"),
     "unknown key": ('title = "a"\nopsets = 3\n' + RELEASE, "the file: unknown opsets; there can be aliases, package"),

@@ -76,7 +76,7 @@ def test_what_onnxruntime_cannot_run_cannot_be_verified() -> None:
 
 def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
     proto = model("agraph (string[2] x) => (string[2] y) { y = Identity(x) }", 13)
-    with pytest.raises(CompareError, match="the input 'x' is no array of numbers"):
+    with pytest.raises(CompareError, match="the input 'x' is not a numpy array of numbers"):
         convert_version(proto, options=Options(verify_with="fake_adapters:Right"))
 
 
@@ -88,7 +88,10 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
             "there is no adapter for 'nothing'; there are onnxruntime, openvino, opencv, mnn, tract, tinygrad, or ",
         ),
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
-        (("--python", "/usr/bin/python3"), "python: it is the environment of what verify_with names; name a runtime"),
+        (
+            ("--python", "/usr/bin/python3"),
+            "python: this is the environment of the runtime that verify_with names; set verify_with, too",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_told_before_the_model_is_read(options: tuple[str, ...], message: str) -> None:

@@ -182,7 +182,7 @@ CANNOT = {
     "reflect": (
         "Pad by negative numbers",
         '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
-        "the padding is negative, and of some axes or no constant",
+        "the padding is negative, and computed at run time or given for some axes only",
     ),
     "ceil": (
         "AveragePool with count_include_pad",

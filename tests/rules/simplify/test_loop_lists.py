@@ -48,11 +48,11 @@ LEFT = {
     ),
     "appends-other-lengths": (
         filled("float[A] y", "y = SequenceAt(s, zero)", body=LONGER),
-        "'q', which it appends to a list, is not known to have one shape in all turns",
+        "'q', which it appends to a list, is not known to have one shape in all iterations",
     ),
     "appends-other-lengths-put-together-twice": (
         filled("float[A] y, float[B] z", f"{CAT} z = SequenceAt(s, last)", body=LONGER),
-        "'q', which it appends to a list, is not known to have one shape in all turns",
+        "'q', which it appends to a list, is not known to have one shape in all iterations",
     ),
     "appends-other-lengths-of-text": (
         filled("string[A] y", CAT, body=LONGER.replace("d =", "w = Cast<to = 8>(q) d =").replace("c, q", "c, w"), start="SequenceEmpty<dtype = 8>()").replace("seq(float)", "seq(string)"),

@@ -1,0 +1,251 @@
+"""The two models of a region: what the original computes there and what the result does, with the same inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import onnx
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+
+from ..graph.declarations import DECLARED_SIZE
+from ..graph.model import Model
+from ..graph.protos import subgraphs
+from ..storage.payload import inline_copy, is_external, raw_length, tensor_of
+from ..storage.skeleton import Skeleton
+from .region_keys import FEW, small_constant
+from .regions import Input, Region, element_count, free_reads
+
+_MAX_ELEMENTS = 1 << 22
+"""Elements in the inputs of one region; where there are more, dimensions above 64 are reduced."""
+_MAX_VALUES = 1 << 24
+"""Bytes of constants that are read where a rewrite computed with them, as when it cuts a weight into parts."""
+
+
+class UnfitError(Exception):
+    """A region cannot be made into models; `str()` is the reason."""
+
+
+class Plan(NamedTuple):
+    """How the inputs of a region are filled: whether with the model's constants, and whether with dimensions at full size."""
+
+    with_values: bool = False
+    reduced: bool = False
+    declared_from: int | None = None
+    """The first axis from which on sizes that only a declaration says are taken; None where no axis takes them."""
+
+
+class RegionModels:
+    """Makes the two models of a region."""
+
+    def __init__(self, original: Model, result: Skeleton) -> None:
+        self._original = original
+        self._result = result
+
+    def plans(self, region: Region) -> list[Plan]:
+        """Ways to fill the inputs, the cheapest first. Of their verdicts the first "equal" counts, otherwise the last one.
+
+        A size that only a declaration states may be stale, so it is taken only where the original runs with no other: first that of
+        all axes but the first, which is usually the batch.
+        """
+        plans = self._plans(region)
+        is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
+        return plans if is_certain else [plan._replace(declared_from=axis) for axis in (None, 1, 0) for plan in plans]
+
+    def _plans(self, region: Region) -> list[Plan]:
+        sizes = [_elements(value) for value in region.inputs.values() if value.name and small_constant(value) is None]
+        weights = [value for value in region.inputs.values() if value.name and self._weight(value) is not None]
+        if any(raw_length(tensor) > FEW for tensor in self._new_tensors(region).values()):
+            return [Plan(with_values=True)]  # computed from the weights, so that others would not fit
+        if sum(sizes) > _MAX_ELEMENTS:
+            return [Plan(reduced=True)]
+        return [Plan(), Plan(with_values=True)] if weights else [Plan()]
+
+    def of(self, region: Region, plan: Plan) -> tuple[ModelProto, ModelProto]:
+        """The models of the region, old and new. Raises UnfitError and InvalidModelError."""
+        inputs: list[onnx.ValueInfoProto] = []
+        constants: list[TensorProto] = []
+        budget = _Budget()
+        sizes = _reduced_sizes(region) if plan.reduced else {}
+        for name, value in region.inputs.items():
+            tensor = self._constant(name, value, plan, budget)
+            if tensor is None:
+                inputs.append(onnx.ValueInfoProto(name=name, type=_input_type(name, value, sizes, plan.declared_from)))
+            else:
+                constants.append(tensor)
+        old = [_inlined(_renamed(node, region.renamed), self._original.skeleton, budget) for node in region.old]
+        new = [_inlined(node, self._result, budget) for node in region.new]
+        stored = [_inlined_tensor(tensor, self._result, budget) for tensor in self._new_tensors(region).values()]
+        stored, links = _as_outputs(region, stored)
+        before, after = region.pair.opsets
+        return (
+            self._model(old, inputs, constants, region.outputs, before, self._original.ir_version),
+            self._model([*new, *links], inputs, constants + stored, region.outputs, after, self._result.proto.ir_version),
+        )
+
+    def _model(
+        self,
+        nodes: list[NodeProto],
+        inputs: list[onnx.ValueInfoProto],
+        constants: list[TensorProto],
+        outputs: list[str],
+        opset: int,
+        ir_version: int,
+    ) -> ModelProto:
+        read = {name for node in nodes for name in free_reads(node)}
+        graph = onnx.GraphProto(name="region", node=nodes, input=inputs)
+        graph.initializer.extend(tensor for tensor in constants if tensor.name in read)
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+        # What a node computes does not depend on the IR version; before 4 initializers would have to be inputs, and a
+        # runtime may refuse the newest.
+        model = ModelProto(ir_version=min(max(ir_version, 4), 10), graph=graph, functions=self._original.proto.functions)
+        model.opset_import.extend(helper.make_opsetid(*pair) for pair in self._imports(opset).items())
+        return model
+
+    def _imports(self, opset: int) -> dict[str, int]:
+        """The opset imports of a model of the default domain's `opset`."""
+        return {entry.domain: entry.version for entry in self._original.proto.opset_import} | {"": opset}
+
+    def _constant(self, name: str, value: Input, plan: Plan, budget: _Budget) -> TensorProto | None:
+        """The input as an initializer; None where it is fed."""
+        if not value.name:
+            raise UnfitError(f"what replaces it reads '{name}', which only the result has")
+        array = small_constant(value)
+        if array is not None:
+            return tensor_of(array, name)
+        weight = self._weight(value) if plan.with_values else None
+        if weight is None:
+            return None
+        tensor = _inlined_tensor(weight, self._original.skeleton, budget)
+        tensor.name = name
+        return tensor
+
+    def _weight(self, value: Input) -> TensorProto | None:
+        """The stored tensor that an input is, in an initializer or a Constant node; None where there is none or it is small."""
+        if small_constant(value) is not None:
+            return None
+        tensor = value.pair.old.constants.tensor(value.name)
+        maker = value.pair.old_maker(value.name)
+        if tensor is not None or maker is None:
+            return tensor
+        node = maker[0].old_nodes[maker[1]]
+        if node.op_type != "Constant":
+            return None
+        return next((attribute.t for attribute in node.attribute if attribute.name == "value"), None)
+
+    def _new_tensors(self, region: Region) -> dict[str, TensorProto]:
+        """The stored tensors that the region needs in the result, and that the original does not have."""
+        made = {name for node in region.new for name in node.output}
+        names = [name for node in region.new for name in free_reads(node)]
+        names += [region.aliases.get(name, name) for name in region.outputs]
+        found: dict[str, TensorProto] = {}
+        for name in names:
+            if name not in made and name not in region.inputs and name not in found:
+                tensors = (changed.pair.new_tensor(name) for changed in reversed(region.members))
+                tensor = next((tensor for tensor in tensors if tensor is not None), None)
+                if tensor is not None:
+                    found[name] = tensor
+        return found
+
+
+class _Budget:
+    """The bytes that may still be read from disk for one region."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_VALUES
+
+    def spend(self, tensor: TensorProto) -> None:
+        """Take the bytes of `tensor` off. Raises UnfitError where they are too many."""
+        self._left -= raw_length(tensor)
+        if self._left < 0:
+            raise UnfitError(f"it computes with constants of over {_MAX_VALUES >> 20} MiB, which are not read")
+
+
+def _elements(value: Input) -> int:
+    """The number of elements of an input."""
+    kind = value.pair.type(value.name)
+    return 0 if kind is None or kind.WhichOneof("value") != "tensor_type" else element_count(kind)
+
+
+def _reduced_sizes(region: Region) -> dict[int, int]:
+    """A small size for each dimension above 64, different ones for different dimensions."""
+    kinds = [value.pair.type(value.name) for value in region.inputs.values()]
+    dims = {dim.dim_value for kind in kinds if kind is not None for dim in kind.tensor_type.shape.dim}
+    return {size: 12 + 4 * number for number, size in enumerate(sorted(dim for dim in dims if dim > 64))}
+
+
+def _has_declared_sizes(value: Input) -> bool:
+    kind = value.pair.type(value.name) if value.name else None
+    return kind is not None and any(dim.dim_param.startswith(DECLARED_SIZE) for dim in kind.tensor_type.shape.dim)
+
+
+def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from: int | None) -> TypeProto:
+    kind = value.pair.type(value.name)
+    if kind is None or kind.WhichOneof("value") is None:
+        raise UnfitError(f"the type of '{name}' is unknown")
+    kind = TypeProto.FromString(kind.SerializeToString())
+    if kind.WhichOneof("value") == "tensor_type":
+        for axis, dim in enumerate(kind.tensor_type.shape.dim):
+            if declared_from is not None and axis >= declared_from and dim.dim_param.startswith(DECLARED_SIZE):
+                dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
+            if dim.dim_value in sizes:
+                dim.dim_value = sizes[dim.dim_value]
+    return kind
+
+
+def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
+    """The node with other names for its values."""
+    read = names.keys() & set(free_reads(node))
+    if not read:
+        return node
+    if not read <= set(node.input):
+        raise UnfitError("a subgraph of it reads a value that is another one in the result")
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = [names.get(name, name) for name in node.input]
+    return copy
+
+
+def _inlined(node: NodeProto, skeleton: Skeleton, budget: _Budget) -> NodeProto:
+    """The node with all payloads inside."""
+    if not any(is_external(tensor) for tensor in _tensors(node)):
+        return node
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    for tensor in _tensors(copy):
+        if is_external(tensor):
+            tensor.CopyFrom(_inlined_tensor(tensor, skeleton, budget))
+    return copy
+
+
+def _tensors(node: NodeProto) -> Iterator[TensorProto]:
+    """The tensors in the attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.TENSOR:
+            yield attribute.t
+        yield from attribute.tensors
+    for _, graph in subgraphs(node):
+        yield from graph.initializer
+        for inner in graph.node:
+            yield from _tensors(inner)
+
+
+def _inlined_tensor(tensor: TensorProto, skeleton: Skeleton, budget: _Budget) -> TensorProto:
+    budget.spend(tensor)
+    payload = skeleton.payload(tensor)
+    copy = TensorProto()
+    copy.CopyFrom(tensor if payload is None else inline_copy(tensor, payload))
+    return copy
+
+
+def _as_outputs(region: Region, stored: list[TensorProto]) -> tuple[list[TensorProto], list[NodeProto]]:
+    """Tensors and nodes that name those outputs which no node of the result makes: aliases, and what became a stored tensor."""
+    made = {name for node in region.new for name in node.output}
+    links = [helper.make_node("Identity", [value], [name]) for name, value in region.aliases.items()]
+    renamed: list[TensorProto] = []
+    for tensor in stored:
+        if tensor.name in region.outputs and tensor.name not in made and tensor.name not in region.aliases:
+            links.append(helper.make_node("Identity", [f"{tensor.name}_stored"], [tensor.name]))
+            tensor.name += "_stored"
+        renamed.append(tensor)
+    return renamed, links

@@ -1,0 +1,71 @@
+"""Nodes written as formulas: `op.Mul(x, op.Sigmoid(x))` makes two nodes and returns the name of the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, overload
+
+
+class Maker(Protocol):
+    """Makes one node and returns the names of its outputs, which are given or counted."""
+
+    def __call__(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
+    ) -> list[str]: ...
+
+
+class Operator(NamedTuple):
+    """One operator, to be called with the names of its inputs and with its attributes; those that are None are left out."""
+
+    make: Maker
+    op_type: str
+
+    @overload
+    def __call__(self, *inputs: str, outputs: Sequence[str] | int, opset: int | None = None, **attributes: Any) -> list[str]: ...
+
+    @overload
+    def __call__(self, *inputs: str, output: str = "", opset: int | None = None, **attributes: Any) -> str: ...
+
+    def __call__(
+        self,
+        *inputs: str,
+        output: str = "",
+        outputs: Sequence[str] | int | None = None,
+        opset: int | None = None,
+        **attributes: Any,
+    ) -> str | list[str]:
+        """Make a node; returns its output, or the list of its outputs where `outputs` names or counts several.
+
+        Outputs without a name get a fresh one, made from the operator. `opset` is the one in whose form the node is, if not the
+        one that the rule writes for.
+        """
+        given = {name: value for name, value in attributes.items() if value is not None}
+        if outputs is not None:
+            return self.make(self.op_type, inputs, outputs, given, opset)
+        return self.make(self.op_type, inputs, [output] if output else 1, given, opset)[0]
+
+
+class Operators:
+    """All operators, as attributes: `op.Add`, `op.TopK`; and constants."""
+
+    __slots__ = ("_add_constant", "_make")
+
+    def __init__(self, make: Maker, add_constant: Callable[[Any, Any], str]) -> None:
+        self._make = make
+        self._add_constant = add_constant
+
+    def __getattr__(self, op_type: str) -> Operator:
+        if not op_type[0].isupper():
+            raise AttributeError(f"no operator is called {op_type!r}")
+        return Operator(self._make, op_type)
+
+    def const(self, value: Any, dtype: Any) -> str:
+        """The name of a constant of `dtype`: a TensorProto.DataType, or anything numpy takes.
+
+        Raises Unconvertible where `dtype` does not hold the value.
+        """
+        return self._add_constant(value, dtype)
+
+    def int64(self, value: Any) -> str:
+        """The name of a constant of type int64: a number, a list, or an array."""
+        return self._add_constant(value, "int64")

@@ -1,0 +1,98 @@
+"""The evaluator refuses what the specification forbids, and computes the rest as onnx.reference does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import model
+
+from split_rewrite.rewriter.comparison.strict_reference import SplitSizesError, strict_evaluator
+
+REFUSED = {
+    "sizes-beyond-the-axis": (
+        13,
+        "(float[4] x, int64[2] s) => (float[A] y, float[B] z) { y, z = Split (x, s) }",
+        {"s": [1, 2]},
+        (SplitSizesError, r"Split cannot cut a dimension of 4 into parts of sizes \[1, 2\]"),
+    ),
+    "negative-sizes": (
+        13,
+        "(float[4] x, int64[2] s) => (float[A] y, float[B] z) { y, z = Split (x, s) }",
+        {"s": [5, -1]},
+        (SplitSizesError, r"into parts of sizes \[5, -1\]"),
+    ),
+    "another-number-of-sizes": (
+        13,
+        "(float[4] x, int64[3] s) => (float[A] y, float[B] z) { y, z = Split (x, s) }",
+        {"s": [1, 1, 2]},
+        (SplitSizesError, r"Split cannot give sizes \[1, 1, 2\] to 2 outputs"),
+    ),
+    "unequal-parts": (
+        13,
+        "(float[3] x) => (float[A] y, float[B] z) { y, z = Split (x) }",
+        {},
+        (SplitSizesError, "a dimension of 3 into parts"),
+    ),
+    "parts-of-no-length": (
+        13,
+        "(float[4] x, int64 s) => (seq(float[A]) y) { y = SplitToSequence (x, s) }",
+        {"s": 0},
+        (SplitSizesError, "SplitToSequence cannot cut a dimension into parts of size 0"),
+    ),
+    "an-integer-divided-by-zero": (
+        14,
+        "(float[4] x, int64[2] s) => (int64[2] y) { y = Div (s, s) }",
+        {"s": [1, 0]},
+        (ZeroDivisionError, "integers are divided by zero"),
+    ),
+    "the-remainder-of-a-division-by-zero": (
+        14,
+        "(float[4] x, int64[2] s) => (int64[2] y) { y = Mod (s, s) }",
+        {"s": [1, 0]},
+        (ZeroDivisionError, "integers are divided by zero"),
+    ),
+    "an-axis-given-twice": (
+        13,
+        "(float[4] x, int64[2] s) => (float[A] y) { y = Slice (x, s, s, s) }",
+        {"s": [0, 0]},
+        (ValueError, r"Slice has an axis twice in \[0, 0\]"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("opset", "text", "inputs", "refusal"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_the_specification_forbids_is_refused(
+    opset: int, text: str, inputs: dict[str, object], refusal: tuple[type[Exception], str]
+) -> None:
+    evaluator = strict_evaluator()(model(f"g {text}", opset))
+    given = {name: np.array(value) for name, value in inputs.items()}
+    kind, message = refusal
+    with pytest.raises(kind, match=message):
+        evaluator.run(None, {"x": np.arange(4 if "float[4]" in text else 3, dtype=np.float32), **given})
+
+
+def test_the_same_holds_in_functions() -> None:
+    source = model(
+        """
+        <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+        g (float[4] x, int64[2] s) => (float[A] y, float[B] z) { y, z = local.cut (x, s) }
+        <domain: "local", opset_import: ["" : 13]> cut (x, s) => (y, z) { y, z = Split (x, s) }
+        """
+    )
+    evaluator = strict_evaluator()(source)
+    with pytest.raises(SplitSizesError):
+        evaluator.run(None, {"x": np.zeros(4, np.float32), "s": np.array([1, 2])})
+
+
+def test_the_last_part_of_a_split_into_a_number_of_parts_is_smaller() -> None:
+    evaluator = strict_evaluator()(model("g (float[5] x) => (float[A] y, float[B] z) { y, z = Split <num_outputs = 2> (x) }", 18))
+    first, last = evaluator.run(None, {"x": np.arange(5, dtype=np.float32)})
+    np.testing.assert_array_equal(first, [0, 1, 2])
+    np.testing.assert_array_equal(last, [3, 4])
+
+
+def test_sequences_keep_the_axis_or_lose_it() -> None:
+    for keepdims, shape in ((1, (1, 2)), (0, (2,))):
+        text = f"g (float[2,2] x) => (seq(float[A]) y) {{ y = SplitToSequence <keepdims = {keepdims}> (x) }}"
+        (parts,) = strict_evaluator()(model(text, 13)).run(None, {"x": np.ones((2, 2), np.float32)})
+        assert [part.shape for part in parts] == [shape, shape]
