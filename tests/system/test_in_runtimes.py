@@ -22,7 +22,7 @@ from split_rewrite.rewriter.runtimes.adapters import ADAPTERS
 from split_rewrite.rewriter.runtimes.agreement import disagreement
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
 from split_rewrite.rewriter.runtimes.probing import NO_FORMS, Findings, as_toml, probe_runtime
-from split_rewrite.rewriter.runtimes.profiles import PROBED, Profile, Quirk, Runtime, find_profile, read_runtime
+from split_rewrite.rewriter.runtimes.profiles import FOLDER, PROBED, Effect, Profile, Runtime, find_profile, read_runtime
 from split_rewrite.rewriter.runtimes.running import Target, run_model
 
 MODULES = {"openvino": "openvino", "opencv": "cv2", "mnn": "MNN"}
@@ -62,14 +62,16 @@ def test_the_profile_is_what_the_probe_writes(target: Target, profile: Profile, 
     path = tmp_path / f"{profile.name}.toml"
     path.write_text(as_toml(target.adapter, probed(target)), encoding="utf-8")
     written = read_runtime(PROBED / path.name)
-    by_hand = {quirk.form for quirk in profile.quirks} - {quirk.form for quirk in written.quirks}
+    by_hand = {pair[::2] for pair in said(read_runtime(FOLDER / f"{target.adapter}.toml"), set())}
     found = read_runtime(path)
     assert said(found, by_hand) == said(written, by_hand)
     assert found.releases == written.releases
 
 
-def said(runtime: Runtime, by_hand: set[str]) -> set[Quirk]:
-    return {quirk for quirk in runtime.quirks if quirk.form not in by_hand}
+def said(runtime: Runtime, by_hand: set[tuple[str, str]]) -> set[tuple[str, Effect, str]]:
+    """Form, effect and operator of each quirk but those of `by_hand`, forms and operators."""
+    triples = {(quirk.form, quirk.effect, name) for quirk in runtime.quirks for name in quirk.operators}
+    return {triple for triple in triples if triple[::2] not in by_hand}
 
 
 @needs_runtime
