@@ -54,6 +54,9 @@ class Job:
             validity.check_source(self.source)
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
+        if self._proto.functions and self._demands is not None and self._demands.without_functions:
+            specialization.inline_all(self._proto)
+            survey = Survey(self._proto)
         if options.declare:
             given_types.declare_types(self._proto, options.declare, self.model_of(skeleton, self.target).derived())
         if options.overwrite_input_shapes:
@@ -164,9 +167,17 @@ class Job:
                     return widened, model
                 model = self._reread(model, target)
             outcome = Engine(model, target, registry, selection, restrictions, self._replacements).run()
+            outcome.blockers += self._functions_not_taken(model)
             for earlier in (widened, replaced):
                 outcome = outcome if earlier is None else earlier.followed_by(outcome)
             return outcome, model
+
+    def _functions_not_taken(self, model: Model) -> list[Blocker]:
+        """Functions that could not take the places of their calls, for a runtime that takes none."""
+        whose = "" if self._demands is None else self._demands.without_functions
+        reason = f"{whose} does not take local functions, and this one is of another opset than the model, or cannot be inlined"
+        functions = model.proto.functions if whose else ()
+        return [Blocker("function", f.name, f"function {f.name}", "", reason, "inline it before converting") for f in functions]
 
     def _replaces_first(self, model: Model, target: int | None) -> bool:
         """Whether operators of other domains are replaced at the model's own opset, before the way down.

@@ -106,6 +106,12 @@ def _inlined_nodes(model: onnx.ModelProto, inlined: Collection[Key]) -> int:
     return size(model.graph) + sum(size(function) for key, function in functions.items() if key not in inlined)
 
 
+def inline_all(model: onnx.ModelProto) -> None:
+    """Put the nodes of all functions that are of the model's opset in the places of their calls; where onnx cannot, they stay."""
+    opset = default_opset(model.opset_import)
+    _inline(model, [function for function in model.functions if default_opset(function.opset_import) in (None, opset)])
+
+
 class _Call(NamedTuple):
     node: NodeProto
     types: Mapping[str, TypeProto]

@@ -34,6 +34,11 @@ class Demands:
         return min((p.facts.ir_max for p in self.profiles if p.facts.ir_max is not None), default=None)
 
     @property
+    def without_functions(self) -> str:
+        """Which of the runtimes take no local functions."""
+        return " and ".join(profile.title for profile in self.profiles if profile.facts.functions_refused)
+
+    @property
     def restrictions(self) -> Restrictions:
         forms: dict[tuple[str, str], str] = {}
         for profile in self.profiles:

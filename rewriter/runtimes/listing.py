@@ -41,12 +41,26 @@ def _about(runtime: Runtime) -> Iterator[str]:
         yield f"{shown_range(facts.releases)}: {opsets(facts)}, IR version {shown_ir(facts)}; {facts.evidence} ({facts.source})"
         if facts.notes:
             yield f"  {facts.notes}"
-        if refused := sorted(facts.operators_refused | facts.types_refused):
+        if refused := not_taken(facts):
             yield f"  not supported: {', '.join(refused)}"
     instead = forms()
-    for quirk in runtime.quirks:
+    for quirk, where in alike(runtime):
         what = quirk.form + of_operators(quirk)
-        yield f"{quirk.effect} in {shown_range(quirk.releases)}: {what}; {quirk.evidence}. Instead: {instead[quirk.form]}"
+        yield f"{quirk.effect} in {where}: {what}; {quirk.evidence}. Instead: {instead[quirk.form]}"
+
+
+def alike(runtime: Runtime) -> Iterator[tuple[Quirk, str]]:
+    """Its quirks, each once with all its releases, as "2023.3, 2024.2"; the evidence is that of the last of them."""
+    groups: dict[tuple[str, str, frozenset[str]], list[Quirk]] = {}
+    for quirk in runtime.quirks:
+        groups.setdefault((quirk.form, quirk.effect, quirk.operators), []).append(quirk)
+    for group in groups.values():
+        yield group[-1], ", ".join(dict.fromkeys(shown_range(quirk.releases) for quirk in group))
+
+
+def not_taken(facts: ReleaseFacts) -> list[str]:
+    """Operators, types, and "local functions"."""
+    return [*sorted(facts.operators_refused | facts.types_refused), *["local functions"] * facts.functions_refused]
 
 
 def of_operators(quirk: Quirk) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .listing import forms, of_operators, opsets, shown_ir
+from .listing import alike, forms, not_taken, of_operators, opsets, shown_ir
 from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
 
 _EFFECTS = {"wrong": "silently wrong", "refused": "refused", "crash": "crashes"}
@@ -29,7 +29,12 @@ def _index(runtimes: Iterable[Runtime]) -> Iterator[str]:
     yield from _table(
         ("runtime", "releases", "quirks", "evidence"),
         [
-            (f"[{runtime.title}]({runtime.name}.md)", _all_releases(runtime), str(len(runtime.quirks)), _known_by(runtime))
+            (
+                f"[{runtime.title}]({runtime.name}.md)",
+                _all_releases(runtime),
+                str(len({quirk.form for quirk in runtime.quirks})),
+                _known_by(runtime),
+            )
             for runtime in runtimes
         ],
     )
@@ -69,8 +74,8 @@ def _page(runtime: Runtime) -> Iterator[str]:
     yield from _table(
         ("form", "releases", "in the runtime", "with `--for`", "evidence"),
         [
-            (q.form + of_operators(q), shown_range(q.releases), _EFFECTS[q.effect], instead[q.form], q.evidence)
-            for q in runtime.quirks
+            (quirk.form + of_operators(quirk), where, _EFFECTS[quirk.effect], instead[quirk.form], quirk.evidence)
+            for quirk, where in alike(runtime)
         ],
     )
 
@@ -78,7 +83,7 @@ def _page(runtime: Runtime) -> Iterator[str]:
 def _notes(facts: ReleaseFacts) -> Iterator[str]:
     if facts.notes:
         yield f"{shown_range(facts.releases)}: {facts.notes}.\n"
-    if refused := sorted(facts.operators_refused | facts.types_refused):
+    if refused := not_taken(facts):
         yield f"{shown_range(facts.releases)} does not support {', '.join(refused)}.\n"
 
 

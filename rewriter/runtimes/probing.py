@@ -16,6 +16,8 @@ from .probe_models import Probe, probes
 from .profiles import Effect
 from .running import Ran, Target, run_model
 
+NO_FORMS = ("opset", "ir_version", "functions", "operators")
+"""What a probe can be about beside the forms of nodes."""
 Verdict = Literal["right", "wrong", "refused", "crash", "hang"]
 _EFFECTS: dict[Verdict, Effect] = {"wrong": "wrong", "refused": "refused", "crash": "crash", "hang": "crash"}
 
@@ -82,7 +84,7 @@ def as_toml(name: str, findings: Findings) -> str:
     """The findings as a profile, which `--for` reads."""
     release, evidence = _short(findings.release), f'evidence = "by probe of {findings.release}"'
     opsets, irs = (_right_from_first(findings.found, form) for form in ("opset", "ir_version"))
-    refused = sorted({op for f in findings.found if f.probe.form == "operators" and f.verdict != "right" for op in _names(f.probe)})
+    refused = _refused(findings.found)
     lines = [f'title = "{name}"', f'package = "{name}"', "", "[[release]]", f'from = "{release}"', f'to = "{release}"']
     if opsets:
         lines.append(f"opset = {{ min = {opsets[0]}, max = {opsets[-1]} }}")
@@ -90,11 +92,18 @@ def as_toml(name: str, findings: Findings) -> str:
         lines.append(f"ir_max = {irs[-1]}")
     if refused:
         lines.append("operators_refused = [" + ", ".join(f'"{op}"' for op in refused) + "]")
+    if any(f.probe.form == "functions" and f.verdict != "right" for f in findings.found):
+        lines.append("functions_refused = true")
     lines += [evidence, 'source = "split-rewrite probe"']
-    for form, effect, operators in _quirks(findings.found):
+    for form, effect, operators in _quirks(f for f in findings.found if f.probe.about not in refused):
         listed = ", ".join(f'"{op}"' for op in operators)
         lines += ["", "[[quirk]]", f'form = "{form}"', f"operators = [{listed}]", f'effect = "{effect}"', evidence]
     return "\n".join(lines) + "\n"
+
+
+def _refused(found: Iterable[Finding]) -> list[str]:
+    """Operators that are not right in their plain form. Whether each of two sequence operators is to blame nobody knows."""
+    return sorted({op for f in found if f.probe.form == "operators" and f.verdict != "right" for op in _names(f.probe)})
 
 
 def _short(release: str) -> str:
@@ -119,7 +128,7 @@ def _right_from_first(found: Iterable[Finding], form: str) -> list[int]:
 def _quirks(found: Iterable[Finding]) -> Iterable[tuple[str, Effect, list[str]]]:
     groups: dict[tuple[str, Effect], list[str]] = {}
     for finding in found:
-        if finding.verdict != "right" and finding.probe.form not in ("opset", "ir_version", "operators"):
+        if finding.verdict != "right" and finding.probe.form not in NO_FORMS:
             groups.setdefault((finding.probe.form, _EFFECTS[finding.verdict]), []).extend(_names(finding.probe))
     for (form, effect), operators in groups.items():
         yield form, effect, sorted(set(operators))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations
@@ -31,6 +31,8 @@ else:
 
 Effect = Literal["wrong", "refused", "crash"]
 FOLDER = Path(__file__).parent / "profiles"
+PROBED = FOLDER / "probed"
+"""Files that `split-rewrite probe` wrote, one for each release, as openvino-2024.2.toml."""
 TYPES = frozenset(
     [
         "bool",
@@ -65,6 +67,8 @@ class ReleaseFacts:
     evidence: str
     source: str
     notes: str = ""
+    functions_refused: bool = False
+    """Whether it takes no local functions, so that their nodes have to take the places of their calls."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,32 @@ def _newest(runtime: Runtime) -> Release:
 @cache
 def known_runtimes() -> dict[str, Runtime]:
     """Those that come with this package, by name."""
-    return {path.stem: read_runtime(path) for path in sorted(FOLDER.glob("*.toml"))}
+    runtimes = {path.stem: read_runtime(path) for path in sorted(FOLDER.glob("*.toml"))}
+    for path in sorted(PROBED.glob("*.toml")):
+        name = path.stem.rpartition("-")[0]
+        runtimes[name] = _with_probed(runtimes[name], read_runtime(path))
+    return runtimes
+
+
+def _with_probed(runtime: Runtime, probed: Runtime) -> Runtime:
+    """`runtime`, and what was found in one release: it holds for all releases that its file says the same of."""
+    (found,) = probed.releases
+    assert found.releases.first is not None
+    same = next((facts for facts in runtime.releases if found.releases.first in facts.releases), None)
+    facts = found if same is None else _joined(same, found)
+    releases = sorted(
+        [*(other for other in runtime.releases if other is not same), facts], key=lambda facts: facts.releases.first or ()
+    )
+    quirks = (replace(quirk, releases=facts.releases) for quirk in probed.quirks)
+    return replace(runtime, releases=tuple(releases), quirks=(*runtime.quirks, *quirks))
+
+
+def _joined(written: ReleaseFacts, found: ReleaseFacts) -> ReleaseFacts:
+    opset = OpsetRange(*(mine or other for mine, other in zip(written.opset, found.opset, strict=True)))
+    refused = written.operators_refused | found.operators_refused
+    no_functions = written.functions_refused or found.functions_refused
+    ir_max = written.ir_max or found.ir_max
+    return replace(written, opset=opset, ir_max=ir_max, operators_refused=refused, functions_refused=no_functions)
 
 
 def read_runtime(path: Path) -> Runtime:
@@ -226,7 +255,18 @@ class _Reader:
     def _facts(self, entry: dict[str, Any]) -> ReleaseFacts:
         releases = _range(entry, "[[release]]")
         where = f"release {shown_range(releases)}"
-        allowed = {"from", "to", "opset", "ir_max", "operators_refused", "types_refused", "evidence", "source", "notes"}
+        allowed = {
+            "from",
+            "to",
+            "opset",
+            "ir_max",
+            "operators_refused",
+            "types_refused",
+            "functions_refused",
+            "evidence",
+            "source",
+            "notes",
+        }
         _require_keys(entry, allowed, where)
         types = _names(entry, "types_refused", where)
         if unknown := types - TYPES:
@@ -240,6 +280,7 @@ class _Reader:
             _text(entry, "evidence", where),
             _text(entry, "source", where, ""),
             _text(entry, "notes", where, ""),
+            _flag(entry, "functions_refused", where),
         )
 
     def _quirk(self, entry: dict[str, Any]) -> Quirk:
@@ -281,6 +322,13 @@ def _number(entry: Mapping[str, Any], key: str, where: str) -> int | None:
     value = entry.get(key)
     if value is not None and (type(value) is not int or value < 1):
         raise ValueError(f"{where}: {key} has to be a number from 1 on")
+    return value
+
+
+def _flag(entry: Mapping[str, Any], key: str, where: str) -> bool:
+    value = entry.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{where}: {key} has to be true or false")
     return value
 
 

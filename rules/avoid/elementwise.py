@@ -58,6 +58,12 @@ def is_not_zero(node: Node) -> None:
     node.become.Not(node.op.Equal(node.input(0), zero))
 
 
+@avoid("Less", "Less", opset=7)
+def greater(node: Node) -> None:
+    """A Greater with its operands swapped."""
+    node.become.Greater(node.input(1), node.input(0))
+
+
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
     """A separate Transpose."""

@@ -1,9 +1,11 @@
 """Recurrent operators.
 
-https://onnx.ai/onnx/operators/onnx__LSTM.html
+https://onnx.ai/onnx/operators/onnx__LSTM.html, https://onnx.ai/onnx/operators/onnx__GRU.html, https://onnx.ai/onnx/operators/onnx__RNN.html
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.graph.node import Node
@@ -11,9 +13,43 @@ from ...rewriter.graph.node import Node
 _OUTPUTS = ("all", "last_hidden", "last_cell")
 
 
-@avoid("LSTM without all outputs", "LSTM", opset=7)
+@avoid("Recurrent operator without all steps", ("GRU", "LSTM", "RNN"), opset=7)
+def take_last_step(node: Node) -> None:
+    """The output of all steps is written out; the last state is taken from it if a single direction runs forward to the end."""
+    if node.has_output(0):
+        return
+    if node.attr("direction", "forward") != "forward" or node.attr("layout", 0) or node.has_input(4):
+        node.set_output(0, node.fresh_name("all"))
+        return
+    last = node.output(1) if node.has_output(1) else ""
+    if last:
+        node.detach_output(1, "last_hidden")
+        node.drop_output(1)
+    node.set_output(0, node.fresh_name("all"))
+    if last:
+        node.after.Gather(node.output(0), node.op.int64(-1), axis=0, output=last)
+
+
+@avoid("Recurrent operator without last state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_outputs(node: Node) -> None:
-    """All outputs are written out, also those that nothing reads."""
-    for index, what in enumerate(_OUTPUTS):
+    """The outputs of the last states are written out, even if nothing reads them."""
+    if not node.has_output(0):
+        return
+    for index, what in enumerate(_OUTPUTS if node.op_type == "LSTM" else _OUTPUTS[:2]):
         if not node.has_output(index):
             node.set_output(index, node.fresh_name(what))
+
+
+@avoid("Recurrent operator without a first state", ("GRU", "LSTM", "RNN"), opset=7)
+def state_first(node: Node) -> None:
+    """The first state, 0, becomes an input."""
+    missing = [index for index in ((5, 6) if node.op_type == "LSTM" else (5,)) if not node.has_input(index)]
+    if not missing:
+        return
+    directions = node.need_dimension(0, 1)
+    shape = [directions, node.need_dimension(0 if node.attr("layout", 0) else 1), node.need_dimension(-1, 2)]
+    if node.attr("layout", 0):
+        shape[:2] = shape[1::-1]
+    zeros = node.op.const(np.zeros(shape), node.need_elem_type())
+    for index in missing:
+        node.set_input(index, zeros)

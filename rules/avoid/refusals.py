@@ -84,6 +84,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
     ("Resize cubic by half_pixel", "Resize", _is_cubic, "it is cubic by half_pixel", _ELSEWHERE),
     ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),
     ("GRU with linear_before_reset 0", "GRU", _resets_before, "linear_before_reset is 0", "train it with linear_before_reset 1"),
+    ("ScatterND with reduction", "ScatterND", _has_reduction, "it has a reduction", _ELSEWHERE),
     ("ScatterElements with reduction", "ScatterElements", _has_reduction, "it has a reduction", _ELSEWHERE),
     ("Mod with fmod", "Mod", _has_fmod, "fmod is 1", _ELSEWHERE),
     ("GlobalLpPool", "GlobalLpPool", _always, "there is no other form of it", _ELSEWHERE),

@@ -62,6 +62,19 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
     node.pop_attr("pads")
 
 
+@avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
+def pool_two_axes(node: Node) -> None:
+    """A Reshape before it makes the pooled axes two, and one after it gives the result its axes back."""
+    shape = node.need_shape()
+    if len(shape) < 5:
+        return
+    plane = node.op.int64([*shape[:3], int(np.prod(shape[3:]))])
+    node.set_input(0, node.op.Reshape(node.input(0), plane))
+    output = node.output(0)
+    pooled = node.detach_output(0, "of_two_axes")
+    node.after.Reshape(pooled, node.op.int64([*shape[:2], *[1] * (len(shape) - 2)]), output=output)
+
+
 @avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)
 def state_lower_pads(node: Node) -> None:
     """The padding is written out; if it is odd, the larger half comes first."""

@@ -1,4 +1,4 @@
-"""Models in real runtimes, as exported and as converted with --for: right, silently wrong, or refused or crashed.
+"""Models in real runtimes, as exported, at the best single opset and with --for: right, silently wrong, or refused or crashed.
 
     python tests/benchmarks/exports.py exports/             # in an environment with torch
     python tests/benchmarks/in_runtimes.py exports/ models/ --runtime openvino=/venvs/ov/bin/python mnn=/venvs/mnn/bin/python
@@ -7,6 +7,9 @@ A runtime is an adapter's name and the interpreter of the environment that has i
 from the .npz file beside it, or random ones, beside the original in the onnxruntime of this environment. A table is printed in the
 form of docs/runtimes.md, and to standard error each model that is not right, and why. What --for refuses counts as refused.
 `--only` and a part of a name chooses models.
+
+The best single opset of a runtime is the one of `--opsets` to which to convert all models so that most of them are right there and
+fewest wrong, which is the best that a user can do who names an opset; what cannot be converted to it counts as refused.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import onnx
 
-from split_rewrite.rewriter import Options, Samples, UnconvertibleError, convert_version
+from split_rewrite.rewriter import Options, Samples, SplitRewriteError, UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.by_model import run_usual
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.runtimes.agreement import disagreement
@@ -94,23 +98,59 @@ def _verdicts(target: Target, profile: str, case: Case) -> tuple[Verdict, Verdic
     return before, before if result == case.model else verdict_of(target, result, case)
 
 
+def best_opset(target: Target, chosen: Sequence[Case], opsets: Sequence[int]) -> tuple[int, Counter[str]]:
+    """The one of `opsets` at which most of `chosen` are right in `target`, and fewest wrong, and how many there are of each."""
+    counts: dict[int, Counter[str]] = {}
+    for opset in opsets:
+        with ThreadPoolExecutor(2) as pool:
+            counts[opset] = Counter(pool.map(verdict_at, [target] * len(chosen), chosen, [opset] * len(chosen)))
+        print(f"{target.adapter} at opset {opset}: {shown(counts[opset])}", file=sys.stderr, flush=True)
+    best = max(counts, key=lambda opset: (counts[opset][RIGHT], -counts[opset][WRONG], opset))
+    return best, counts[best]
+
+
+def verdict_at(target: Target, case: Case, opset: int) -> str:
+    result = at_opset(case.name, case.model.SerializeToString(), opset)
+    return REFUSED if result is None else verdict_of(target, onnx.load_from_string(result), case).verdict
+
+
+@cache
+def at_opset(_: str, model: bytes, opset: int) -> bytes | None:
+    """The model at `opset`; None where it cannot be expressed there."""
+    try:
+        return convert_version(onnx.load_from_string(model), opset, compare="off").model.SerializeToString()
+    except SplitRewriteError:
+        return None
+
+
+def shown(counts: Counter[str]) -> str:
+    return " / ".join(str(counts[verdict]) for verdict in (RIGHT, WRONG, REFUSED))
+
+
+def span(text: str) -> range:
+    """The opsets of "7-21"."""
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--runtime", nargs="+", required=True, metavar="ADAPTER=PYTHON")
     parser.add_argument("--only", default="")
+    parser.add_argument("--opsets", type=span, default=span("7-21"), metavar="FIRST-LAST")
     given = parser.parse_args()
     chosen = list(cases(given.models, given.only))
-    rows = ["| runtime | as exported | with `--for` |", "|---|---|---|"]
+    rows = ["| runtime | as exported | best single opset | with `--for` |", "|---|---|---|---|"]
     for text in given.runtime:
         adapter, _, python = text.partition("=")
         target = Target(adapter, python)
         profile = find_profile(f"{adapter}-{'.'.join(release_of(target).split('.')[:3])}")
         with ThreadPoolExecutor(2) as pool:
             pairs = list(pool.map(verdicts, [target] * len(chosen), [profile.name] * len(chosen), chosen))
-        counts = [Counter(pair[side].verdict for pair in pairs) for side in (0, 1)]
-        shown = [" / ".join(str(count[verdict]) for verdict in (RIGHT, WRONG, REFUSED)) for count in counts]
-        rows.append(f"| {profile.runtime.title} {release_of(target)} | {' | '.join(shown)} |")
+        before, after = (shown(Counter(pair[side].verdict for pair in pairs)) for side in (0, 1))
+        opset, at_best = best_opset(target, chosen, given.opsets)
+        rows.append(f"| {profile.runtime.title} {release_of(target)} | {before} | {shown(at_best)} (opset {opset}) | {after} |")
         print(rows[-1], file=sys.stderr, flush=True)
     print("\n".join([f"{len(chosen)} models, right / silently wrong / refused or crashed:", "", *rows]))
 

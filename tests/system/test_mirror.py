@@ -45,6 +45,7 @@ TESTED_BY = {
     "rewriter/runtimes/running.py": "rewriter/runtimes/test_probing.py",
     "rules/avoid/bools.py": "rules/avoid/test_forms.py",
     "rules/avoid/constants.py": "rules/avoid/test_forms.py",
+    "rules/avoid/defaults.py": "rules/avoid/test_forms.py",
     "rules/avoid/elementwise.py": "rules/avoid/test_forms.py",
     "rules/avoid/indices.py": "rules/avoid/test_forms.py",
     "rules/avoid/recurrences.py": "rules/avoid/test_forms.py",

@@ -21,6 +21,11 @@ CHOICE = """agraph (bool c, float[2] x) => (float[2] y) {
 UNEVEN = "agraph (float[N] x) => (float[a] y, float[b] z) { [cut] y, z = Split<num_outputs=2>(x) }"
 
 
+TWICE = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
+agraph (float[2] x) => (float[2] y) { m = local.Twice(x) y = local.Twice(m) }
+<domain: "local", opset_import: ["" : 18]> Twice (a) => (b) { b = Sum(a, a, a) }"""
+
+
 def opset_for(text: str, *runtimes: str, opset: int = 18) -> int:
     return convert_version(model(text, opset), options=Options(for_runtimes=runtimes)).model.opset_import[0].version
 
@@ -64,6 +69,26 @@ def test_an_operator_that_is_not_taken_is_a_blocker() -> None:
     with pytest.raises(UnconvertibleError) as caught:
         convert_version(model(CHOICE, 11), options=Options(for_runtimes=["tensorrt-7.0"]))
     assert "If 'choice' (main graph): NVIDIA TensorRT 7.0 does not support If" in str(caught.value)
+
+
+def test_functions_that_are_not_taken_are_inlined() -> None:
+    """And what is in them is looked at as if it stood in the graph."""
+    result = convert_version(onnx.parser.parse_model(TWICE), options=Options(for_runtimes=["mnn-3.6"])).model
+    assert not result.functions
+    assert [node.op_type for node in result.graph.node] == ["Sum"] * 4
+    assert all(len(node.input) == 2 for node in result.graph.node)
+
+
+def test_functions_that_are_taken_stay() -> None:
+    result = convert_version(onnx.parser.parse_model(TWICE), options=Options(for_runtimes=["onnxruntime-1.20"])).model
+    assert [function.name for function in result.functions] == ["Twice"]
+
+
+def test_a_function_that_cannot_be_inlined_is_refused() -> None:
+    other = onnx.parser.parse_model(TWICE.replace('["" : 18]>', '["" : 17]>'))
+    with pytest.raises(UnconvertibleError) as caught:
+        convert_version(other, options=Options(for_runtimes=["mnn-3.6"]))
+    assert "Alibaba MNN 3.6 does not take local functions" in str(caught.value)
 
 
 def test_a_type_that_is_not_taken_is_a_blocker(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from helpers import assert_rewrites, convert_version, model, run
 
 from split_rewrite.rewriter import Options, UnconvertibleError
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
+from split_rewrite.rewriter.runtimes.probing import NO_FORMS
 
 PROFILE = """title = "NPU"
 [[release]]
@@ -22,7 +23,7 @@ evidence = "by documentation"
 form = "{}"
 evidence = "by documentation"
 """
-PROBES = [probe for probe in probes() if probe.form not in ("opset", "ir_version", "operators")]
+PROBES = [probe for probe in probes() if probe.form not in NO_FORMS]
 
 
 def for_a_runtime(form: str, folder: Path, skip: Sequence[str] = ()) -> Options:
@@ -51,6 +52,7 @@ REFUSED = {
     "Pad before opset 11": "it pads with a value",
     "GRU with linear_before_reset 0": "linear_before_reset is 0",
     "ScatterElements with reduction": "it has a reduction",
+    "ScatterND with reduction": "it has a reduction",
     "Mod with fmod": "fmod is 1",
     "GlobalLpPool": "there is no other form of it",
 }
@@ -96,10 +98,22 @@ FREE = {
     "Three operands or more": (13, "(float[2] x) => (float[2] y) { y = Max(x, x) }"),
     "Pow by 3": (13, "(float[2] x) => (float[2] y) <float e = {2}> { y = Pow(x, e) }"),
     "HardSigmoid that can be part of a HardSwish": (13, "(float[2] x) => (float[2] y) { y = HardSigmoid(x) }"),
-    "LSTM without all outputs": (
+    "Attribute left out": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape=[2], strides=[1]>(x) }"),
+    "Squeeze without axes": (13, "(float[1,2] x) => (float[2] y) <int64[1] a = {0}> { y = Squeeze(x, a) }"),
+    "Less": (13, "(float[2] x) => (bool[2] y) { y = Greater(x, x) }"),
+    "Global pool of three axes or more": (13, "(float[1,2,4,4] x) => (float[1,2,1,1] y) { y = GlobalMaxPool(x) }"),
+    "Recurrent operator without last state": (
         14,
         "(float[1,1,1] x, float[1,4,1] w) => (float[1,1,1,1] y, float[1,1,1] h, float[1,1,1] c) "
         "{ y, h, c = LSTM<hidden_size=1>(x, w, w) }",
+    ),
+    "Recurrent operator without all steps": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
+    "Recurrent operator without a first state": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w, , , w) }",
     ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
@@ -143,6 +157,21 @@ CANNOT = {
         "Squeeze axes computed at run time",
         "(float[1,2] x, int64[1] a) => (float[2] y) { y = Squeeze(x, a) }",
         "the axes 'a' are computed at run time",
+    ),
+    "lengths": (
+        "Squeeze without axes",
+        "(float[1,N] x) => (float[a] y) { y = Squeeze(x) }",
+        "the shape (1, N) of 'x' is not fully known",
+    ),
+    "kernel": (
+        "Attribute left out",
+        "(float[1,1,4] x, float[1,1,K] w) => (float[1,1,a] y) { y = Conv(x, w) }",
+        "the shape (1, 1, K) of 'w' is not fully known",
+    ),
+    "batch": (
+        "Recurrent operator without a first state",
+        "(float[1,N,1] x, float[1,1,1] w) => (float[1,1,N,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+        "the axis dimension 'N' of 'x' is unknown",
     ),
     "string": ("Cast to bool", "(string[2] x) => (bool[2] y) { y = Cast<to=9>(x) }", "strings cannot be compared with 0"),
     "odd": (
@@ -241,6 +270,83 @@ REWRITES = [
         13,
         "g (float[3] x) => (float[3] y) <float a = {1}, float b = {2}> { c = Add(a, b) y = Add(c, x) }",
         "{ c = Constant <value = float {3}> () y = Add (c, x) }",
+    ),
+    (
+        "defaults.state_defaults",
+        "Attribute left out",
+        13,
+        "g (float[2,1,3] x) => (float[2,1,1] y) { y = ReduceL1<axes = [2]>(x) }",
+        "{ y = ReduceL1 <axes = [2], keepdims = 1> (x) }",
+    ),
+    (
+        "defaults.state_window",
+        "Attribute left out",
+        13,
+        "g (float[1,1,4,4] x, float[1,1,2,3] w) => (float[1,1,3,2] y) { y = Conv(x, w) }",
+        "{ y = Conv <kernel_shape = [2, 3], strides = [1, 1]> (x, w) }",
+    ),
+    (
+        "defaults.state_axes",
+        "Squeeze without axes",
+        13,
+        "g (float[2,1,3,1] x) => (float[2,3] y) { y = Squeeze(x) }",
+        "<int64[2] axes = {1, 3}> { y = Squeeze (x, axes) }",
+    ),
+    (
+        "defaults.state_axes",
+        "Squeeze without axes",
+        11,
+        "g (float[2,1,3] x) => (float[2,3] y) { y = Squeeze(x) }",
+        "{ y = Squeeze <axes = [1]> (x) }",
+    ),
+    (
+        "recurrences.take_last_step",
+        "Recurrent operator without all steps",
+        14,
+        "g (float[3,2,1] x, float[1,1,1] w) => (float[1,2,1] h) { , h = RNN<hidden_size = 1>(x, w, w) }",
+        "<int64 last = {-1}> { all = RNN <hidden_size = 1> (x, w, w) h = Gather <axis = 0> (all, last) }",
+    ),
+    (
+        "recurrences.take_last_step",
+        "Recurrent operator without all steps",
+        14,
+        'g (float[3,2,1] x, float[1,1,1] w) => (float[1,2,1] h) { , h = RNN<hidden_size = 1, direction = "reverse">(x, w, w) }',
+        '{ all, h = RNN <hidden_size = 1, direction = "reverse"> (x, w, w) }',
+    ),
+    (
+        "recurrences.state_outputs",
+        "Recurrent operator without last state",
+        14,
+        "g (float[3,2,1] x, float[1,1,1] w) => (float[3,1,2,1] y) { y = RNN<hidden_size = 1>(x, w, w) }",
+        "{ y, last_hidden = RNN <hidden_size = 1> (x, w, w) }",
+    ),
+    (
+        "recurrences.state_first",
+        "Recurrent operator without a first state",
+        14,
+        "g (float[3,2,1] x, float[1,1,1] w) => (float[3,1,2,1] y) { y = RNN<hidden_size = 1>(x, w, w) }",
+        "<float[1,2,1] first = {0, 0}> { y = RNN <hidden_size = 1> (x, w, w, , , first) }",
+    ),
+    (
+        "windows.pool_two_axes",
+        "Global pool of three axes or more",
+        13,
+        "g (float[1,2,3,4,5] x) => (float[1,2,1,1,1] y) { y = GlobalMaxPool(x) }",
+        """
+            <int64[4] plane = {1, 2, 3, 20}, int64[5] shape = {1, 2, 1, 1, 1}>
+            {
+              in_two_axes = Reshape (x, plane)
+              of_two_axes = GlobalMaxPool (in_two_axes)
+              y = Reshape (of_two_axes, shape)
+            }
+        """,
+    ),
+    (
+        "elementwise.greater",
+        "Less",
+        13,
+        "g (float[2] a, float[2] b) => (bool[2] y) { y = Less(a, b) }",
+        "{ y = Greater (b, a) }",
     ),
     (
         "elementwise.two_by_two",
@@ -402,7 +508,7 @@ REWRITES = [
     ),
     (
         "recurrences.state_outputs",
-        "LSTM without all outputs",
+        "Recurrent operator without last state",
         14,
         "g (float[1,1,1] x, float[1,4,1] w) => (float[1,1,1,1] y) { y = LSTM<hidden_size = 1>(x, w, w) }",
         "{ y, h, c = LSTM <hidden_size = 1> (x, w, w) }",
