@@ -26,9 +26,7 @@ def test_a_warning_can_stop_the_conversion() -> None:
     assert str(blocker) == ("Reshape 'r' (main graph): fails below opset 14 … hint: --strict treats warnings about nodes as errors")
 
 
-@pytest.mark.parametrize(
-    ("removed", "is_gone"), [(set(), False), ({"a"}, False), ({"a", "b"}, True), ({"a", "b", "c"}, True)], ids=str
-)
-def test_a_node_is_gone_with_all_of_its_values(removed: set[str], is_gone: bool) -> None:
+@pytest.mark.parametrize(("removed", "is_gone"), [("", False), ("a", False), ("ab", True), ("abc", True)])
+def test_a_node_is_gone_with_all_of_its_values(removed: str, is_gone: bool) -> None:
     """An output that is absent says nothing."""
-    assert all_gone(onnx.helper.make_node("Split", ["x"], ["a", "", "b"]), removed) is is_gone
+    assert all_gone(onnx.helper.make_node("Split", ["x"], ["a", "", "b"]), set(removed)) is is_gone
