@@ -207,6 +207,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     "packed.onnx": constant("int32", TensorProto(name="w", data_type=6, dims=[2000], int32_data=[1] * 8001)),
     "endless.onnx": endless_integer(),
     "field.onnx": constant("double", TensorProto(name="w", data_type=11, dims=[2000], float_data=[1] * 4000)),
+    "wide.onnx": constant("int8", TensorProto(name="w", data_type=3, dims=[2000], int32_data=[256] * 2000)),
     "two_payloads.onnx": constant("float", BIG, TensorProto(float_data=[1.0])),
     "three_strings.onnx": strings(b"a", b"b", b"c"),
     "no_text.onnx": strings(b"\xff", b"a"),
@@ -640,6 +641,9 @@ UNREADABLE: dict[str, Row] = {
     "data-in-another-field": Row(
         "field.onnx o.onnx", "tensor 'w': has its data in a field that is not for its element type", scanned
     ),
+    "number-beyond-its-bits": Row(
+        "wide.onnx o.onnx --external-data split:0", "tensor 'w': has the number 256 in its data, which does not fit 8 bits", scanned
+    ),
     "two-payloads": Row("two_payloads.onnx o.onnx", "tensor 'w': has two payloads", scanned),
     "three-strings-of-two": Row("three_strings.onnx o.onnx -t 10", "tensor 'v': has 3 strings for shape [2]"),
     "string-of-no-text": Row("no_text.onnx o.onnx -t 10", "tensor 'v': string b'\\xff' is not UTF-8"),
@@ -999,7 +1003,7 @@ SECTIONS = {
     "Wrong usage (status 2)": [row.message for row in USAGE.values()] + [message for _, message in LIBRARY.values()],
     "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()]
     + [message for _, message in LIBRARY.values()],
-    "The input is no valid model (status 2)": [message for _, message in INVALID.values()],
+    "The input is not a valid model (status 2)": [message for _, message in INVALID.values()],
     "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()]
     + [message for _, message in LIBRARY.values()],
     "The result is not right (status 3)": [row.message for row in WRONG.values()],
