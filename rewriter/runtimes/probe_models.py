@@ -58,7 +58,12 @@ def probes() -> Iterator[Probe]:
 
 
 def _model(text: str, opset: int) -> onnx.ModelProto:
-    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\nagraph {text}')
+    """The model of `text`; what is called "absent" there is not there, as the parser of older onnx takes no empty names."""
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\nagraph {text}')
+    for node in model.graph.node:
+        node.input[:] = ["" if name == "absent" else name for name in node.input]
+        node.output[:] = ["" if name == "absent" else name for name in node.output]
+    return model
 
 
 _FUNCTION = """<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
@@ -85,7 +90,7 @@ def _recurrent(op_type: str, gates: int, outputs: str, more: str = "", attribute
     return f"(float[2,2,1] x) => (float[{shape}] y) <{constants}, float[1,2,2] h = {{0.5, -0.5, 1, 0}}> {{ {node} }}"
 
 
-_RECURRENT = (("GRU", 3, "y, h1", ", , h"), ("LSTM", 4, "y, h1, c1", ", , h, h"), ("RNN", 1, "y, h1", ", , h"))
+_RECURRENT = (("GRU", 3, "y, h1", ", absent, h"), ("LSTM", 4, "y, h1, c1", ", absent, h, h"), ("RNN", 1, "y, h1", ", absent, h"))
 _LINEAR = ", linear_before_reset = 1"
 _ROWS, _PLANE = "(float[2,3] x) => (float[2,3] y)", "(float[1,1,4,4] x) => (float[1,1,{0},{0}] y)"
 _KERNEL = "<float[1,1,2,2] w = {1, 2, 3, 4}>"
@@ -99,7 +104,7 @@ _LEFT_OUT = (
         (op, 12, f"(float[2,3,4] x) => (float[2,1,4] y) {{ p = Exp(x) y = {op}<axes = [1]>(p) }}")
         for op in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
     ),
-    ("Resize", 13, _PLANE.format(8) + "<float[4] s = {1, 1, 2, 2}> { y = Resize(x, , s) }"),
+    ("Resize", 13, _PLANE.format(8) + "<float[4] s = {1, 1, 2, 2}> { y = Resize(x, absent, s) }"),
     ("Softmax", 11, "(float[2,3,4] x) => (float[2,3,4] y) { y = Softmax(x) }"),
     ("Split", 13, "(float[4,2] x) => (float[3,2] y, float[1,2] z) <int64[2] s = {3, 1}> { y, z = Split(x, s) }"),
 )
@@ -108,7 +113,7 @@ _OPERATORS = (
     ("Einsum", 12, _ROWS + """<float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { y = Einsum<equation = "ij,jk->ik">(x, w) }"""),
     ("GatherElements", 13, _ROWS + "<int64[2,3] i = {1, 0, 1, 0, 1, 0}> { y = GatherElements<axis = 0>(x, i) }"),
     ("GatherND", 13, "(float[2,3,2] x) => (float[2,2] y) <int64[2,2] i = {0, 1, 1, 0}> { y = GatherND(x, i) }"),
-    ("GRU", 14, _recurrent("GRU", 3, "y, h1", ", , h", _LINEAR)),
+    ("GRU", 14, _recurrent("GRU", 3, "y, h1", ", absent, h", _LINEAR)),
     ("Hardmax", 13, _ROWS + " { y = Hardmax<axis = -1>(x) }"),
     (
         "If",
@@ -134,14 +139,14 @@ _OPERATORS = (
     }""",
     ),
     ("LpPool", 13, _PLANE.format(3) + " { y = LpPool<kernel_shape = [2,2], strides = [1,1]>(x) }"),
-    ("LSTM", 14, _recurrent("LSTM", 4, "y, h1, c1", ", , h, h")),
+    ("LSTM", 14, _recurrent("LSTM", 4, "y, h1, c1", ", absent, h, h")),
     ("NonZero", 13, "(float[2,3] x) => (int64[2,n] y) { r = Relu(x) y = NonZero(r) }"),
     (
         "OneHot",
         13,
         _ROWS + "<int64[2] i = {2, 1}, int64 d = {3}, float[2] v = {0, 1}> { o = OneHot<axis = -1>(i, d, v) y = Add(o, x) }",
     ),
-    ("RNN", 14, _recurrent("RNN", 1, "y, h1", ", , h")),
+    ("RNN", 14, _recurrent("RNN", 1, "y, h1", ", absent, h")),
     (
         "Range",
         11,
@@ -324,15 +329,15 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "Resize",
         18,
         _IMAGE.format(2, 0.5)
-        + ' { y = Resize<mode = "linear", coordinate_transformation_mode = "half_pixel", antialias = 1>(x, , s) }',
+        + ' { y = Resize<mode = "linear", coordinate_transformation_mode = "half_pixel", antialias = 1>(x, absent, s) }',
     ),
     (
         "Resize to the nearest by half_pixel, align_corners or ceil",
         "Resize",
         13,
-        _IMAGE.format(6, 1.5) + ' { y = Resize<mode = "nearest", nearest_mode = "ceil">(x, , s) }',
+        _IMAGE.format(6, 1.5) + ' { y = Resize<mode = "nearest", nearest_mode = "ceil">(x, absent, s) }',
     ),
-    ("Resize cubic by half_pixel", "Resize", 13, _IMAGE.format(8, 2) + ' { y = Resize<mode = "cubic">(x, , s) }'),
+    ("Resize cubic by half_pixel", "Resize", 13, _IMAGE.format(8, 2) + ' { y = Resize<mode = "cubic">(x, absent, s) }'),
     ("Pad before opset 11", "Pad", 10, "(float[2,3] x) => (float[4,3] y) { y = Pad<pads = [1,0,1,0], value = 2.0>(x) }"),
     ("Pad by negative numbers", "Pad", 13, "(float[3,3] x) => (float[2,3] y) <int64[4] p = {-1, 0, 0, 0}> { y = Pad(x, p) }"),
     (
@@ -349,10 +354,10 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "(float[1,1,3,3] x) => (float[1,1,3,3] y) <float[1,1,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> "
         "{ y = ConvTranspose<kernel_shape = [3,3], strides = [1,1], output_shape = [3,3]>(x, w) }",
     ),
-    ("GRU with linear_before_reset 0", "GRU", 14, _recurrent("GRU", 3, "y, h1", ", , h")),
+    ("GRU with linear_before_reset 0", "GRU", 14, _recurrent("GRU", 3, "y, h1", ", absent, h")),
     *(
         (f"Recurrent operator without {what}", op, 14, _recurrent(op, gates, outputs, first, _LINEAR if op == "GRU" else ""))
-        for what, outputs in (("last state", "y"), ("all steps", ", y"))
+        for what, outputs in (("last state", "y"), ("all steps", "absent, y"))
         for op, gates, _, first in _RECURRENT
     ),
     *(

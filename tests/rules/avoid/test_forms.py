@@ -303,14 +303,14 @@ REWRITES = [
         "recurrences.take_last_step",
         "Recurrent operator without all steps",
         14,
-        "g (float[3,2,1] x, float[1,1,1] w) => (float[1,2,1] h) { , h = RNN<hidden_size = 1>(x, w, w) }",
+        "g (float[3,2,1] x, float[1,1,1] w) => (float[1,2,1] h) { ABSENT, h = RNN<hidden_size = 1>(x, w, w) }",
         "<int64 last = {-1}> { all = RNN <hidden_size = 1> (x, w, w) h = Gather <axis = 0> (all, last) }",
     ),
     (
         "recurrences.take_last_step",
         "Recurrent operator without all steps",
         14,
-        'g (float[3,2,1] x, float[1,1,1] w) => (float[1,2,1] h) { , h = RNN<hidden_size = 1, direction = "reverse">(x, w, w) }',
+        'g (float[3,2,1] x, float[1,1,1] w) => (float[1,2,1] h) { ABSENT, h = RNN<hidden_size = 1, direction = "reverse">(x, w, w) }',
         '{ all, h = RNN <hidden_size = 1, direction = "reverse"> (x, w, w) }',
     ),
     (
