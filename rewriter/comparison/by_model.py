@@ -77,7 +77,8 @@ class Comparison:
     only when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for models
     that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`: models that should
     be equal to the last bit are not, but differ by no more than an inexact rule might change. `stayed`: the first tensor that
-    differs is made by nodes that are the same in both models, from equal inputs.
+    differs is made by nodes that are the same in both models, from inputs that are equal within the tolerance. `rounded`: rules
+    that are not exact were applied, and these nodes round, which may make a step of the last bits that those rules change.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -88,6 +89,7 @@ class Comparison:
     pieces: tuple[Piece, ...] = ()
     last_bits: bool = False
     stayed: bool = False
+    rounded: bool = False
 
     @property
     def rtol(self) -> float:
@@ -315,7 +317,8 @@ class _Judge:
         if engine != "onnxruntime":
             reason += f" (by {runtime} alone)"
         where = self._first_difference(engine, runs, results)
-        found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed)
+        rounded = where.rounded and self._tolerance.inexact
+        found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed, rounded=rounded)
         loose = replace(self._tolerance, inexact=True)
         if loose == self._tolerance or not all(output.equal for output in compare_outputs(runs, results, loose)):
             return found

@@ -18,6 +18,8 @@ from .model_server import Failure
 
 _PROBES = 32
 """Values that one run exposes; their memory is held until the run ends."""
+_ROUNDING = frozenset({"Cast", "CastLike", "Ceil", "DynamicQuantizeLinear", "Floor", "QuantizeLinear", "Round"})
+"""Operators that make a whole step of a difference in the last bits of their input."""
 _STEPS = 64
 """Steps back from a tensor to one that feeds it and differs, too; each costs a run of both models."""
 
@@ -40,13 +42,14 @@ class Models(NamedTuple):
 class Difference(NamedTuple):
     """Which tensor differs first and what makes it, as a `text` that begins with "; ", or "" where that cannot be told.
 
-    `node` is the one that makes it, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models, from equal
-    inputs, so that the runtime itself runs them in two ways.
+    `node` is the one that makes it, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models, from inputs
+    that are equal within the tolerance. `rounded`: and these nodes round.
     """
 
     text: str = ""
     node: str = ""
     stayed: bool = False
+    rounded: bool = False
 
 
 def run_by_worker(model: Path, engine: str, worker: Worker, inputs: dict[str, Any]) -> Side:
@@ -144,4 +147,5 @@ def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]
     text = f"; the first tensor that differs is '{name}', made by {node}"
     text += " from equal inputs in both" if stayed else ""
     old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
-    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed)
+    rounded = stayed and any(each.op_type in _ROUNDING for each in before)
+    return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed, rounded)

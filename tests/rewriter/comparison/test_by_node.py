@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from helpers import convert_version, known, model
+from helpers import command_line, convert_version, known, model
 from onnx import helper, numpy_helper
 
 from split_rewrite.rewriter import Tolerance
@@ -447,3 +447,13 @@ def test_sizes_that_rules_found_by_folding_are_those_that_are_tried() -> None:
     result = convert_version(model(text, 13), 13).model
     assert not any("Sequence" in node.op_type for node in result.graph.node)
     assert compared(model(text, 13), result).status == "equal"
+
+
+@pytest.mark.parametrize("gelu", ["none", "tanh"])
+def test_last_bits_that_a_cast_rounds_are_judged_node_by_node(gelu: str, tmp_path: Path) -> None:
+    text = f"""g (float[64] x) => (int32[64] y) <float k = {{1e6}}> {{
+        a = Gelu<approximate = "{gelu}">(x)\n b = Mul(a, k)\n y = Cast<to = 6>(b) }}"""
+    onnx.save(model(text, 20), tmp_path / "m.onnx")
+    ended = command_line("-v", "-t", "13", f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx")
+    assert (ended.status, "node by node" in ended.out) == (0, True), ended.err
+    assert "round inputs that differ in their last bits" in ended.out + ended.err

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import onnx
 import onnx.parser
+import pytest
 
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.tolerance import Tolerance
 
 Save = Callable[..., Path]
 
@@ -41,6 +43,26 @@ def test_node_that_is_the_same_in_both_is_named_as_such(save: Save, worker: Work
     text = "g (float[2,3,4] x) => (float[2,3,4] y) { a = Neg(x) s = Softmax<axis=1>(a) y = Identity(s) }"
     found = compare(save(text, 12), save(text, 13), worker=worker)
     assert "the first tensor that differs is 's', made by Softmax 's' from equal inputs in both" in found.reason
+
+
+ROUNDED = """g (float[64] x) => (int32[64] y) <float k = {10000000.0}, float m = {-1.0000001}> {
+    a = %s\n b = Mul(a, k)\n y = Cast<to = 6>(b) }"""
+
+
+@pytest.mark.parametrize(
+    ("other", "tolerance", "rounded"),
+    [
+        ("Mul(x, m)", Tolerance(inexact=True), True),
+        ("Mul(x, m)", Tolerance(), False),
+        ("Abs(x)", Tolerance(inexact=True), False),
+    ],
+    ids=["last-bits", "exact-rules", "wrong-before-it-is-rounded"],
+)
+def test_a_step_that_rounding_makes_of_last_bits(
+    save: Save, worker: Worker, other: str, tolerance: Tolerance, rounded: bool
+) -> None:
+    found = compare(save(ROUNDED % "Neg(x)"), save(ROUNDED % other), worker=worker, tolerance=tolerance)
+    assert (found.status, found.rounded) == ("different", rounded)
 
 
 def test_first_difference_beside_external_data(save: Save, worker: Worker, tmp_path: Path) -> None:
