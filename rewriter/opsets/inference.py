@@ -85,14 +85,15 @@ def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     for index, (node, opset) in enumerate(_nodes_with_opset(model)):
         if node.domain not in _DEFAULT_DOMAINS or not node.input or not node.output:
             continue
-        before = onnx.NodeProto.FromString(node.SerializeToString())
-        if keeps_its_input(node.op_type, opset):
+        is_kept = keeps_its_input(node.op_type, opset)
+        if not is_kept and ((node.op_type, opset) != _WRONG_SYMBOLS or len(node.input) not in _SLICES):
+            continue
+        replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+        if is_kept:
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
-            replaced[index] = before
-        elif (node.op_type, opset) == _WRONG_SYMBOLS and len(node.input) in _SLICES:
+        else:
             node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
-            replaced[index] = before
     if any(before.op_type == "Slice" for before in replaced.values()):
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
