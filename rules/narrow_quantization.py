@@ -38,7 +38,7 @@ def quantize_to_wider_type(node: Node) -> None:
 
 
 def _divided_in(node: Node) -> int:
-    """The type in which a QuantizeLinear divides: from opset 23 on `precision` or else the scale says it, before that it is float."""
+    """The type in which a QuantizeLinear divides: float before opset 23, then what `precision` or else the scale says."""
     said = node.attr("precision", 0) or (node.need_elem_type(_SCALE) if node.opset >= 23 else TensorProto.FLOAT)
     return TensorProto.FLOAT if said == FLOAT8E8M0 else said
 
