@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from onnx import TensorProto
+
 from ...rewriter.errors import InvalidModelError, NotSimplified
 from ...rewriter.graph.node import Node
 from ...rewriter.graph.protos import DEFAULT_DOMAINS, shown_name
@@ -246,6 +248,13 @@ def require_position(node: Node, position: int, low: int, high: int, length: int
     if node.scope is node.scope.model.main:
         raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
     raise NotSimplified(f"{problem}: it fails if it runs")
+
+
+def gathers_whole(node: Node, data: str, axis: int) -> bool:
+    """Whether runtimes take all that belongs to an index of `axis` by a Gather of `data`: of strings onnxruntime takes the first."""
+    rank = node.scope.types.rank(data)
+    is_last = rank is not None and same_axis(axis, -1, rank)
+    return is_last or node.scope.elem_type(data) not in (TensorProto.STRING, None)
 
 
 def scalar(node: Node, index: int) -> str:

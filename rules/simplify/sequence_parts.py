@@ -17,6 +17,7 @@ from ..shared.part_bounds import as_int64, slice_at
 from ..shared.sequence_origin import (
     Parts,
     constant_position,
+    gathers_whole,
     run_time_parts,
     scalar,
     undoes_split,
@@ -49,6 +50,8 @@ def slice_part(node: Node) -> None:
 
 def _gather_row(node: Node, parts: Parts) -> None:
     """Let the node be a Gather of one index of the data, for parts of length 1."""
+    if not gathers_whole(node, parts.data, parts.axis):
+        raise NotSimplified(f"onnxruntime loses strings of '{parts.data}' if a Gather takes rows of it")
     position = constant_position(node, 1)
     if parts.squeezed:
         index = scalar(node, 1) if position is None else node.op.int64(position)
@@ -159,8 +162,12 @@ def _merge_rows(node: Node, parts: Parts, shape: Shape) -> None:
     own = [dim for index, dim in enumerate(shape) if index != parts.axis % len(shape)]
     at = node.attr("axis") % len(own) if own else 0
     others = [dim for index, dim in enumerate(own) if index != at]
-    if not own or not all(isinstance(dim, int) and dim > 0 for dim in others):
+    are_known = all(isinstance(dim, int) and dim > 0 for dim in others)
+    if not own or (len(own) != 2 and not are_known):
         raise NotSimplified(f"the elements are rows of '{parts.data}', and not known to have a shape without 0")
     perm = _moved(len(shape), parts.axis, at)
     data = parts.data if perm == sorted(perm) else node.op.Transpose(parts.data, perm=perm)
+    if not are_known:
+        node.become.Flatten(data, axis=2 - at)
+        return
     node.become.Reshape(data, node.op.int64([*own[:at], -1, *own[at + 1 :]]))

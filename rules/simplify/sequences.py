@@ -14,12 +14,14 @@ from onnx import TensorProto, helper
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
-from ...rewriter.graph.node import Node
+from ...rewriter.graph.node import Node, Shape
+from ...rewriter.graph.scope import Scope
+from ..shared.indices import length
 from ..shared.part_bounds import slice_at
 from ..shared.sequence_origin import (
-    Parts,
     constant_position,
     elements,
+    gathers_whole,
     parts_of_one_split,
     require_position,
     run_time_parts,
@@ -53,36 +55,71 @@ def _pick_at_run_time(node: Node, names: list[str]) -> None:
     op = node.op
     parts = parts_of_one_split(node, names)
     sizes = None if parts is None else known_sizes(parts.node)
-    if parts is not None and sizes is not None:
-        _gather_part(node, parts, sizes)
+    if parts is not None and parts.squeezed:
+        if sizes is not None and gathers_whole(node, parts.data, parts.axis):
+            node.become.Gather(parts.data, scalar(node, 1), axis=parts.axis)
+            return
+    elif parts is not None and sizes is not None:
+        _slice_by_table(node, parts.data, parts.axis, sizes)
         return
-    if parts is not None and parts.sizes and not parts.squeezed:
+    elif parts is not None and parts.sizes:
         slice_at(node, parts.data, parts.axis, parts.sizes)
         return
     shapes = {node.scope.shape(name) for name in names}
     shape = shapes.pop() if len(shapes) == 1 else None
-    if shape is None or not all(isinstance(dim, int) for dim in shape):
-        raise NotSimplified(f"position '{node.input(1)}' {why_unknown(node, 1)}, and the elements are not known to have one shape")
+    is_known = shape is not None and all(isinstance(dim, int) for dim in shape)
+    if not is_known or (shape and node.scope.elem_type(names[0]) == TensorProto.STRING):
+        _slice_of_all(node, names)
+        return
     axes = op.int64([0])
     rows = {name: op.Unsqueeze(name, axes) for name in dict.fromkeys(names)}
     stack = op.Concat(*([rows[name] for name in names]), axis=0)
     node.become.Gather(stack, scalar(node, 1), axis=0)
 
 
-def _gather_part(node: Node, parts: Parts, sizes: list[int]) -> None:
-    """Pick a part of the data that one Split makes, by a table of the parts' bounds.
+def _slice_by_table(node: Node, data: str, axis: int, sizes: list[int]) -> None:
+    """Pick a part of `data`, which consists of parts of these sizes along `axis`, by a table of the parts' bounds.
 
     Gather wraps a negative position and fails out of range, as SequenceAt does.
     """
     op = node.op
     position = scalar(node, 1)
-    if parts.squeezed:
-        node.become.Gather(parts.data, position, axis=parts.axis)
-        return
     ends = list(itertools.accumulate(sizes))
     starts = [end - size for end, size in zip(ends, sizes, strict=True)]
     bounds = [op.Gather(op.int64([[bound] for bound in table]), position, axis=0) for table in (starts, ends)]
-    node.become.Slice(parts.data, *bounds, op.int64([parts.axis]))
+    node.become.Slice(data, *bounds, op.int64([axis]))
+
+
+def _slice_of_all(node: Node, names: list[str]) -> None:
+    """Pick one of `names`, which have different lengths along one axis at most, from all of them behind each other on it."""
+    axis = _axis_of_difference(node, names)
+    lengths = {name: node.scope.types.proven_shape(name)[axis] for name in names}  # type: ignore[index] - the axis is of it
+    known = [size for name in names if isinstance(size := lengths[name], int)]
+    if len(known) == len(names):
+        _slice_by_table(node, node.op.Concat(*names, axis=axis), axis, known)
+        return
+    sizes = {name: length(node, name, axis, "vector") for name in lengths}
+    slice_at(node, node.op.Concat(*names, axis=axis), axis, node.op.Concat(*[sizes[name] for name in names], axis=0))
+
+
+def _axis_of_difference(node: Node, names: list[str]) -> int:
+    """The one axis along which `names` may have different lengths. Raises NotSimplified where there may be more."""
+    scope = node.scope
+    shapes = {name: scope.types.proven_shape(name) for name in names}
+    ranks = {None if shape is None else len(shape) for shape in shapes.values()}
+    reason = f"position '{node.input(1)}' {why_unknown(node, 1)}, and the elements"
+    if len(ranks) != 1 or not (rank := ranks.pop()):
+        raise NotSimplified(f"{reason} are not known to have one number of dimensions")
+    different = [axis for axis in range(rank) if len({_length_of(scope, name, shapes[name], axis) for name in shapes}) > 1]
+    if len(different) > 1:
+        raise NotSimplified(f"{reason} may have different lengths along axes {' and '.join(map(str, different))}")
+    return different[0] if different else 0
+
+
+def _length_of(scope: Scope, name: str, shape: Shape | None, axis: int) -> int | tuple[str, int]:
+    """The length of `name`, of `shape`, along `axis`: a number, or what it is sure to be equal to."""
+    size = None if shape is None else shape[axis]
+    return size if isinstance(size, int) else scope.origin_of_dimension(name, axis)
 
 
 @simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)

@@ -243,10 +243,39 @@ def test_the_caller_decides_between_two_meanings() -> None:
 
 
 def test_rows_that_may_be_empty_stay() -> None:
-    text = "g (float[N, L, M] x) => (float[a, b] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    text = (
+        "g (float[N, L, M, 2] x) => (float[a, b, 2] y) {s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = 0>(s)}"
+    )
     result = simplify(helpers.model(text, 13))
     reasons = [remark.message for remark in result.report.remarks]
     assert "the elements are rows of 'x', and not known to have a shape without 0" in reasons
+
+
+@pytest.mark.parametrize(("axis", "becomes"), [(0, ["Flatten"]), (1, ["Transpose", "Flatten"]), (-2, ["Flatten"])])
+def test_matrices_of_unknown_shape_put_one_behind_the_other(axis: int, becomes: list[str]) -> None:
+    text = (
+        f"g (float[N, L, M] x) => (float[a, b] y) {{s = SplitToSequence<keepdims = 0>(x) y = ConcatFromSequence<axis = {axis}>(s)}}"
+    )
+    source = helpers.model(text, 13)
+    result = simplify(source).model
+    assert [node.op_type for node in result.graph.node] == becomes
+    for shape in ((3, 4, 2), (1, 1, 2), (3, 0, 2), (3, 2, 0)):
+        given = {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)}
+        np.testing.assert_array_equal(*helpers.run(result, given), np.concatenate(list(given["x"]), axis), strict=True)
+
+
+LETTERS = np.array([[f"{row}{column}" for column in "abc"] for row in "12345"], object)
+
+
+def test_rows_of_strings_stay_if_a_gather_would_lose_some() -> None:
+    text = "g (string[N, 3] x) => (string[a] y) <int64 i = {1}> {s = SplitToSequence<keepdims = 0>(x) y = SequenceAt(s, i)}"
+    result = simplify(helpers.model(text, 13))
+    assert sequence_operators(result.model) == {"SplitToSequence", "SequenceAt"}
+    assert any("onnxruntime loses strings of 'x'" in remark.message for remark in result.report.remarks)
+    columns = text.replace("keepdims = 0", "axis = 1, keepdims = 0").replace("[N, 3]", "[3, N]").replace("i = {1}", "i = {-2}")
+    result = simplify(helpers.model(columns, 13)).model
+    assert [node.op_type for node in result.graph.node] == ["Gather"]
+    assert helpers.run(result, {"x": LETTERS.T})[0].tolist() == LETTERS[-2].tolist()
 
 
 def test_rows_put_one_behind_the_other_of_unknown_length_there() -> None:

@@ -42,11 +42,16 @@ LEFT = {
         "float[2] x, int64 i = {0}", "s = SequenceConstruct(x, x) r = SequenceErase(s, i) y = SequenceAt(r, zero)",
         "position 'i' may be overridden by the caller",
     ),
-    "run-time-position-of-unlike-elements": (
-        "float[2] x, float[3] z, int64 i", "s = SequenceConstruct(x, z) y = SequenceAt(s, i)", "not known to have one shape",
+    "run-time-position-of-elements-unlike-twice": (
+        "float[2, 3] x, float[3, 2] z, int64 i", "s = SequenceConstruct(x, z) r = SequenceAt(s, i) y = Reshape(r, first)",
+        "may have different lengths along axes 0 and 1",
     ),
-    "run-time-position-of-unknown-shapes": (
-        "float[N] x, int64 i", "s = SequenceConstruct(x, x) y = SequenceAt(s, i)", "not known to have one shape",
+    "run-time-position-of-unknown-lengths": (
+        "float[N, M] x, float[N, M] z, int64 i", "s = SequenceConstruct(x, z) r = SequenceAt(s, i) y = Reshape(r, first)",
+        "may have different lengths along axes 0 and 1",
+    ),
+    "run-time-position-of-other-ranks": (
+        "float[2] x, float[2, 1] z, int64 i", "s = SequenceConstruct(x, z) y = SequenceAt(s, i)", "not known to have one number of dimensions",
     ),
     "nothing-to-concatenate": ("float[2] x", "s = SequenceEmpty() y = ConcatFromSequence<axis = 0>(s)", "the sequence is empty"),
     "out-of-range-in-a-branch-may-never-run": (
@@ -173,13 +178,16 @@ def test_nothing_needless_stays(case: str) -> None:
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 @pytest.mark.parametrize("shape", ["", "[1]"], ids=["scalar", "vector"])
 @pytest.mark.parametrize("position", [0, 1, 2, -1, -3])
-@pytest.mark.parametrize("elements", ["split", "ragged-split", "unbound", "alike"])
+@pytest.mark.parametrize("elements", ["split", "ragged-split", "unbound", "alike", "unlike", "open", "of-one-length"])
 def test_run_time_position(elements: str, position: int, shape: str, kind: str) -> None:
     makers = {
         "split": ("s = SplitToSequence<axis = 1>(x, two)", [X6[:, 0:2], X6[:, 2:4], X6[:, 4:6]], 2),
         "ragged-split": ("s = SplitToSequence<axis = -1>(x, sizes)", [X6[:, 0:1], X6[:, 1:1], X6[:, 1:6]], 2),
         "unbound": ("s = SplitToSequence<axis = 0, keepdims = 0>(v)", list(V), 1),
         "alike": ("a = Neg(v) b = Abs(v) s = SequenceConstruct(a, v, b)", [-V, V, abs(V)], 2),
+        "unlike": ("a = Concat<axis = 0>(v, v) b = Abs(v) s = SequenceConstruct(a, v, b)", [np.vstack([V, V]), V, abs(V)], 2),
+        "open": ("a = Concat<axis = 0>(x, x) s = SequenceConstruct(a, x, a)", [np.vstack([X6, X6]), X6, np.vstack([X6, X6])], 2),
+        "of-one-length": ("a = Transpose(x) b = Neg(a) s = SequenceConstruct(a, b, a)", [X6.T, -X6.T, X6.T], 2),
     }
     made, parts, rank = makers[elements]
     text = f"""g (float[N, 6] x, float[3, 2] v, {kind}{shape} i) => (float[{", ".join("ab"[:rank])}] y)
@@ -190,16 +198,43 @@ def test_run_time_position(elements: str, position: int, shape: str, kind: str) 
     np.testing.assert_array_equal(helpers.run(result, {"x": X6, "v": V, "i": index})[0], parts[position], strict=True)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_run_time_position_and_sizes(target: int) -> None:
+    text = """g (float[N, 6] x, int64[3] sizes, int64 i) => (float[a, b] y) {s = SplitToSequence<axis = 0>(x, sizes) y = SequenceAt(s, i)}"""
+    result = convert_version(helpers.model(text, 13), target).model
+    assert sequence_operators(result) == set()
+    for position in (0, 2, -2):
+        given = {"x": X6, "sizes": np.array([1, 0, 1]), "i": np.array(position)}
+        expected = np.split(X6, [1, 1])[position]
+        np.testing.assert_array_equal(helpers.run(result, given)[0], expected, strict=True)
+
+
+@pytest.mark.parametrize("position", [0, 1, -1])
+def test_lists_of_strings_are_sliced(position: int) -> None:
+    """onnxruntime loses strings if a Gather takes more than one of them at a time."""
+    text = "g (string[2] x, string[2] z, int64 i) => (string[a] y) {s = SequenceConstruct(x, z) y = SequenceAt(s, i)}"
+    result = simplify(helpers.model(text, 13)).model
+    assert operators(result) == ["Concat", "Gather", "Gather", "Slice"]
+    given = {"x": np.array(["a", "b"], object), "z": np.array(["c", "d"], object), "i": np.array(position)}
+    assert helpers.run(result, given)[0].tolist() == [["a", "b"], ["c", "d"]][position]
+
+
 X6 = np.arange(12, dtype=np.float32).reshape(2, 6)
 V = np.arange(6, dtype=np.float32).reshape(3, 2) - 2
 
 
 @pytest.mark.parametrize(
-    "elements", ["SplitToSequence<axis = 0>(v)", "SplitToSequence<axis = 0>(v, sizes)", "SequenceConstruct(v, v)"]
+    "elements",
+    [
+        "SplitToSequence<axis = 0>(v)",
+        "SplitToSequence<axis = 0>(v, sizes)",
+        "SequenceConstruct(v, v)",
+        "SequenceConstruct(v, w, v)",
+    ],
 )
 def test_a_run_time_position_out_of_range_still_fails(elements: str) -> None:
     text = f"""g (float[3, 2] v, int64 i) => (float[a, b] y) <int64[3] sizes = {{2, 1, 0}}>
-    {{s = {elements} y = SequenceAt(s, i)}}"""
+    {{w = Concat<axis = 0>(v, v) s = {elements} y = SequenceAt(s, i)}}"""
     result = simplify(helpers.model(text, 13)).model
     assert sequence_operators(result) == set()
     for position in (3, -4):
