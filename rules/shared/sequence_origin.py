@@ -44,10 +44,16 @@ def maker(node: Node, index: int = 0) -> Node | None:
 
 def maker_in(scope: Scope, name: str) -> Node | None:
     """As `maker`, of the sequence `name`, seen from `scope`."""
+    return _maker_and_output(scope, name)[0]
+
+
+def _maker_and_output(scope: Scope, name: str) -> tuple[Node | None, str]:
+    """As `maker_in`, and the name that the sequence has there."""
     made_by = _maker_of(scope, name)
     while made_by is not None and made_by.op_type == "Identity":
-        made_by = _maker_of(made_by.scope, made_by.input(0))
-    return made_by
+        scope, name = made_by.scope, made_by.input(0)
+        made_by = _maker_of(scope, name)
+    return made_by, scope.resolve(name)
 
 
 def elements(node: Node, index: int = 0) -> list[str]:
@@ -164,16 +170,27 @@ def list_length(scope: Scope, name: str) -> int | None:
 
     Raises NotSimplified, with the reason, where a SplitToSequence makes it that does not say.
     """
-    added, made_by = 0, maker_in(scope, name)
+    added, (made_by, name) = 0, _maker_and_output(scope, name)
     while made_by is not None and made_by.op_type in _STEPS:
         added += _STEPS[made_by.op_type]
-        made_by = maker_in(made_by.scope, made_by.input(0))
+        made_by, name = _maker_and_output(made_by.scope, made_by.input(0))
+    if made_by is not None and made_by.op_type == "If":
+        length = _length_from_branches(made_by, name)
+        return None if length is None else added + length
     if made_by is None or made_by.op_type not in ("SequenceConstruct", "SequenceEmpty", "SplitToSequence"):
         return None
     if made_by.op_type != "SplitToSequence":
         return added + len(made_by.inputs)
     sizes = part_sizes(made_by)
     return added + (run_time_count(made_by) if sizes is None else len(sizes))
+
+
+def _length_from_branches(node: Node, name: str) -> int | None:
+    """As `list_length`, of the output `name` of `node`, an If: what both branches agree on."""
+    index = node.outputs.index(name)
+    branches = node.scope.children(node.proto, None, node.opset)
+    lengths = {list_length(branch, branch.graph.output[index].name) for branch in branches}  # type: ignore[union-attr] - a graph
+    return lengths.pop() if len(lengths) == 1 else None
 
 
 _STEPS = {"SequenceInsert": 1, "SequenceErase": -1}
@@ -251,7 +268,7 @@ def require_position(node: Node, position: int, low: int, high: int, length: int
 
 
 def gathers_whole(node: Node, data: str, axis: int) -> bool:
-    """Whether runtimes take all that belongs to an index of `axis` by a Gather of `data`: of strings onnxruntime takes the first."""
+    """Whether a Gather of `data` along `axis` gives all it should in onnxruntime, which copies one string for each index."""
     rank = node.scope.types.rank(data)
     is_last = rank is not None and same_axis(axis, -1, rank)
     return is_last or node.scope.elem_type(data) not in (TensorProto.STRING, None)

@@ -21,7 +21,10 @@ def choice(other: str, outputs: str = "float[A, B] y, float[C, D] z, int64 n", r
     }}"""
 
 
+_OTHER_IF = """s2 = If(c)<then_branch = t3 () => (seq(float[N, 4]) s3) {s3 = SequenceConstruct(p)},
+    else_branch = e3 () => (seq(float[N, 4]) s4) {s4 = SequenceConstruct(q, x)}>"""
 LEFT = {
+    "another-if-of-two-lengths": (choice(_OTHER_IF), "the elements of 's2', which a branch gives, are not known"),
     "other-length": (choice("s2 = SequenceConstruct(p)"), "its branches give lists of 2 and 1 elements"),
     "not-known": (choice("s2 = SplitToSequence(p)"), "the axis dimension 'N' of 'p' is unknown"),
     "an-output": (choice("s2 = SequenceConstruct(p, q)", "seq(float[N, 4]) s", read=False), "'s' is an output of the main graph"),
@@ -41,6 +44,10 @@ OTHERS = {
     "inserted": "s3 = SequenceConstruct(q) s2 = SequenceInsert(s3, p, zero)",
     "appended-to-nothing": "s3 = SequenceEmpty() s4 = SequenceInsert(s3, q) s2 = SequenceInsert(s4, p)",
     "erased": "s3 = SequenceConstruct(q, x, p) s2 = SequenceErase(s3, zero)",
+    "from-another-if": """s2 = If(c)<then_branch = t3 () => (seq(float[N, 4]) s3) {s3 = SequenceConstruct(p, p)},
+        else_branch = e3 () => (seq(float[N, 4]) s4) {s5 = SequenceConstruct(q) s4 = SequenceInsert(s5, x)}>""",
+    "inserted-behind-another-if": """s6, w = If(c)<then_branch = t3 () => (seq(float[N, 4]) s3, float[N, 4] w3) {s3 = SequenceConstruct(p) w3 = Neg(q)},
+        else_branch = e3 () => (seq(float[N, 4]) s4, float[N, 4] w4) {s4 = SequenceConstruct(q) w4 = Abs(p)}> s2 = SequenceInsert(s6, w)""",
     "renamed": "s3 = SequenceConstruct(q, p) s2 = Identity(s3)",
     "split": "d = Concat<axis = 0>(p, q) m = Shape(p) n0 = Gather(m, zero) r = Constant<value_ints = [1]>() n1 = Reshape(n0, r) k = Concat<axis = 0>(n1, n1) s2 = SplitToSequence(d, k)",
 }
