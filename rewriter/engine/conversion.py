@@ -303,9 +303,8 @@ class Engine:
     def _avoided(self) -> Iterator[Remark]:
         """What was rewritten for the sake of a runtime, a node each."""
         whose_of: dict[tuple[str, str], str] = {}
-        for rule in self._registry:
-            if rule.kind == "avoid" and (whose := self._restrictions.forms.get((rule.form, rule.op_type))):
-                whose_of[rule.name, rule.op_type] = whose
+        for (form, op_type), whose in self._restrictions.forms.items():
+            whose_of.update(((rule.name, op_type), whose) for rule in self._registry.avoidances(op_type) if rule.form == form)
         for rule, op_type, node, where in self.outcome.changes if whose_of else ():
             if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)
