@@ -17,10 +17,9 @@ New nodes join the work-list in the opset that they were written for, so no rule
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import ArgumentError
 from ..opsets import transitions
@@ -38,8 +37,7 @@ EVERY_OPERATOR = "all operators"
 """The operator of a rule that avoids a form which nodes of any operator can have."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A registered rule.
 
     `name` is "module.function"; `version` the newer since_version of a transition, else the opset that new nodes are written
