@@ -37,7 +37,7 @@ class Constants:
         self._scope = scope
         self._values: dict[str, np.ndarray | None] = {}
         """What has been asked for: the value by its name, None where it is only known at run time."""
-        self._added: dict[tuple[str, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
+        self._added: dict[tuple[np.dtype, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
         """The name of the initializer that a rule added, by the type, shape and content of the array."""
 
     # -- asking
@@ -67,10 +67,13 @@ class Constants:
         scope = self._scope.find(name)
         if scope is None:
             return None
-        values = scope.constants._values
-        if name not in values:
-            scope.constants._evaluate_with_operands(name)
-        return values[name]
+        home = scope.constants
+        if name not in home._values:
+            if home._reads_what_has_none(name):
+                home._values[name] = None
+            else:
+                home._evaluate_with_operands(name)
+        return home._values[name]
 
     def operands(self, name: str) -> list[tuple[Scope, str]] | None:
         """What decides the value of `name`, each with the graph that defines it: the inputs of the node that makes it.
@@ -184,7 +187,7 @@ class Constants:
         (functions, IR 3), a new Constant node whose output it is.
         """
         array = np.asarray(array, order="C")
-        key = (array.dtype.name, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
+        key = (array.dtype, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
         if key in self._added:
             return self._added[key]
         tensor = tensor_of(array, self._scope.model.fresh_name(name))
