@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import re
 import threading
 import time
@@ -431,14 +432,14 @@ def serve(memory_bytes: int) -> None:
         limit_time(seconds)
         answer = server.answer(request)
         lift_time_limit()
-        send(answers, answer)
+        send(answers, pickle.dumps(answer, protocol=5))
 
 
 def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
     """Read requests while a model runs, so that this process ends with its parent even then."""
     try:
         while True:
-            inbox.put(receive(requests))
+            inbox.put(pickle.loads(receive(requests)))
     except (OSError, EOFError):
         leave()
 
