@@ -343,6 +343,12 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "(float[1,1,4,4] x) => (float[1,1,3,3] y) { y = AveragePool<kernel_shape = [2,2], pads = [1,1,1,1], strides = [2,2]>(x) }",
     ),
     (
+        "LpPool with padding",
+        "LpPool",
+        13,
+        "(float[1,1,4,4] x) => (float[1,1,5,5] y) { y = LpPool<kernel_shape = [2,2], strides = [1,1], pads = [1,1,1,1]>(x) }",
+    ),
+    (
         "AveragePool with dilations",
         "AveragePool",
         19,
@@ -389,6 +395,7 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         )
         for coordinates in _COORDINATES
     ),
+    ("Upsample, linear", "Upsample", 9, _IMAGE.format(8, 2) + ' { y = Upsample<mode = "linear">(x, s) }'),
     ("Pad before opset 11", "Pad", 10, "(float[2,3] x) => (float[4,3] y) { y = Pad<pads = [1,0,1,0], value = 2.0>(x) }"),
     ("Pad by negative numbers", "Pad", 13, "(float[3,3] x) => (float[2,3] y) <int64[4] p = {-1, 0, 0, 0}> { y = Pad(x, p) }"),
     *(
@@ -408,6 +415,10 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
     *(
         (f"Recurrent operator without {what}", op, 14, _recurrent(op, gates, outputs, first, _LINEAR if op == "GRU" else ""))
         for what, outputs in (("last state", "y"), ("all steps", "absent, y"))
+        for op, gates, _, first in _RECURRENT
+    ),
+    *(
+        ("Last state of a recurrent operator", op, 14, _recurrent(op, gates, "all, y", first, _LINEAR if op == "GRU" else ""))
         for op, gates, _, first in _RECURRENT
     ),
     *(

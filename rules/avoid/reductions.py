@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 from __future__ import annotations
 
 from ...rewriter.engine.registry import avoid
-from ...rewriter.errors import Unconvertible
+from ...rewriter.errors import Unconvertible, Undecided
 from ...rewriter.graph.node import Node
 from ...rewriter.graph.operators import Operators
 from ..shared.axes import REDUCTIONS, from_the_front
@@ -44,7 +44,7 @@ def reduce_nothing(node: Node) -> None:
     axes = node.constant(1)
     if node.has_input(1) and (axes is None or axes.size):
         if axes is None:
-            raise Unconvertible("the axes are computed at run time, and may be none", "make them a constant")
+            raise Undecided("the axes are computed at run time, and may be none", "make them a constant")
         node.pop_attr("noop_with_empty_axes")
         return
     if node.op_type not in _OF_ONE:

@@ -31,6 +31,10 @@ def _is_of_opset_10(node: Node) -> bool:
     return node.opset == 10
 
 
+def _is_linear(node: Node) -> bool:
+    return node.attr("mode", "nearest") == "linear"
+
+
 def _pads_with_value(node: Node) -> bool:
     return node.opset < 11 and node.attr("mode", "constant") == "constant" and node.attr("value", 0.0) != 0.0
 
@@ -57,6 +61,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
     ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
     ("Resize of opset 10", "Resize", _is_of_opset_10, "it is of opset 10", "choose a target opset from 11 on"),
+    ("Upsample, linear", "Upsample", _is_linear, "its mode is linear", "choose a target opset from 11 on"),
     ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),
     ("GRU with linear_before_reset 0", "GRU", _resets_before, "linear_before_reset is 0", "train it with linear_before_reset 1"),
     ("ScatterND with reduction", "ScatterND", _has_reduction, "it has a reduction", _ELSEWHERE),

@@ -64,6 +64,17 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
     node.pop_attr("pads")
 
 
+@avoid("LpPool with padding", "LpPool", opset=13)
+def pad_norm_first(node: Node) -> None:
+    """A separate Pad: zeros add nothing to a norm."""
+    pads = node.attr("pads", [])
+    if not any(pads):
+        return
+    if node.attr("ceil_mode", 0):
+        raise Unconvertible("ceil_mode is 1", "set ceil_mode to 0")
+    _pad(node, pads)
+
+
 @avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
 def pool_two_axes(node: Node) -> None:
     """A Reshape before it makes the pooled axes two, and one after it gives the result its axes back."""

@@ -46,6 +46,7 @@ REFUSED = {
     "AveragePool with dilations": "it has dilations",
     "MaxPool with dilations": "it has dilations",
     "Resize of opset 10": "it is of opset 10",
+    "Upsample, linear": "its mode is linear",
     "Pad before opset 11": "it pads with a value",
     "ConvTranspose with disputed auto_pad": "auto_pad SAME_LOWER needs a padding of [1, 1], which is odd or negative",
     "GRU with linear_before_reset 0": "linear_before_reset is 0",
@@ -113,12 +114,17 @@ FREE = {
         14,
         "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w, , , w) }",
     ),
+    "Last state of a recurrent operator": (
+        14,
+        "(float[1,1,1] x, float[1,1,1] w) => (float[1,1,1,1] y) { y = RNN<hidden_size=1>(x, w, w) }",
+    ),
     "Gemm with transA": (13, "(float[2,2] x) => (float[2,2] y) { y = Gemm<transA=0, transB=1>(x, x) }"),
     "AveragePool with count_include_pad": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = AveragePool<kernel_shape=[2]>(x) }"),
     "AveragePool that leaves padding out, exported by pytorch": (
         13,
         "(float[1,1,4] x) => (float[1,1,5] y) { y = AveragePool<kernel_shape=[2], pads=[1,1]>(x) }",
     ),
+    "LpPool with padding": (13, "(float[1,1,4] x) => (float[1,1,3] y) { y = LpPool<kernel_shape=[2], pads=[0,0]>(x) }"),
     "Pad by negative numbers": (13, "(float[2] x) => (float[3] y) <int64[2] p = {1,0}> { y = Pad(x, p) }"),
     "auto_pad SAME_LOWER": (13, "(float[1,1,4] x) => (float[1,1,3] y) <float[1,1,2] w = {1,2}> { y = Conv(x, w) }"),
     "auto_pad SAME_UPPER": (
@@ -199,6 +205,16 @@ CANNOT = {
         "(float[1,1,3] x) => (float[1,1,4] y) <float[1,1,3] w = {1,2,3}> { y = ConvTranspose<output_shape=[4]>(x, w) }",
         "output_shape [4] needs a padding of [1], which is odd or negative",
     ),
+    "cell": (
+        "Last state of a recurrent operator",
+        "(float[3,1,1] x, float[1,4,1] w) => (float[1,1,1] y) { a, h, y = LSTM<hidden_size=1>(x, w, w) }",
+        "the last cell state 'y' is read",
+    ),
+    "reverse": (
+        "Last state of a recurrent operator",
+        '(float[3,1,1] x, float[1,1,1] w) => (float[1,1,1] y) { a, y = RNN<hidden_size=1, direction="reverse">(x, w, w) }',
+        "it does not run forward to the end of all sequences",
+    ),
     "reflect": (
         "Pad by negative numbers",
         '(float[4] x) => (float[3] y) <int64[2] p = {-1,0}> { y = Pad<mode="reflect">(x, p) }',
@@ -242,7 +258,7 @@ def test_each_form_of_an_operator_is_looked_at(tmp_path: Path) -> None:
     other = '[[quirk]]\nform = "Resize cubic, half_pixel"\nevidence = "by documentation"\n'
     (tmp_path / "npu.toml").write_text(PROFILE.format("Resize cubic, asymmetric") + other, encoding="utf-8")
     cubic = '(float[1,1,4,N] x) => (float[1,1,8,M] y) <float[4] s = {1,1,2,2}> { y = Resize<mode="cubic">(x, , s) }'
-    with pytest.raises(UnconvertibleError, match="computes it wrongly .Resize cubic, half_pixel.: the axis dimension 'N' of 'x'"):
+    with pytest.raises(UnconvertibleError, match=r"computes it wrongly .Resize cubic, half_pixel.: the axis dimension 'N' of 'x'"):
         convert_version(model(f"agraph {cubic}", 13), 13, options=Options(for_runtimes=[str(tmp_path / "npu.toml")]))
 
 
@@ -517,6 +533,13 @@ REWRITES = [
         "<int64[6] pads = {0, 0, 1, 0, 0, 1}> { padded = Pad (x, pads) y = AveragePool <kernel_shape = [2]> (padded) }",
     ),
     (
+        "windows.pad_norm_first",
+        "LpPool with padding",
+        13,
+        "g (float[1,1,4] x) => (float[1,1,5] y) { y = LpPool<kernel_shape = [2], pads = [1,1]>(x) }",
+        "<int64[6] pads = {0, 0, 1, 0, 0, 1}> { padded = Pad (x, pads) y = LpPool <kernel_shape = [2]> (padded) }",
+    ),
+    (
         "elementwise.spell_out",
         "HardSigmoid that can be part of a HardSwish",
         13,
@@ -530,6 +553,13 @@ REWRITES = [
         14,
         "g (float[1,1,1] x, float[1,4,1] w) => (float[1,1,1,1] y) { y = LSTM<hidden_size = 1>(x, w, w) }",
         "{ y, h, c = LSTM <hidden_size = 1> (x, w, w) }",
+    ),
+    (
+        "recurrences.take_last_state",
+        "Last state of a recurrent operator",
+        14,
+        "g (float[3,1,1] x, float[1,1,1] w) => (float[3,1,1,1] y, float[1,1,1] h) { y, h = RNN<hidden_size = 1>(x, w, w) }",
+        "<int64 last = {-1}> { y = RNN <hidden_size = 1> (x, w, w) h = Gather <axis = 0> (y, last) }",
     ),
     (
         "windows.weigh_padded",
