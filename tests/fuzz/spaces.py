@@ -687,7 +687,7 @@ SPACES: dict[str, Space] = {
     ),
     "Attention": space(
         [((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4)), ((1, 3, 8), (1, 5, 8), (1, 5, 8)), ((1, 4, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4))],
-        attn_mask=(None, (3, 5), (1, 1, 3, 5)),
+        attn_mask=(None, (3, 5), (1, 1, 3, 5), (3, 3), (3, 1)),
         is_causal=_FLAGS,
         q_num_heads=(None, 2),
         kv_num_heads=(None, 2),
