@@ -34,7 +34,7 @@ _SCORES, _SOFTMAX = 0, 3
 
 @upgrade("Attention", 24)
 def causal_with_a_past(node: Node) -> None:
-    """A mask of one column is spread over all keys; a caution where causal masking has an offset: its text was put right in place."""
+    """A mask of one column is spread; a caution where causal masking has an offset: its text was put right in place."""
     _forget_heads(node)
     _spread_mask(node)
     _mind_offset(node)

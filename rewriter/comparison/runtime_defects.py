@@ -195,6 +195,7 @@ _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bo
     ("onnxruntime", _FLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of float16 by a body that overflows"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
+    ("onnx.reference", _STRING, "CenterCropPad", _always, "pads strings with a 0"),
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
     ("onnx.reference", _BFLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
 )

@@ -154,6 +154,25 @@ def _has_one_batch_for_each(_version: int, choice: Mapping[str, Any]) -> bool:
     return choice["sizes"][0][:batch_dims] == indices.shape[:batch_dims]
 
 
+def _has_an_index_for_each_update(version: int, choice: Mapping[str, Any]) -> bool:
+    """Indices and updates have the same shape."""
+    return choice["input indices"].shape == choice["sizes"][2] and _has_axis(version, choice)
+
+
+def _has_a_row_for_each_index(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Updates have the shape of the indices but for the last axis, and then that of what an index selects."""
+    data, _, updates = choice["sizes"]
+    *places, depth = choice["input indices"].shape
+    return updates == (*places, *data[depth:])
+
+
+def _has_a_target_for_each_row(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Scores are [N, C, d1, ...], and targets [N, d1, ...]."""
+    batch, _, *rest = choice["sizes"][0]
+    targets = choice["input target"] if "input target" in choice else choice["input labels"]
+    return targets.shape == (batch, *rest)
+
+
 def _has_two_axes(_version: int, choice: Mapping[str, Any]) -> bool:
     """The batches are along one of the first two axes, and the time along the other."""
     batch, time = choice["attribute batch_axis"], choice["attribute time_axis"]
@@ -731,6 +750,9 @@ _LIMITS: dict[str, Fits] = {
     "Compress": _fits_condition,
     "GatherND": _has_one_batch_for_each,
     "ReverseSequence": _has_two_axes,
+    **dict.fromkeys(("Scatter", "ScatterElements"), _has_an_index_for_each_update),
+    "ScatterND": _has_a_row_for_each_index,
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _has_a_target_for_each_row),
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _fits_quantization),
     "CenterCropPad": _has_a_size_for_each_axis,
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "TopK"), _has_axis),

@@ -109,6 +109,12 @@ def _has_no_bound_for_infinity(use: Use) -> bool:
     return use.opset >= 11 and len(bounds) < 2 and _has_infinity(use)
 
 
+def _has_a_short_mask(use: Use) -> bool:
+    """Whether the mask is shorter than the keys: from opset 24 on those behind it are masked, before it is broadcast."""
+    keys, mask = use.operand(1), use.operand(3)
+    return use.opset < 24 and keys is not None and mask is not None and mask.shape[-1] < keys.shape[-2]
+
+
 def _divides_to_much(use: Use) -> bool:
     """Whether a quotient may be beyond int32; the smallest scale is 0.3."""
     numbers = use.operand(0)
@@ -142,6 +148,7 @@ _DISTRUSTED = {
         Row("Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
         Row("Resize", lambda use: "double" in use.kinds, "computes the positions of a Resize of doubles in float"),
         Row("ReduceLogSumExp", _has_infinity, "subtracts infinities in ReduceLogSumExp"),
+        Row("Attention", _has_a_short_mask, "pads the mask of Attention below opset 24, too"),
         Row("QuantizeLinear", _divides_to_much, "overflows where QuantizeLinear saturates"),
     ),
 }
