@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph import bodies
-from ..rewriter.graph.node import Dimension, Node
+from ..rewriter.graph.node import Node
 from .shared.indices import length
 from .shared.normalization import cast_between
 from .shared.typed import ANY_FLOATING, FLOATING, type_name
@@ -73,41 +73,50 @@ def _mind_offset(node: Node) -> None:
 
 
 def _spread_mask(node: Node) -> None:
-    """From opset 24 on, a mask that is shorter than the keys masks those behind it; before, one of length 1 is broadcast."""
-    if node.has_input(_MASK) and node.dimension(-1, _MASK) == 1 and _keys(node) != 1:
+    """From opset 24 on, keys behind a shorter mask are masked; before, a mask of one column is broadcast to all keys."""
+    if not node.has_input(_MASK) or _is_as_long_as_keys(node):
+        return
+    columns = node.dimension(-1, _MASK)
+    if columns == 1 or not isinstance(columns, int):
         node.set_input(_MASK, node.op.Expand(node.input(_MASK), _count_keys(node)))
 
 
 def _pad_mask(node: Node) -> None:
-    """Before opset 24 a mask is as long as the keys: the keys behind a shorter one are masked. Raises: Unconvertible."""
-    if not node.has_input(_MASK):
-        return
-    keys, own = _keys(node), node.dimension(-1, _MASK)
-    if own is not None and own == keys:
+    """Before opset 24 a mask is as long as the keys: those behind a shorter one are masked by padding. Raises: Unconvertible."""
+    if not node.has_input(_MASK) or _is_as_long_as_keys(node):
         return
     op, kind = node.op, node.need_elem_type(_MASK)
     if kind not in (TensorProto.BOOL, *ANY_FLOATING):
         raise Unconvertible(f"attn_mask may be shorter than the keys, and {_NO_INFINITY.format(type_name(kind))}", _FLOAT_MASK)
-    rank = node.need_rank(_MASK)
-    missing = op.Sub(_count_keys(node), length(node, node.input(_MASK), rank - 1))
-    pads = op.Concat(op.int64([0] * (2 * rank - 1)), missing, axis=0)
+    missing = op.Sub(_count_keys(node), _count(node, _MASK, -1))
+    pads = op.Concat(op.int64([0]), missing, axis=0)
     padding = op.const(False, np.bool_) if kind == TensorProto.BOOL else op.const(-np.inf, kind)
-    node.set_input(_MASK, op.Pad(node.input(_MASK), pads, padding))
+    node.set_input(_MASK, op.Pad(node.input(_MASK), pads, padding, op.int64([-1])))
 
 
-def _keys(node: Node) -> Dimension:
-    """How many keys there are, with those of the past."""
-    own = node.dimension(-2, _K)
-    if not node.has_input(_PAST_KEY):
-        return own
-    past = node.dimension(-2, _PAST_KEY)
-    return past + own if isinstance(past, int) and isinstance(own, int) else None
+def _is_as_long_as_keys(node: Node) -> bool:
+    """Whether the mask is known to have a column for each key, those of the past too."""
+    keys = node.dimension(-2, _K)
+    if node.has_input(_PAST_KEY):
+        past = node.dimension(-2, _PAST_KEY)
+        keys = past + keys if isinstance(past, int) and isinstance(keys, int) else None
+    return keys is not None and keys == node.dimension(-1, _MASK)
 
 
 def _count_keys(node: Node) -> str:
-    """As `_keys`, as a vector of one."""
-    own = length(node, node.input(_K), node.need_rank(_K) - 2)
-    return node.op.Add(length(node, node.input(_PAST_KEY), 2), own) if node.has_input(_PAST_KEY) else own
+    """How many keys there are, with those of the past: a vector of one. Flat or not, they are counted by the last axis but one."""
+    own = _count(node, _K, -2)
+    return node.op.Add(_count(node, _PAST_KEY, -2), own) if node.has_input(_PAST_KEY) else own
+
+
+def _count(node: Node, index: int, axis: int) -> str:
+    """The length of an input along a negative axis, as a vector of one."""
+    known = node.dimension(axis, index)
+    if isinstance(known, int):
+        return node.op.int64([known])
+    if axis == -1:
+        return node.op.Shape(node.input(index), start=axis)
+    return node.op.Shape(node.input(index), start=axis, end=axis + 1)
 
 
 def _refuse_integer_mask(node: Node) -> None:

@@ -137,15 +137,34 @@ def test_keys_behind_a_shorter_mask_are_masked(mask, columns, keys, target):
     np.testing.assert_allclose(got, expected(FEEDS, np.arange(3) < columns), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("opset", "target"), [(23, 24), (24, 23)])
 @pytest.mark.parametrize(("mask", "keys"), [("float[3,3]", "2,3,4"), ("bool[3,K]", "2,K,4")])
-def test_a_mask_as_long_as_the_keys_stays(mask, keys):
-    assert [node.op_type for node in convert_version(masked(24, mask, keys=keys), 23).model.graph.node] == ["Attention"]
+def test_a_mask_as_long_as_the_keys_stays(mask, keys, opset, target):
+    assert [node.op_type for node in convert_version(masked(opset, mask, keys=keys), target).model.graph.node] == ["Attention"]
 
 
-def test_a_mask_of_one_column_is_spread_before_24_pads_it():
-    assert [node.op_type for node in convert_version(masked(23, "float[3,1]"), 24).model.graph.node] == ["Expand", "Attention"]
+def test_keys_of_the_past_are_counted():
+    proto = attention(24, "", ", bool[3,4] m, float[1,2,P,4] pk, float[1,2,P,4] pv", "q, k, v, m, pk, pv")
+    result = convert_version(proto, 18).model
+    old = {name: np.zeros((1, 2, 2, 4), np.float32) for name in ("pk", "pv")}
+    got = run(result, {**FEEDS, "m": np.ones((3, 4), bool), **old})[0]
+    both = {"q": FEEDS["q"], **{name: np.concatenate([old[f"p{name}"], FEEDS[name]], axis=2) for name in "kv"}}
+    np.testing.assert_allclose(got, expected(both, np.arange(5) < 4), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "keys", "made"),
+    [
+        ("float[3,1]", "2,3,4", ["Expand"]),
+        ("float[3,M]", "2,K,4", ["Shape", "Expand"]),
+        ("float[3,1]", "H,K,4", ["Shape", "Expand"]),
+    ],
+)
+def test_a_mask_of_one_column_is_spread_before_24_pads_it(shape, keys, made):
+    raised = convert_version(masked(23, shape, keys=keys), 24).model
+    assert [node.op_type for node in raised.graph.node] == [*made, "Attention"]
     mask = np.array([[0.5], [-1], [2]], np.float32)
-    result = convert_version(convert_version(masked(23, "float[3,1]"), 24).model, 18).model
+    result = convert_version(raised, 18).model
     np.testing.assert_allclose(run(result, {**FEEDS, "m": mask})[0], expected(FEEDS, True), rtol=1e-5, atol=1e-6)
 
 
@@ -281,9 +300,9 @@ REWRITES = [
         23,
         "g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v, bool[3,2] m) => (float[1,2,3,4] y) { y = Attention (q, k, v, m) }",
         """
-            <int64[4] pads = {0, 0, 0, 1}, bool masked = {0}>
+            <int64[2] pads = {0, 1}, bool masked = {0}, int64[1] columns = {-1}>
             {
-              long = Pad (m, pads, masked)
+              long = Pad (m, pads, masked, columns)
               y = Attention (q, k, v, long)
             }
         """,
