@@ -159,6 +159,14 @@ def _has_an_index_for_each_update(version: int, choice: Mapping[str, Any]) -> bo
     return choice["input indices"].shape == choice["sizes"][2] and _has_axis(version, choice)
 
 
+def _has_indices_of_its_rank(version: int, choice: Mapping[str, Any]) -> bool:
+    """Indices have as many axes as the data, and are no longer along any other axis."""
+    data, indices, axis = choice["sizes"][0], choice["input indices"].shape, choice.get("attribute axis") or 0
+    if len(data) != len(indices) or not _has_axis(version, choice):
+        return False
+    return all(own <= size or number == axis % len(data) for number, (own, size) in enumerate(zip(indices, data, strict=True)))
+
+
 def _has_a_row_for_each_index(_version: int, choice: Mapping[str, Any]) -> bool:
     """Updates have the shape of the indices but for the last axis, and then that of what an index selects."""
     data, _, updates = choice["sizes"]
@@ -752,6 +760,7 @@ _LIMITS: dict[str, Fits] = {
     "ReverseSequence": _has_two_axes,
     **dict.fromkeys(("Scatter", "ScatterElements"), _has_an_index_for_each_update),
     "ScatterND": _has_a_row_for_each_index,
+    "GatherElements": _has_indices_of_its_rank,
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _has_a_target_for_each_row),
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _fits_quantization),
     "CenterCropPad": _has_a_size_for_each_axis,
