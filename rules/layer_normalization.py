@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
@@ -29,8 +30,9 @@ def normalize_last_axes(node: Node) -> None:
     x = cast_between(node, data, kind, work)
     mean, deviation, std = mean_and_deviation(node, x, axes, node.attr("epsilon", 1e-5), work)
     result = op.Mul(cast_between(node, op.Div(deviation, std), work, kind), node.input(1))
-    if node.has_input(2):
-        result = op.Add(result, node.input(2))
+    bias = node.input(2) or _zeros(node, axes, kind)
+    if bias:
+        result = op.Add(result, bias)
     if form is not None:
         result = op.Reshape(result, op.int64(form))
     op.Identity(result, output=node.output(0))
@@ -39,6 +41,19 @@ def normalize_last_axes(node: Node) -> None:
     if node.has_output(2):
         op.Reciprocal(cast_between(node, std, work, stash), output=node.output(2))
     node.remove()
+
+
+def _zeros(node: Node, axes: list[int], kind: int) -> str:
+    """A bias where there is none, since runtimes look for one; "" where they would not recognize the normalization anyway."""
+    width = node.dimension(0, 1)
+    if len(axes) > 1 or _has_statistics(node) or node.rank(1) != 1 or not isinstance(width, int):
+        return ""
+    return node.op.const(np.zeros(width), kind)
+
+
+def _has_statistics(node: Node) -> bool:
+    """Whether the mean or the standard deviation is read: then runtimes recognize no normalization in an older form."""
+    return node.has_output(1) or node.has_output(2)
 
 
 def _data_apart_from_a_transpose(node: Node) -> tuple[str, list[int], Sequence[int] | None]:
@@ -51,7 +66,7 @@ def _data_apart_from_a_transpose(node: Node) -> tuple[str, list[int], Sequence[i
     (axis,) = from_the_front([node.attr("axis", -1)], rank)
     require_axis(axis, rank)
     axes = list(range(axis, rank))
-    if len(axes) > 1 or node.has_output(1) or node.has_output(2) or not is_transposed(node, x):
+    if len(axes) > 1 or _has_statistics(node) or not is_transposed(node, x):
         return x, axes, None
     sizes = [size for size in node.shape() or () if isinstance(size, int)]
     if len(sizes) < rank:

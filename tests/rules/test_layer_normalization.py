@@ -41,6 +41,31 @@ def test_onnxruntime_recognizes_it(target):
     assert optimized(convert_version(model(text, 17), target).model) == ["LayerNormalization"]
 
 
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_onnxruntime_recognizes_it_without_a_bias(kind):
+    text = f"""g ({kind}[2,4,6] x, {kind}[6] s) => ({kind}[2,4,6] y) {{ y = LayerNormalization <epsilon = 0.1> (x, s) }}"""
+    result = convert_version(model(text, 17), 13).model
+    assert optimized(result) == ["LayerNormalization"]
+    dtype = np.float32 if kind == "float" else np.float64
+    x, s = RNG.normal(size=(2, 4, 6)).astype(dtype), RNG.normal(size=6).astype(dtype)
+    want = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.1) * s
+    np.testing.assert_allclose(run(result, {"x": x, "s": s})[0], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[2,4,6] x, float[4,6] s) => (float[2,4,6] y) { y = LayerNormalization <axis = 1> (x, s) }",
+        "g (float[2,4,6] x, float[6] s) => (float[2,4,6] y, float[2,4,1] m) { y, m = LayerNormalization (x, s) }",
+        "g (float[2,4,W] x, float[W] s) => (float[2,4,W] y) { y = LayerNormalization (x, s) }",
+    ],
+    ids=["over two axes", "with the mean", "of open width"],
+)
+def test_a_bias_is_made_only_where_it_helps(text):
+    names = [node.op_type for node in convert_version(model(text, 17), 13).model.graph.node]
+    assert names == ["ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul"]
+
+
 # onnxruntime moves Transposes before it looks for normalizations.
 
 
