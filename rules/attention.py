@@ -204,13 +204,17 @@ def _as_bias(node: Node, mask: str, kind: int) -> str:
 
 def _causal_bias(node: Node, key: str, kind: int) -> str:
     """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
-    op = node.op
-    queries, keys = length(node, node.input(_Q), 1 if node.rank(_Q) == 3 else 2), length(node, key, 2)
-    masked = op.Expand(op.const(-np.inf, kind), op.Concat(queries, keys, axis=0))
-    first = op.int64(1)
+    op, queries = node.op, 1 if node.rank(_Q) == 3 else 2
+    masked, zero, one = op.const(-np.inf, kind), op.int64(0), op.int64(1)
+    if node.scope.target >= 14:
+        past = length(node, node.input(_PAST_KEY), 2, "scalar") if node.has_input(_PAST_KEY) else zero
+        sizes = op.Concat(length(node, node.input(_Q), queries), length(node, key, 2), axis=0)
+        return op.Trilu(op.Expand(masked, sizes), op.Add(past, one), upper=1, opset=14)
+    places = op.Range(zero, length(node, node.input(_Q), queries, "scalar"), one)
     if node.has_input(_PAST_KEY):
-        first = op.Add(length(node, node.input(_PAST_KEY), 2, "scalar"), first)
-    return op.Trilu(masked, first, upper=1, opset=14)
+        places = op.Add(places, length(node, node.input(_PAST_KEY), 2))
+    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, length(node, key, 2, "scalar"), one))
+    return op.Where(later, masked, op.const(0, kind))
 
 
 def _repeated(node: Node, name: str, heads: _Heads) -> str:
