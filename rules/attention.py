@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
-from .shared.fences import fenced
+from .shared.fences import fenced, is_transposed, may_be_transposed
 from .shared.indices import length
 from .shared.normalization import cast_between
 from .shared.typed import FLOATING
@@ -227,13 +227,11 @@ def _repeated(node: Node, name: str, heads: _Heads) -> str:
 
 
 def _fenced_keys(node: Node, keys: str) -> str:
-    """The keys, where a rotation of open length may have made them behind a fence: onnxruntime would transpose its angles, too."""
+    """The keys, behind a fence where they are rotated by angles of open length, which onnxruntime would transpose otherwise."""
     shape = node.scope.shape(keys)
-    is_open = shape is None or not all(isinstance(size, int) for size in shape)
-    producer = node.scope.producer(keys)
-    if is_open and producer is not None and producer.op_type != "Transpose":
-        return fenced(node, keys, 4)
-    return keys
+    if shape is not None and all(isinstance(size, int) for size in shape):
+        return keys
+    return fenced(node, keys, 4) if may_be_transposed(node, keys) and not is_transposed(node, keys) else keys
 
 
 def _weights(node: Node, scores: str, bias: str, kind: int) -> str:

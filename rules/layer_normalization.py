@@ -71,6 +71,6 @@ def _data_apart_from_a_transpose(node: Node) -> tuple[str, list[int], Sequence[i
     sizes = [size for size in node.shape() or () if isinstance(size, int)]
     if len(sizes) < rank:
         return fenced(node, x, rank), axes, None
-    if rank < 3:
+    if rank < 3 or not all(sizes):  # a size of 0 means another in a Reshape
         return x, axes, None
     return node.op.Reshape(x, node.op.int64([prod(sizes[:-1]), sizes[-1]])), [1], sizes

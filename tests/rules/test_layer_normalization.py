@@ -94,6 +94,13 @@ def test_a_reshape_keeps_them_apart_only_where_there_is_a_transpose():
     assert [names.count("Reshape") for names in operators] == [1, 0]
 
 
+@pytest.mark.parametrize("dims", ["2,6,0,5", "0,6,3,5", "B,6,H,W"])
+def test_nothing_is_normalized_behind_a_transpose(dims):
+    x = np.zeros([int(dim) if dim.isdigit() else {"B": 2, "H": 0, "W": 5}[dim] for dim in dims.split(",")], np.float32)
+    (y,) = run(convert_version(model(behind_a_transpose(dims), 17), 13).model, {"x": x})
+    assert y.shape == x.transpose(0, 2, 3, 1).shape
+
+
 def test_with_statistics_the_shape_stays():
     """onnxruntime fuses no normalization whose mean is read."""
     text = behind_a_transpose("2,6,3,5").replace("n = ", "n, m = ").replace("D] y)", "D] y, float[2,3,5,1] m)")
