@@ -416,8 +416,7 @@ class Node:
             node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
         made = NodeProto(op_type=op_type, input=inputs, output=names, name=node_name)
         for key, value in sorted(attributes.items()):
-            if value is not None:
-                _fill(made.attribute.add(), key, value)
+            _fill(made.attribute.add(), key, value)
         self._queue(made, where, opset)
         return names
 
