@@ -16,8 +16,8 @@ from .shared.counting import places_of_ones
 from .shared.indices import length
 from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count
 
-_END = np.iinfo(np.int64).max
-"""An end behind any axis."""
+_END, _END_BELOW_9 = np.iinfo(np.int64).max, 2**53
+"""An end behind any axis, and one that a Constant of opset 8 can hold."""
 
 
 @upgrade("Split", 2)
@@ -127,7 +127,7 @@ def _slice_at_run_time(node: Node) -> None:
     start, axis = op.int64([0]), op.int64([node.attr("axis", 0)])
     last = node.outputs[-1]
     for output, size in zip(node.outputs, _each_size(node), strict=True):
-        end = op.Add(size, start) if output != last else op.int64([_END])
+        end = op.Add(size, start) if output != last else op.int64([_END if node.scope.target >= 9 else _END_BELOW_9])
         if node.scope.target == 9:
             _gather(node, start, size, output)
         else:
