@@ -117,7 +117,7 @@ class Tidying:
         """The output of an equal node that stands before this one; where there is none, this one is remembered."""
         proto = node.proto
         op_type, attributes, output = proto.op_type, proto.attribute[:], node.output(0)
-        if op_type in _DRAW or any([attribute.type in _GRAPHS for attribute in attributes]):
+        if op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in attributes):
             return None
         inputs = map(self._scope.resolve, proto.input[:])
         essences = sorted(map(_without_name, attributes)) if attributes else ()

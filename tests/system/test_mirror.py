@@ -55,6 +55,7 @@ TESTED_BY = {
     "rules/avoid/splits.py": "rules/avoid/test_forms.py",
     "rules/avoid/windows.py": "rules/avoid/test_forms.py",
     "rewriter/checks/function_calls.py": "rewriter/test_errors.py",
+    "rewriter/comparison/changed_nodes.py": "rewriter/comparison/test_by_node.py",
     "rewriter/comparison/evidence.py": "rewriter/comparison/test_deciding.py",
     "rewriter/comparison/loadable.py": "rewriter/test_cli.py",
     "rewriter/comparison/retyped.py": "rewriter/comparison/test_by_node.py",
