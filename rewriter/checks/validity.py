@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from .. import child_call
 from ..engine.repeats import Form, OncePerForm, forms_of
@@ -62,7 +62,9 @@ def check_input(model: Model, target: int | None) -> None:
             for scope in (model.main, *model.functions):
                 _check_scope(scope)
         failure = _failure_of_input(model, target or model.main.opset)
-        if failure and _DEPRECATED not in failure:
+        if _DEPRECATED in failure:
+            failure = _failure_beside_deprecated(model)
+        if failure:
             raise InvalidModelError(f"the input is not a valid model: {failure}")
     except InvalidModelError:
         stranger = wrong_opset.describe(model.survey.graphs, model.main.opset)
@@ -87,6 +89,24 @@ def _failure_of_input(model: Model, target: int) -> str:
             samples.setdefault(forms.of(index, node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
     return _failure(child_call.check_nodes, nodes, opset, model.ir_version) if nodes else ""
+
+
+def _failure_beside_deprecated(model: Model) -> str:
+    """The complaint of onnx.checker about a node that is not deprecated: its first one, at which it stops, is about one that is."""
+    opset = model.main.opset
+    nodes = [
+        node
+        for graph in model.survey.graphs
+        if isinstance(graph, GraphProto)
+        for node in graph.node
+        if not node.domain and node.op_type not in GRAPH_HOLDERS and not _is_deprecated(node.op_type, opset)
+    ]
+    return _failure(child_call.check_nodes, [node.SerializeToString() for node in nodes], opset, model.ir_version)
+
+
+def _is_deprecated(op_type: str, opset: int) -> bool:
+    """Whether the newest version of the operator until `opset` says that it is not to be used any more."""
+    return onnx.defs.has(op_type, opset, "") and onnx.defs.get_schema(op_type, opset, "").deprecated
 
 
 def check_result(serialized: bytes, original: bytes) -> None:

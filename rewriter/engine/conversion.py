@@ -9,7 +9,7 @@ import numpy as np
 from onnx import NodeProto
 
 from .. import progress
-from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible
+from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible, Undecided
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
@@ -258,18 +258,26 @@ class Engine:
         return False
 
     def _avoid(self, node: Node, route: Route, tried: set[str]) -> bool:
-        """Try each rule that avoids a form once; True as soon as one changed the node. Raises Unconvertible, and says for whom."""
+        """Try each rule that avoids a form; True as soon as one changed the node, which is then `tried`.
+
+        Raises Unconvertible, and says for whom.
+        """
         for rule in route.avoidances:
             if rule.form in tried:
                 continue
-            tried.add(rule.form)
-            whose = self._restrictions.forms[rule.form, node.op_type]
+            form = rule.form, node.op_type
+            whose = self._restrictions.forms[form]
             try:
                 changed = self._apply(rule, node)
             except Unconvertible as refusal:
+                if isinstance(refusal, Undecided) and form in self._restrictions.refused:
+                    tried.add(rule.form)
+                    self._remark("warning", node, f"{whose}, if the node has that form: {refusal.reason}")
+                    continue
                 refusal.reason = f"{whose}: {refusal.reason}"
                 raise
             if changed:
+                tried.add(rule.form)
                 if not node.removed:
                     node.scope.register(node.proto, node.opset)
                 return True
