@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import shell_complete
 
 from .cli_many import inputs_of_many
 from .cli_options import job_options
@@ -446,6 +445,8 @@ def main() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
     completion = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
     if completion in os.environ:
+        from click.shell_completion import shell_complete
+
         sys.exit(shell_complete(command, {}, PROGRAM, completion, os.environ[completion]))
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it

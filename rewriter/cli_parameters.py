@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from .batch.paths import parse_size
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
     from numpy import ndarray
 
 STREAM = "-"
@@ -110,13 +110,21 @@ def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
         raise ValueError(str(error)) from error
 
 
-class ReportFile(click.ParamType):
+class File(click.ParamType):
+    """A path as it is; the shell completes it."""
+
+    name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # only the shell needs it
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class ReportFile(File):
     """The name of a file for a report, or - for standard output."""
 
     name = "report"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == STREAM:
@@ -124,15 +132,6 @@ class ReportFile(click.ParamType):
         if not value.endswith(REPORT_FORMATS):
             self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
         return value
-
-
-class File(click.ParamType):
-    """A path as it is; the shell completes it."""
-
-    name = "file"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
 
 
 class RecordFile(File):

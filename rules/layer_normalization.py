@@ -29,13 +29,18 @@ def normalize_last_axes(node: Node) -> None:
     data, axes, form = _data_apart_from_a_transpose(node)
     x = cast_between(node, data, kind, work)
     mean, deviation, std = mean_and_deviation(node, x, axes, node.attr("epsilon", 1e-5), work)
-    result = op.Mul(cast_between(node, op.Div(deviation, std), work, kind), node.input(1))
+    result = cast_between(node, op.Div(deviation, std), work, kind)
     bias = node.input(2) or _zeros(node, axes, kind)
+    steps = [(op.Mul, node.input(1))]
     if bias:
-        result = op.Add(result, bias)
+        steps.append((op.Add, bias))
     if form is not None:
-        result = op.Reshape(result, op.int64(form))
-    op.Identity(result, output=node.output(0))
+        steps.append((op.Reshape, op.int64(form)))
+    # The last step makes the output itself. An Identity behind it would be dissolved again, which takes a fifth of a conversion.
+    *first, (last, operand) = steps
+    for step, value in first:
+        result = step(result, value)
+    last(result, operand, output=node.output(0))
     if node.has_output(1):
         op.Identity(cast_between(node, mean, work, stash), output=node.output(1))
     if node.has_output(2):

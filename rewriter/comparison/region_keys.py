@@ -9,7 +9,8 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto
 
 from ..opsets.inference import Shape, shape_of, type_string
-from .regions import ChangedNode, GraphPair, Input, Region, element_count, is_small_whole_numbers
+from .changed_nodes import ChangedNode, GraphPair
+from .regions import Input, Region, element_count, is_small_whole_numbers
 
 FEW = 64
 """Elements of a floating-point constant that is used as it is: scales, bounds, exponents. Larger ones are weights."""

@@ -2,9 +2,8 @@
 make the same values.
 
 Values keep their names when the nodes around them are rewritten, so a value that both models make is a place to cut: if every
-region makes equal values from equal values, and everything else is the same in both models, the models are equal. The regions are
-found by comparing the graphs. The only thing taken from the engine are the values that it found to be equal to others (`aliases`),
-and those are compared, too.
+region makes equal values from equal values, and everything else is the same in both models, the models are equal. `changed_nodes`
+finds the nodes by comparing the graphs; values that the engine found to be equal to others (`aliases`) are compared, too.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import NamedTuple
 
-import numpy as np
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
+from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, resolved, subgraphs
-from ..graph.scope import Scope
+from ..graph.protos import DEFAULT_DOMAINS, subgraphs
+from .changed_nodes import GRAPH_TYPES, ChangedNode, GraphPair, NodeChanges
 
 MAX_NODES = 2000
 """Nodes of the original in the largest region."""
@@ -73,164 +70,25 @@ class Region:
         return next(cut, "")
 
 
-class GraphPair:
-    """One graph or function body, before (`old`) and after (`new`) the conversion."""
-
-    def __init__(
-        self,
-        old: Scope,
-        new: GraphLike,
-        inferred: GraphProto | None,
-        opsets: tuple[int, int],
-        parent: GraphPair | None = None,
-        place: tuple[int, ...] = (),
-    ) -> None:
-        self.old = old
-        self.new = new
-        self.opsets = opsets
-        """The default domain's, in the original and in the result."""
-        self.parent = parent
-        self.place = place
-        self.old_nodes = list(old.graph.node)
-        self.new_nodes = list(new.node)
-        self.old_makers = _makers(self.old_nodes)
-        self.new_makers = _makers(self.new_nodes)
-        self.new_tensors: Mapping[str, TensorProto] = {}
-        if isinstance(new, GraphProto):
-            self.new_tensors = {tensor.name: tensor for tensor in new.initializer}
-        self.inferred = inferred
-        self._types: dict[str, TypeProto] | None = None
-
-    @property
-    def where(self) -> str:
-        """The path to the graph, as messages show it."""
-        return self.old.where
-
-    def type(self, name: str) -> TypeProto | None:
-        """The type of a value of the original, declared or inferred."""
-        if self._types is None:
-            self._types = self._known_types()
-        known = self._types.get(name)
-        if known is None and self.parent is not None:
-            return self.parent.type(name)
-        return known
-
-    def constant(self, name: str) -> np.ndarray | None:
-        """The value of a constant of the original; None also where the nodes that compute it are too many to follow."""
-        try:
-            return self.old.constant(name)
-        except RecursionError:
-            return None
-
-    def is_sequence(self, name: str) -> bool:
-        """Whether a value of the original is a sequence or an optional, whose type says little about its content."""
-        kind = self.type(name)
-        return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
-
-    def _known_types(self) -> dict[str, TypeProto]:
-        graph = self.inferred if self.inferred is not None else self.old.graph
-        if not isinstance(graph, GraphProto):
-            return {}
-        types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
-        for values in (graph.value_info, graph.output, graph.input):
-            types.update((value.name, value.type) for value in values if value.HasField("type"))
-        return types
-
-    def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
-        """The graph and the index of the node of the original that makes `name`; None where there is none."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.old_makers:
-                return pair, pair.old_makers[name]
-            pair = pair.parent
-        return None
-
-    def new_maker(self, name: str) -> tuple[GraphPair, int] | None:
-        """The graph and the index of the node of the result that makes `name`; None where there is none."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.new_makers:
-                return pair, pair.new_makers[name]
-            pair = pair.parent
-        return None
-
-    def new_tensor(self, name: str) -> TensorProto | None:
-        """The initializer of the result called `name`."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.new_tensors:
-                return pair.new_tensors[name]
-            pair = pair.parent
-        return None
-
-    def in_old(self, name: str) -> bool:
-        """Whether a node of the original makes `name`."""
-        return self.old.find(name) is not None
-
-    def in_new(self, name: str) -> bool:
-        """Whether a node of the result makes `name`."""
-        pair: GraphPair | None = self
-        while pair is not None:
-            if name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs:
-                return True
-            pair = pair.parent
-        return False
-
-
-class ChangedNode:
-    """A node that only one of the models has, in a union-find forest of nodes that belong together."""
-
-    __slots__ = ("index", "pair", "parent", "redefined")
-
-    def __init__(self, pair: GraphPair, index: int, redefined: bool = False) -> None:
-        self.pair = pair
-        self.index = index
-        self.parent: ChangedNode = self
-        self.redefined = redefined
-
-    def root(self) -> ChangedNode:
-        node = self
-        while node.parent is not node:
-            node.parent = node.parent.parent
-            node = node.parent
-        return node
-
-    def join(self, other: ChangedNode | None) -> None:
-        if other is not None:
-            self.root().parent = other.root()
-
-    @property
-    def node(self) -> NodeProto:
-        return self.pair.old_nodes[self.index]
-
-    @property
-    def place(self) -> tuple[int, ...]:
-        """A key that sorts nodes of nested graphs into topological order: what a subgraph captures is made before its node."""
-        return (*self.pair.place, self.index)
-
-
 class RegionFinder:
     """Finds the regions of a conversion from `original`, which is not converted, to `result`."""
 
     def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
-        self._original = original
-        self._result = result
         self._aliases = aliases
-        self._targets = {self._resolve(name) for name in aliases}
-        self._pairs: list[GraphPair] = []
-        self._changed: dict[tuple[int, int], ChangedNode] = {}
-        self._added: dict[tuple[int, int], ChangedNode] = {}
-        self.kept: list[ChangedNode] = []
+        self._nodes = NodeChanges(original, result, aliases)
+        self._resolve = self._nodes.resolve
+        self._targets = set(map(self._resolve, aliases))
+        self.kept = self._nodes.kept
         """Nodes that stayed as they are, but for names, while their operator was defined anew."""
-        for pair in self._top_pairs():
-            self._match(pair)
 
     def rewritten(self) -> Iterator[Region]:
         """The regions of what was rewritten."""
-        yield from self._changed_tensors()
+        for pair, name in self._nodes.changed_tensors():
+            problem = f"the stored tensor '{name}' is another one in the result"
+            yield Region(pair, outputs=[name], problem=problem, is_wrong=True)
         self._join()
         groups: dict[int, list[ChangedNode]] = {}
-        for changed in self._changed.values():
+        for changed in self._nodes.changed.values():
             groups.setdefault(id(changed.root()), []).append(changed)
         for members in groups.values():
             region = self.cut(members)
@@ -244,109 +102,25 @@ class RegionFinder:
         members = {changed.place: changed for changed in [*region.members, *more]}
         return None if members.keys() == known else self.cut(list(members.values()))
 
-    # -- what changed
-
-    def _top_pairs(self) -> Iterator[GraphPair]:
-        original, result = self._original, self._result
-        inferred = None if original.evidence is None else original.evidence.proven.graph
-        opset = default_opset(result.opset_import) or 0
-        yield GraphPair(original.main, result.graph, inferred, (original.main.opset, opset))
-        bodies = {_function_key(body): body for body in result.functions}
-        for number, scope in enumerate(original.functions):
-            assert isinstance(scope.graph, FunctionProto)
-            key = _function_key(scope.graph)
-            if key in bodies:
-                opsets = (scope.opset, default_opset(bodies[key].opset_import) or 0)
-                yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
-
-    def _match(self, pair: GraphPair) -> None:
-        """Find the nodes in which the two graphs differ, and go down into their subgraphs."""
-        self._pairs.append(pair)
-        matched: set[int] = set()
-        for index, node in enumerate(pair.old_nodes):
-            output = next(filter(None, node.output), "")
-            place = pair.new_makers.get(output)
-            other = None if place is None else pair.new_nodes[place]
-            if other is not None and place is not None and self._same(node, other):
-                matched.add(place)
-                if node.op_type != "Constant" and node.domain in DEFAULT_DOMAINS and _is_redefined(node.op_type, *pair.opsets):
-                    self.kept.append(ChangedNode(pair, index, redefined=True))
-            else:
-                self._changed[id(pair), index] = ChangedNode(pair, index)
-            if other is not None and node.attribute and node.op_type == other.op_type:
-                self._descend(pair, index, node, other)
-        for place in range(len(pair.new_nodes)):
-            if place not in matched:
-                self._added[id(pair), place] = ChangedNode(pair, place)
-
-    def _same(self, node: NodeProto, other: NodeProto) -> bool:
-        """Whether the nodes are the same, apart from their names and the content of their subgraphs."""
-        if node == other:
-            return True
-        if (node.op_type, node.domain, getattr(node, "overload", "")) != (
-            other.op_type,
-            other.domain,
-            getattr(other, "overload", ""),
-        ):
-            return False
-        inputs = [self._resolve(name) for name in node.input]
-        if list(node.output) != list(other.output) or inputs != list(other.input):
-            return False
-        return len(node.attribute) == len(other.attribute) and all(map(self._same_attribute, node.attribute, other.attribute))
-
-    def _same_attribute(self, one: AttributeProto, other: AttributeProto) -> bool:
-        if one.type not in _GRAPHS:
-            return one == other
-        before, after = ([graph.g, *graph.graphs] for graph in (one, other))
-        return one.name == other.name and len(before) == len(after) and all(map(self._same_interface, before, after))
-
-    def _same_interface(self, graph: GraphProto, other: GraphProto) -> bool:
-        if [value.name for value in graph.input] != [value.name for value in other.input]:
-            return False
-        return [self._resolve(value.name) for value in graph.output] == [value.name for value in other.output]
-
-    def _changed_tensors(self) -> Iterator[Region]:
-        """Regions for stored tensors whose value changed, which no rule does."""
-        for pair in self._pairs:
-            for name, tensor in pair.old.initializers.items():
-                if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
-                    problem = f"the stored tensor '{name}' is another one in the result"
-                    yield Region(pair, outputs=[name], problem=problem, is_wrong=True)
-
-    def _descend(self, pair: GraphPair, index: int, node: NodeProto, other: NodeProto) -> None:
-        after = [graph for _, graph in subgraphs(other)]
-        if not after:
-            return
-        scopes = list(pair.old.children(node, index, pair.opsets[0]))
-        source = pair.inferred.node[index] if pair.inferred is not None else None
-        inferred = [None] * len(scopes) if source is None else [graph for _, graph in subgraphs(source)]
-        if len(scopes) != len(after):
-            return
-        for which, (scope, new, types) in enumerate(zip(scopes, after, inferred, strict=True)):
-            self._match(GraphPair(scope, new, types, pair.opsets, pair, (*pair.place, index, which)))
-
-    def _resolve(self, name: str) -> str:
-        return resolved(name, self._aliases)
-
     # -- what belongs together
 
     def _join(self) -> None:
         """Join nodes between which a value passes that only one of the models has, unless it is a constant."""
-        for changed in self._changed.values():
+        for changed in self._nodes.changed.values():
             pair, node = changed.pair, changed.node
             for name in free_reads(node):
                 if not pair.in_new(name) and name not in self._aliases and not self._is_constant(pair, name):
-                    changed.join(self._find(self._changed, pair.old_maker(name)))
+                    changed.join(self._find(self._nodes.changed, pair.old_maker(name)))
             for name in filter(None, node.output):
                 value = self._resolve(name)
                 if value == name or not pair.in_old(value):
-                    changed.join(self._find(self._added, pair.new_maker(value)))
-        for added in self._added.values():
+                    changed.join(self._find(self._nodes.added, pair.new_maker(value)))
+        for added in self._nodes.added.values():
             pair = added.pair
             for name in free_reads(pair.new_nodes[added.index]):
                 maker = None if name in self._targets or pair.in_old(name) else pair.new_maker(name)
                 if maker is not None and maker[0].new_nodes[maker[1]].op_type != "Constant":
-                    added.join(self._find(self._added, maker))
+                    added.join(self._find(self._nodes.added, maker))
 
     def _is_constant(self, pair: GraphPair, name: str) -> bool:
         maker = pair.old_maker(name)
@@ -470,7 +244,7 @@ class RegionFinder:
 
 def free_reads(node: NodeProto) -> list[str]:
     """The names that `node` reads, with those that its subgraphs capture, each once."""
-    if not node.attribute or not any(attribute.type in _GRAPHS for attribute in node.attribute):
+    if not node.attribute or not any(attribute.type in GRAPH_TYPES for attribute in node.attribute):
         return [name for name in dict.fromkeys(node.input) if name]
     names = dict.fromkeys(filter(None, node.input))
     for _, graph in subgraphs(node):
@@ -482,7 +256,6 @@ def free_reads(node: NodeProto) -> list[str]:
     return list(names)
 
 
-_GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 _WHOLE_NUMBERS = frozenset(
     {
         TensorProto.BOOL,
@@ -510,25 +283,6 @@ def is_small_whole_numbers(kind: TypeProto | None) -> bool:
 def element_count(kind: TypeProto) -> int:
     """The number of elements of a tensor type; unknown dimensions count as one."""
     return math.prod([dim.dim_value for dim in kind.tensor_type.shape.dim if dim.HasField("dim_value") and dim.dim_value > 0])
-
-
-def _makers(nodes: list[NodeProto]) -> dict[str, int]:
-    """The index of the node that makes each value."""
-    return {name: index for index, node in enumerate(nodes) for name in node.output if name}
-
-
-def _function_key(body: FunctionProto) -> tuple[str, str, str]:
-    return body.domain, body.name, getattr(body, "overload", "")
-
-
-@cache
-def _is_redefined(op_type: str, before: int, after: int) -> bool:
-    """Whether the operator's definition at opset `after` differs from that at `before`."""
-    try:
-        versions = {onnx.defs.get_schema(op_type, opset, "").since_version for opset in (before, after)}
-    except onnx.defs.SchemaError:
-        return True
-    return len(versions) > 1
 
 
 def _problem(region: Region) -> str:

@@ -80,6 +80,14 @@ class TestAnswers:
             "y": helper.make_tensor_type_proto(TensorProto.FLOAT, [12])
         }
 
+    def test_a_start_imports_little(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`typing` and `pickle` would be a quarter of it."""
+        says = 'import sys; sys.exit(" ".join(name for name in ("typing", "pickle", "numpy") if name in sys.modules) or 0)'
+        monkeypatch.setattr(child_call, "_PROGRAM", child_call._PROGRAM.replace("serve()", says))
+        child = child_call._start()
+        assert child._process.wait() == 0
+        child.close()
+
     def test_many_megabytes(self) -> None:
         big = helpers.model("g (float[N] x) => (float[N] y) {y = Relu(x)}")
         big.graph.doc_string = "a" * (9 << 20)

@@ -56,6 +56,7 @@ TESTED_BY = {
     "rules/avoid/splits.py": "rules/avoid/test_forms.py",
     "rules/avoid/windows.py": "rules/avoid/test_forms.py",
     "rewriter/checks/function_calls.py": "rewriter/test_errors.py",
+    "rewriter/comparison/changed_nodes.py": "rewriter/comparison/test_by_node.py",
     "rewriter/comparison/evidence.py": "rewriter/comparison/test_deciding.py",
     "rewriter/comparison/loadable.py": "rewriter/test_cli.py",
     "rewriter/comparison/retyped.py": "rewriter/comparison/test_by_node.py",
@@ -86,7 +87,6 @@ OF_A_PACKAGE = {
 }
 """Tests of several modules of a package together."""
 WRITE_NOTHING = {
-    "attention.causal_with_a_past",
     "attention.masked_rows",
     "cast.saturated_infinity_changes",
     "cast.saturated_infinity_changes_in_cast_like",

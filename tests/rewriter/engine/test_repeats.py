@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
+from split_rewrite.rewriter.engine import repeats
 from split_rewrite.rewriter.engine.conversion import Engine
 from split_rewrite.rewriter.engine.repeats import Repeats, form_of
 
@@ -89,6 +90,19 @@ def test_rules_are_asked_once(asked: list[str]) -> None:
     asked.clear()
     assert converted(model(text), 11) == expected
     assert asked == ["a0"]
+
+
+def test_the_check_and_the_conversion_find_each_form_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[str] = []
+
+    def note(node: onnx.NodeProto) -> repeats.Form:
+        found.append(node.output[0])
+        return form_of(node)
+
+    monkeypatch.setattr(repeats, "form_of", note)
+    splits = "\n".join(f"a{i}, b{i} = Split <axis = 1, num_outputs = 2> (x)" for i in range(3))
+    convert_version(model(f"g (float[4,6] x) => (float[4,3] a0) {{\n{splits}\n}}", 18), 11)
+    assert found == ["a0", "a1", "a2"]
 
 
 OPERATORS = (

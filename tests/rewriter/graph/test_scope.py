@@ -7,6 +7,8 @@ import pytest
 from helpers import convert_version, model, run
 
 from split_rewrite.rewriter.errors import UnconvertibleError
+from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 DEFAULTS = {
     "sizes-of-an-image": (
@@ -36,3 +38,11 @@ def test_what_a_caller_may_override_decides_nothing(nodes: str, opset: int, targ
         assert "run time" in str(refusal) or "unknown" in str(refusal) or "overridden" in str(refusal)
         return
     np.testing.assert_allclose(run(result, inputs)[0], run(source, inputs)[0], rtol=1e-6)
+
+
+def test_an_initializer_is_found_without_a_list_of_what_each_node_makes() -> None:
+    source = model("g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> {y = Add(x, c)}", 13)
+    scope = Model(Skeleton.of(source), constants_as_initializers=True).main
+    value = scope.constant("c")
+    assert value is not None and value.tolist() == [1, 2]
+    assert "producers" not in vars(scope)
