@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import sys
 import threading
 import time
@@ -71,7 +72,7 @@ class Worker:
             return self._out_of_time()
         with self._lock:
             try:
-                return self._running().ask((request, seconds), seconds)
+                return pickle.loads(self._running().ask(pickle.dumps((request, seconds), protocol=5), seconds))
             except Crashed as crash:
                 self._stop()
                 return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
