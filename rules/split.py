@@ -16,8 +16,8 @@ from .shared.counting import places_of_ones
 from .shared.indices import length
 from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count
 
-_END = np.iinfo(np.int64).max
-"""An end behind any axis."""
+_END = 2**53
+"""An end behind any axis, in elements, which a Constant of any opset can hold."""
 
 
 @upgrade("Split", 2)
