@@ -276,7 +276,7 @@ def _causal_bias(node: Node, key: str, kind: int) -> str:
     """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
     op, queries = node.op, 1 if node.rank(_Q) == 3 else 2
     masked, zero, one = op.const(-np.inf, kind), op.int64(0), op.int64(1)
-    if node.scope.target >= 14:
+    if node.scope.target >= 14 and "Trilu" not in node.scope.model.refused_operators:
         past = length(node, node.input(_PAST_KEY), 2, "scalar") if node.has_input(_PAST_KEY) else zero
         sizes = op.Concat(length(node, node.input(_Q), queries), length(node, key, 2), axis=0)
         return op.Trilu(op.Expand(masked, sizes), op.Add(past, one), upper=1, opset=14)

@@ -62,6 +62,7 @@ class Engine:
         self._registry = registry
         self._selection = selection
         self._restrictions = restrictions
+        model.refused_operators = restrictions.operators.keys()
         self._types = transitions.possible_types(
             model.survey.graphs, model.survey.operators, {function.domain for function in model.proto.functions}
         )

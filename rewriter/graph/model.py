@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -60,6 +60,8 @@ class Model:
         """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
         self.aliases: dict[str, str] = {}
         """Values that a rule found to be another value; uses are renamed when the work is done."""
+        self.refused_operators: Container[str] = ()
+        """Operators that a runtime which the result is for does not take: rules that have the choice write others."""
         self.wider: Mapping[int, int] = {}
         """Element types that the target does not have, and the wider ones that take their place while values are widened."""
         self.unrounded: Collection[int] = ()

@@ -66,13 +66,15 @@ def _bounds(node: Node, parts: Parts, position: int | None) -> tuple[str, str]:
     """Where the part at `position` (None: at input 1) starts and ends, as int64 vectors of one."""
     op = node.op
     size = _part_size(node, parts)
+    if position is not None and position >= 0:
+        step = _vector(node, size)  # the end of one part is the start of the next, computed once
+        start, end = (op.Mul(step, op.int64([number])) if number else op.int64([0]) for number in (position, position + 1))
+        return start, end
     if position is None:
         # Gather in 0, 1, … wraps a negative position and fails out of range, as SequenceAt does.
         bounds = [op.int64(0), _count(node, parts, size), op.int64(1)]
         every = op.Range(*bounds)
         at = op.Gather(every, scalar(node, 1), axis=0)
-    elif position >= 0:
-        at = op.int64(position)
     else:
         at = op.Add(_count(node, parts, size), op.int64(position))
     start = op.Mul(at, size)

@@ -72,9 +72,9 @@ CASES = {
     "Gelu": Case(20, _X, "Gelu (x)", "float[2,4,8]", 5),
     "Gelu, tanh": Case(20, _X, 'Gelu <approximate = "tanh"> (x)', "float[2,4,8]", 8),
     "LayerNormalization": Case(17, _X, "LayerNormalization (x, s, b)", "float[2,4,8]", 9, _SCALE),
-    "LayerNormalization, no bias": Case(17, _X, "LayerNormalization (x, s)", "float[2,4,8]", 8, _SCALE),
+    "LayerNormalization, no bias": Case(17, _X, "LayerNormalization (x, s)", "float[2,4,8]", 9, _SCALE),
     "LayerNormalization, float16": Case(
-        17, {"x": "float16[2,4,8]"}, "LayerNormalization (x, s)", "float16[2,4,8]", 10, _HALF_SCALE
+        17, {"x": "float16[2,4,8]"}, "LayerNormalization (x, s)", "float16[2,4,8]", 11, _HALF_SCALE
     ),
     "RMSNormalization": Case(23, _X, "RMSNormalization (x, s)", "float[2,4,8]", 6, _SCALE),
     "RMSNormalization, float16": Case(23, {"x": "float16[2,4,8]"}, "RMSNormalization (x, s)", "float16[2,4,8]", 8, _HALF_SCALE),
@@ -88,7 +88,7 @@ CASES = {
     "Attention, causal": Case(23, _QKV, "Attention <is_causal = 1> (x, k, v)", "float[2,4,6,8]", 6),
     "Attention, causal, open": Case(23, _OPEN, "Attention <is_causal = 1> (x, k, v)", "float[B,4,S,8]", 15),
     "Attention, mask at run time": Case(23, _MASK, "Attention (x, k, v, m)", "float[2,4,6,8]", 9),
-    "Attention, grouped heads": Case(23, _GROUPED, "Attention (x, k, v)", "float[2,4,6,8]", 11),
+    "Attention, grouped heads": Case(23, _GROUPED, "Attention (x, k, v)", "float[2,4,6,8]", 7),
     "Attention, past": Case(23, _PAST, "Attention (x, k, v, , pk, pv)", "float[2,4,1,8]", 7),
     "Attention, softcap": Case(23, _QKV, "Attention <softcap = 5.0> (x, k, v)", "float[2,4,6,8]", 8),
     "Attention, 3-D": Case(23, _FLAT, "Attention <q_num_heads = 4, kv_num_heads = 4> (x, k, v)", "float[2,6,32]", 12),

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from helpers import assert_rewrites, convert_version, model, optimized, refusal, run
 
+from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytestmark = pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx has no Attention-25")
@@ -261,6 +262,14 @@ def test_a_causal_mask_of_open_length(target, mask):
     i, j = np.indices((5, 5))
     want = expected(dict.fromkeys("qkv", x) | {"q": x / np.sqrt(np.float32(2))}, j <= i)
     np.testing.assert_allclose(run(result, {"x": x})[0], want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_causal_mask_is_no_trilu_for_a_runtime_that_has_none():
+    text = "g (float[2,3,S,8] x) => (float[2,3,S,8] y) { y = Attention <is_causal = 1> (x, x, x) }"
+    result = convert_version(model(text, 23, 10), 17, options=Options(for_runtimes=["opencv-4.12"])).model
+    names = [node.op_type for node in result.graph.node]
+    assert "Less" in names
+    assert "Trilu" not in names
 
 
 @pytest.mark.parametrize("mode", [0, 3])
