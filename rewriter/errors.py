@@ -111,11 +111,15 @@ class NotSimplified(Exception):
     """Raised by a simplification that leaves its node as it is; the reason goes into the report."""
 
 
+_NO_ROOM = "failed to map segment"
+"""What the dynamic loader says of a library for which there is no memory."""
+
+
 def status_and_line(error: BaseException) -> tuple[int, str]:
     """The exit status and the one line that `error` deserves, whatever it is."""
     if isinstance(error, SplitRewriteError):
         return error.exit_status, str(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or (isinstance(error, ImportError) and _NO_ROOM in str(error)):
         return UNUSABLE, "out of memory"
     if isinstance(error, RecursionError):
         return UNUSABLE, "the model is nested too deeply"

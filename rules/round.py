@@ -1,4 +1,4 @@
-"""Round below opset 11: Floor of the magnitude, and the step up where it is due.
+"""Round below opset 11: Ceil, and a step down where that is nearer.
 
 https://onnx.ai/onnx/operators/onnx__Round.html
 """
@@ -14,27 +14,21 @@ from .shared.typed import FLOATING, type_name
 @avoid("Round", "Round", opset=7)
 @decompose("Round", opset=7)
 def nearest_even(node: Node) -> None:
-    """Floor of the magnitude, plus one above the half, or at the half where Floor is odd; then the sign.
+    """Ceil, less one where x is more than a half below it, or a half and Ceil is odd.
 
-    |x| - Floor(|x|) is exact. Infinity and NaN compare false and stay; -0.0 becomes 0.0, which is equal.
+    Ceil(x) - x is exact, but below 0.5: there it may be rounded up to a half, and 1 is odd. Infinity and NaN compare false and
+    stay, and so does -0.0.
     """
     op = node.op
     elem_type = node.need_elem_type()
     if elem_type not in FLOATING:
         raise Unconvertible(f"older operators cannot round {type_name(elem_type)}")
-    zero, half, one, two = (op.const(value, elem_type) for value in (0, 0.5, 1, 2))
-    magnitude = op.Abs(node.input(0))
-    floor = op.Floor(magnitude)
-    rest = op.Sub(magnitude, floor)
-    halved = op.Mul(floor, half)
-    odd = op.Sub(halved, op.Floor(halved))
+    zero, half = (op.const(value, elem_type) for value in (0, 0.5))
+    ceil = op.Ceil(node.input(0))
+    rest = op.Sub(ceil, node.input(0))
     above = op.Greater(rest, half)
-    below = op.Less(rest, half)
-    at_half = op.Not(op.Or(above, below))
-    to_even = op.And(at_half, op.Greater(odd, zero))
-    up = op.Or(above, to_even)
-    step = op.Cast(up, to=elem_type)
-    rounded = op.Add(floor, step)
-    negative = op.Cast(op.Less(node.input(0), zero), to=elem_type)
-    sign = op.Sub(one, op.Mul(negative, two))
-    node.become.Mul(rounded, sign)
+    at_least_half = op.Not(op.Less(rest, half))
+    halved = op.Mul(ceil, half)
+    odd = op.Greater(op.Sub(halved, op.Floor(halved)), zero)
+    down = op.Or(above, op.And(at_least_half, odd))
+    node.become.Sub(ceil, op.Cast(down, to=elem_type))

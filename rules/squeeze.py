@@ -25,7 +25,12 @@ def axes_to_input(node: Node) -> None:
 @downgrade(("Squeeze", "Unsqueeze"), 13)
 def axes_to_attribute(node: Node) -> None:
     """Constant axes become the attribute; with axes that are only known at run time the node becomes a Reshape."""
-    if not node.has_input(1) or axes_of(node) is not None:
+    axes = axes_of(node) if node.has_input(1) else None
+    if axes is not None or not node.has_input(1):
+        if node.op_type == "Squeeze" and axes == [] and _keeps_all_dimensions(node):
+            node.forward(0, node.input(0))
+            node.remove()
+            return
         to_attribute(node, 1, "axes", "axes")
         _put_axes_in_order(node)
         return
@@ -34,6 +39,15 @@ def axes_to_attribute(node: Node) -> None:
         _unsqueeze_at_run_time(node)
     else:
         _squeeze_at_run_time(node)
+
+
+def _keeps_all_dimensions(node: Node) -> bool:
+    """Whether a Squeeze with empty axes does nothing. Raises Unconvertible where it may have another meaning."""
+    shape = node.shape()
+    if shape is not None and 1 not in shape and all(isinstance(dim, int) for dim in shape):
+        return True
+    meaning = node.meaning("empty axes remove no dimension", "removes all dimensions of 1, as without axes")
+    return meaning == "specification"
 
 
 def _put_axes_in_order(node: Node) -> None:

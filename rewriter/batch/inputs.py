@@ -7,6 +7,7 @@ import os
 import posixpath
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from .task import Task
 
 SUFFIX = ".onnx"
 """What the names of models in folders end with."""
+_MOST_BYTES = 64 << 20
+"""Bytes of the longest list of models that is read."""
 
 
 class _Found(NamedTuple):
@@ -47,7 +50,7 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     else:
         _require_folder(into)
         tasks = [Task(each.source, _join(into, each.name), each.name) for each in found]
-    tasks = list({(task.source, task.destination): task for task in tasks}.values())
+    tasks = list({_files(task): task for task in reversed(tasks)}.values())[::-1]
     _refuse_collisions(tasks)
     return tasks
 
@@ -60,7 +63,7 @@ def _is_file_for(inputs: Sequence[str], into: str) -> bool:
 
 def _require_folder(into: str) -> None:
     """Raises: SplitRewriteError. A new name that ends like a model's is rather an input that is missing than a folder."""
-    is_new_folder = not os.path.lexists(into) and not into.endswith(SUFFIX)
+    is_new_folder = not os.path.lexists(into.rstrip(os.sep)) and not into.endswith(SUFFIX)
     if not (is_uri(into) or os.path.isdir(into) or is_new_folder):
         raise SplitRewriteError(f"{into}: is not a folder; name one for the results of several models")
 
@@ -87,9 +90,12 @@ def _expand(path: str, skip: str | None) -> Iterator[_Found]:
 def _lines(file: str) -> list[str]:
     """The paths in a list: one a line, or, where names may hold newlines, each ended by a NUL. Raises: SplitRewriteError."""
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        with nullcontext(sys.stdin.buffer) if file == "-" else open(file, "rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise SplitRewriteError(f"{LIST}{file}: the list cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > _MOST_BYTES:
+        raise SplitRewriteError(f"{LIST}{file}: the list is longer than {_MOST_BYTES >> 20} MiB; split it")
     lines = data.split(b"\0") if b"\0" in data else data.splitlines()
     return [os.fsdecode(line) for line in lines if line.strip()]
 
@@ -128,6 +134,11 @@ def _refuse_collisions(tasks: Iterable[Task]) -> None:
             if reader.source != task.source:
                 taken = f"the result of {task.source} would replace it, and it belongs to the input {reader.source}"
                 raise SplitRewriteError(f"{place}: {taken}")
+
+
+def _files(task: Task) -> tuple[str, str | None]:
+    """The identities of the files that a task reads and writes."""
+    return _identity(task.source), task.destination and _identity(task.destination)
 
 
 def _written(destination: str) -> Iterator[tuple[str, str]]:

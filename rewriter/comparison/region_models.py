@@ -65,7 +65,9 @@ class RegionModels:
     def _plans(self, region: Region) -> list[Plan]:
         sizes = [_elements(value) for value in region.inputs.values() if value.name and small_constant(value) is None]
         weights = [value for value in region.inputs.values() if value.name and self._weight(value) is not None]
-        if any(raw_length(tensor) > FEW for tensor in self._new_tensors(region).values()):
+        if any(
+            tensor.data_type != TensorProto.STRING and raw_length(tensor) > FEW for tensor in self._new_tensors(region).values()
+        ):
             return [Plan(with_values=True)]  # computed from the weights, so that others would not fit
         if sum(sizes) > _MAX_ELEMENTS:
             return [Plan(reduced=True)]

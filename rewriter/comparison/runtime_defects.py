@@ -182,6 +182,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
 _DISPUTED: dict[str, _Defect] = {
     "Split": (_counts_named_outputs, "makes as many parts of a Split as are named, or fails, where num_outputs says more"),
     "Cast": (_casts_in_its_own_way, "rounds, or treats what is too large, in its own way in a Cast to a narrow type"),
+    "Squeeze": (_has_axes_input, "removes all dimensions of 1 in a Squeeze with empty axes"),
     "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
 }
 """What onnxruntime takes for another thing than the specification: `Model.semantics` says which of them to believe."""

@@ -49,6 +49,7 @@ def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], othe
 def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> None:
     """Check that no file of `written` is one of `read`, unless it is the result in its input's place, or another one of `written`.
 
+    A report that is a link may lead to a data file that is read or will be written, so it has to lead to a name of a report.
     Raises: PathConflictError.
     """
     known = {identity_of(file.path): file for file in read}
@@ -57,7 +58,16 @@ def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> 
         other = known.get(identity)
         if other is not None and (file.role, other.role) != (OUTPUT, INPUT):
             raise PathConflictError(f"{file.path}: {file.role} would replace {other.role}, {other.path}; choose another name")
+        if file.role == REPORT:
+            _require_name_of_report(file.path)
         known[identity] = file
+
+
+def _require_name_of_report(path: Path_) -> None:
+    """Raises PathConflictError where `path` is a link to a file whose name does not end as that of the link does."""
+    ending = os.path.splitext(path)[1]
+    if os.path.islink(path) and os.path.splitext(os.path.realpath(path))[1].lower() != ending.lower():
+        raise PathConflictError(f"{path}: is a link to {os.readlink(path)}, which is no {ending} file; choose another name")
 
 
 def check_destination(path: Path_) -> None:

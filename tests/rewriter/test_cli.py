@@ -481,6 +481,14 @@ CONFLICTS = {
         "m.onnx o.onnx --report hard.json",
         "hard.json: a report would replace INPUT, m.onnx; choose another name",
     ),
+    "report-as-a-link-to-the-data-of-the-output": (
+        "m.onnx o.onnx --external-data split:1 --report later.json",
+        "later.json: is a link to o.onnx.data, which is no .json file; choose another name",
+    ),
+    "report-of-several-as-a-link-to-the-data-of-an-output": (
+        "m.onnx split.onnx out --external-data split:1 --report later.jsonl",
+        "later.jsonl: is a link to out/m.onnx.data, which is no .jsonl file; choose another name",
+    ),
     "output-as-data": (
         "split.onnx w.json",
         "w.json: OUTPUT would replace the external data of INPUT, w.json; choose another name",
@@ -508,6 +516,8 @@ def test_no_file_is_read_and_written(cli_in: Cli, tmp_path: Path, arguments: str
     Path("m.json").write_bytes(Path("m.onnx").read_bytes())
     Path("link.json").symlink_to("m.onnx")
     os.link("m.onnx", "hard.json")
+    Path("later.json").symlink_to("o.onnx.data")
+    Path("later.jsonl").symlink_to("out/m.onnx.data")
     np.savez("x.npz", x=np.ones((2, 7), np.float32))
     np.save("x.npy", np.ones((2, 7), np.float32))
     before = contents(tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_rewrites, assert_same, model
+from helpers import assert_rewrites, assert_same, convert_version, model, run
 
 TIES = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, -0.49999997, 0.50000006, 2.4, -2.6], np.float32)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 8388607.5, -8388608.0, 3e38, 1e-45], np.float32)
@@ -17,6 +17,24 @@ def test_round(target, kind, dtype):
     assert_same(proto, target, {"x": np.concatenate([TIES, SPECIAL]).astype(dtype)})
 
 
+@pytest.mark.parametrize("target", [10, 7])
+def test_zero_keeps_its_sign(target: int) -> None:
+    x = np.array([-0.0, -0.2, -0.5, 0.0, 0.2, 0.5], np.float32)
+    result = convert_version(model("g (float[N] x) => (float[N] y) { y = Round (x) }", 11), target)
+    (rounded,) = run(result.model, {"x": x})
+    assert np.signbit(rounded).tolist() == np.signbit(np.rint(x)).tolist() == [True, True, True, False, False, False]
+
+
+@pytest.mark.parametrize("target", [10, 7])
+def test_round_of_many(target: int) -> None:
+    """All numbers of float16, as float: the magnitudes at which a sum could be rounded are among them."""
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    near = np.concatenate([x, np.nextafter(x, np.float32(np.inf)), np.nextafter(x, np.float32(-np.inf))])
+    result = convert_version(model("g (float[N] x) => (float[N] y) { y = Round (x) }", 11), target)
+    (rounded,) = run(result.model, {"x": near})
+    np.testing.assert_array_equal(rounded, np.rint(near))
+
+
 REWRITES = [
     (
         "round.nearest_even",
@@ -24,28 +42,21 @@ REWRITES = [
         10,
         "g (float[2] x) => (float[2] y) { y = Round (x) }",
         """
-            <float y_c0 = {0.5}, float c0 = {0}, float c2 = {2}, float c1 = {1}>
+            <float half = {0.5}, float zero = {0}>
             {
-              magnitude = Abs (x)
-              floor = Floor (magnitude)
-              rest = Sub (magnitude, floor)
-              halved = Mul (floor, y_c0)
+              ceil = Ceil (x)
+              rest = Sub (ceil, x)
+              above = Greater (rest, half)
+              below = Less (rest, half)
+              at_least_half = Not (below)
+              halved = Mul (ceil, half)
               pairs = Floor (halved)
-              odd = Sub (halved, pairs)
-              above = Greater (rest, y_c0)
-              below = Less (rest, y_c0)
-              off = Or (above, below)
-              at_half = Not (off)
-              is_odd = Greater (odd, c0)
-              to_even = And (at_half, is_odd)
-              up = Or (above, to_even)
-              step = Cast <to = 1> (up)
-              rounded = Add (floor, step)
-              negative = Less (x, c0)
-              negative_2 = Cast <to = 1> (negative)
-              twice = Mul (negative_2, c2)
-              sign = Sub (c1, twice)
-              y = Mul (rounded, sign)
+              fraction = Sub (halved, pairs)
+              odd = Greater (fraction, zero)
+              to_even = And (at_least_half, odd)
+              down = Or (above, to_even)
+              step = Cast <to = 1> (down)
+              y = Sub (ceil, step)
             }
         """,
     ),

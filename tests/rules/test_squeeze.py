@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_compares_equal, assert_rewrites, assert_same, model, refusal
+from helpers import assert_compares_equal, assert_rewrites, assert_same, convert_version, model, refusal, run
+
+from split_rewrite.rewriter import Options
 
 pytestmark = pytest.mark.quick
 
@@ -25,6 +29,11 @@ X = np.arange(6, dtype=np.float32).reshape(1, 2, 1, 3)
             *(13, 12, "the number of the axes 'a' is known at run time only"),
             id="unknown_number_of_new_axes",
         ),
+        pytest.param(
+            "g (float[1, 2, N] x) => (float[A, B, C] y) <int64[0] a = {}> { y = Squeeze (x, a) }",
+            *(13, 12, "empty axes remove no dimension, and onnxruntime removes all dimensions of 1, as without axes"),
+            id="empty_axes",
+        ),
     ],
 )
 def test_refused(text: str, opset: int, target: int, message: str) -> None:
@@ -33,6 +42,28 @@ def test_refused(text: str, opset: int, target: int, message: str) -> None:
 
 def _axes(result: onnx.ModelProto) -> list[int]:
     return next(list(a.ints) for a in result.graph.node[0].attribute if a.name == "axes")
+
+
+EMPTY_AXES = (
+    "g (float[1, 2, 1] x) => (float[%s] y) <int64[0] a = {}, int64[1] one = {0}> { t = Squeeze (x, a) y = Unsqueeze (t, one) }"
+)
+
+
+@pytest.mark.parametrize(
+    ("semantics", "shape", "op_types"),
+    [
+        ("specification", "1, 1, 2, 1", ["Unsqueeze"]),
+        ("onnxruntime", "1, 2", ["Squeeze", "Unsqueeze"]),
+    ],
+)
+def test_empty_axes_mean_what_the_caller_says(
+    semantics: Literal["specification", "onnxruntime"], shape: str, op_types: list[str]
+) -> None:
+    proto = model(EMPTY_AXES % shape, opset=13)
+    result = convert_version(proto, 12, options=Options(semantics=semantics))
+    assert [node.op_type for node in result.model.graph.node] == op_types
+    (y,) = run(result.model, {"x": np.ones((1, 2, 1), np.float32)})
+    assert list(y.shape) == [int(size) for size in shape.split(",")]
 
 
 def test_constant_axes_go_down_and_up() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from split_rewrite.rewriter import SplitRewriteError
+from split_rewrite.rewriter.batch import inputs
 from split_rewrite.rewriter.batch.inputs import plan
 
 
@@ -54,13 +55,28 @@ def test_refuses(zoo, inputs, into, message):
 
 
 def test_refuses_a_result_over_the_input_of_another_model(zoo):
-    (zoo / "link.onnx").symlink_to("a.onnx")
-    with pytest.raises(SplitRewriteError, match=r"a\.onnx: would be the result of both link\.onnx and a\.onnx"):
-        plan(["link.onnx", "a.onnx"], None, in_place=True)
     (zoo / "other").mkdir()
     (zoo / "other/b.onnx").touch()
     with pytest.raises(SplitRewriteError, match="would"):
         plan(["other/b.onnx", "b.onnx"], ".")
+
+
+def test_a_file_that_is_named_in_two_ways_is_one_task(zoo):
+    (zoo / "link.onnx").symlink_to("a.onnx")
+    assert [task.source for task in plan(["link.onnx", "b.onnx", "a.onnx"], None, in_place=True)] == ["link.onnx", "b.onnx"]
+    assert places(["a.onnx", "../" + zoo.name + "/a.onnx"], "out") == [("a.onnx", "out/a.onnx")]
+
+
+def test_a_list_that_does_not_end_is_refused(zoo, monkeypatch):
+    (zoo / "list").write_text("a.onnx\n" * 20)
+    monkeypatch.setattr(inputs, "_MOST_BYTES", 100)
+    with pytest.raises(SplitRewriteError, match="@list: the list is longer than 0 MiB; split it"):
+        plan(["@list"], "out")
+
+
+def test_a_file_with_a_slash_behind_it_is_no_folder(zoo):
+    with pytest.raises(SplitRewriteError, match=r"b\.onnx/: is not a folder; name one for the results of several models"):
+        plan(["a.onnx"], "b.onnx/")
 
 
 def test_one_file_to_another_file(zoo):
