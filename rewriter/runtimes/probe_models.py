@@ -1,4 +1,4 @@
-"""About a hundred models of a few nodes: for each form that a quirk may name, and for opsets and IR versions."""
+"""About two hundred models of a few nodes: for each form that a quirk may name, and for opsets and IR versions."""
 
 from __future__ import annotations
 
