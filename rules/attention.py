@@ -15,13 +15,18 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
+from .shared.fences import fenced, is_transposed, may_be_transposed
 from .shared.indices import length
 from .shared.normalization import cast_between
-from .shared.typed import FLOATING
+from .shared.typed import ANY_FLOATING, FLOATING, type_name
 
 _ALIGNMENT = "the mask is aligned to the bottom right since onnx 1.23, to the top left before"
+_WINDOWS = ("left_window_size", "right_window_size")
+_NO_INFINITY = "attn_mask is {}, which has no minus infinity: what is masked is not defined"
+_FLOAT_MASK = "cast attn_mask to the type of the query"
 _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _NONPAD_KV_SEQLEN = range(7)
 _PRESENT_KEY, _PRESENT_VALUE, _QK_OUTPUT = 1, 2, 3
 _SCORES, _SOFTMAX = 0, 3
@@ -30,8 +35,9 @@ _SCORES, _SOFTMAX = 0, 3
 
 @upgrade("Attention", 24)
 def causal_with_a_past(node: Node) -> None:
-    """A caution where causal masking has an offset: its text was put right in place."""
+    """A mask of one column is spread; a caution where causal masking has an offset: its text was put right in place."""
     _forget_heads(node)
+    _spread_mask(node)
     _mind_offset(node)
 
 
@@ -67,20 +73,84 @@ def _mind_offset(node: Node) -> None:
         node.caution(f"is_causal=1 with past_key: {_ALIGNMENT}")
 
 
+def _spread_mask(node: Node) -> None:
+    """From opset 24 on, keys behind a shorter mask are masked; before, a mask of one column is broadcast to all keys."""
+    if not node.has_input(_MASK) or _is_as_long_as_keys(node):
+        return
+    columns = node.dimension(-1, _MASK)
+    if columns == 1 or not isinstance(columns, int):
+        node.set_input(_MASK, node.op.Expand(node.input(_MASK), _count_keys(node)))
+
+
+def _pad_mask(node: Node) -> None:
+    """Before opset 24 a mask is as long as the keys: those behind a shorter one are masked by padding. Raises: Unconvertible."""
+    if not node.has_input(_MASK) or _is_as_long_as_keys(node):
+        return
+    op, kind = node.op, node.need_elem_type(_MASK)
+    if kind not in (TensorProto.BOOL, *ANY_FLOATING):
+        raise Unconvertible(f"attn_mask may be shorter than the keys, and {_NO_INFINITY.format(type_name(kind))}", _FLOAT_MASK)
+    missing = op.Sub(_count_keys(node), _count(node, _MASK, -1))
+    pads = op.Concat(op.int64([0]), missing, axis=0)
+    padding = op.const(False, np.bool_) if kind == TensorProto.BOOL else op.const(-np.inf, kind)
+    node.set_input(_MASK, op.Pad(node.input(_MASK), pads, padding, op.int64([-1])))
+
+
+def _is_as_long_as_keys(node: Node) -> bool:
+    """Whether the mask is known to have a column for each key, those of the past too."""
+    keys = node.dimension(-2, _K)
+    if node.has_input(_PAST_KEY):
+        past = node.dimension(-2, _PAST_KEY)
+        keys = past + keys if isinstance(past, int) and isinstance(keys, int) else None
+    return keys is not None and keys == node.dimension(-1, _MASK)
+
+
+def _count_keys(node: Node) -> str:
+    """How many keys there are, with those of the past: a vector of one. Flat or not, they are counted by the last axis but one."""
+    own = _count(node, _K, -2)
+    return node.op.Add(_count(node, _PAST_KEY, -2), own) if node.has_input(_PAST_KEY) else own
+
+
+def _count(node: Node, index: int, axis: int) -> str:
+    """The length of an input along a negative axis, as a vector of one."""
+    known = node.dimension(axis, index)
+    if isinstance(known, int):
+        return node.op.int64([known])
+    if axis == -1:
+        return node.op.Shape(node.input(index), start=axis)
+    return node.op.Shape(node.input(index), start=axis, end=axis + 1)
+
+
+def _refuse_integer_mask(node: Node) -> None:
+    """Runtimes mask keys by minus infinity in the type of attn_mask, and make an integer of it. Raises: Unconvertible."""
+    kind = node.elem_type(_MASK) if node.has_input(_MASK) else None
+    if kind is None or kind in (TensorProto.BOOL, *ANY_FLOATING):
+        return
+    masking = (
+        *(name for name in ("is_causal",) if node.attr(name, 0)),
+        *(name for name in _WINDOWS if node.attr(name, -1) >= 0),
+        *("nonpad_kv_seqlen" for _ in range(node.has_input(_NONPAD_KV_SEQLEN))),
+    )
+    if masking:
+        raise Unconvertible(f"{masking[0]} masks keys, and {_NO_INFINITY.format(type_name(kind))}", _FLOAT_MASK)
+
+
 @downgrade("Attention", 25, exact=False)
 def no_windows(node: Node) -> None:
     """With a window, ONNX's function body takes its place."""
-    if node.attr("left_window_size", -1) >= 0 or node.attr("right_window_size", -1) >= 0:
+    if any(node.attr(name, -1) >= 0 for name in _WINDOWS):
+        _refuse_integer_mask(node)
         bodies.expand(node)
 
 
 @downgrade("Attention", 24, exact=False)
 def no_outer_cache(node: Node) -> None:
-    """With nonpad_kv_seqlen, ONNX's function body takes its place."""
+    """A mask becomes as long as the keys; with nonpad_kv_seqlen, ONNX's function body takes its place."""
     if node.has_input(_NONPAD_KV_SEQLEN):
+        _refuse_integer_mask(node)
         _forget_heads(node)
         bodies.expand(node)
     else:
+        _pad_mask(node)
         _mind_offset(node)
 
 
@@ -99,6 +169,7 @@ class _Heads(NamedTuple):
 def in_matrix_products(node: Node) -> None:
     """softmax(scale q kᵀ + mask) v; ONNX's function body where the heads are unknown, or texts and runtimes differ."""
     op = node.op
+    _refuse_integer_mask(node)
     _forget_heads(node)
     heads = _heads(node)
     if heads is None or not _is_plain(node):
@@ -109,10 +180,10 @@ def in_matrix_products(node: Node) -> None:
     key = _present(node, _split_heads(node, _K, [heads.keys, heads.size], heads), _PAST_KEY, _PRESENT_KEY)
     value = _present(node, _split_heads(node, _V, [heads.keys, heads.value_size or -1], heads), _PAST_VALUE, _PRESENT_VALUE)
     bias, may_mask_all = _bias(node, key, kind)
-    keys, values = _repeated(node, key, heads.size, heads), _repeated(node, value, heads.value_size, heads)
+    keys, values = _repeated(node, key, heads), _repeated(node, value, heads)
     if scale != 1:
         q = op.Mul(q, op.const(scale, kind))
-    scores = op.MatMul(q, op.Transpose(keys, perm=[0, 1, 3, 2]))
+    scores = op.MatMul(q, op.Transpose(_fenced_keys(node, keys), perm=[0, 1, 3, 2]))
     weights = _weights(node, scores, bias, kind)
     if may_mask_all:
         weights = _without_masked_rows(node, weights, bias, kind)
@@ -203,31 +274,34 @@ def _as_bias(node: Node, mask: str, kind: int) -> str:
 
 def _causal_bias(node: Node, key: str, kind: int) -> str:
     """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
-    op = node.op
-    zero, one = op.int64(0), op.int64(1)
-    queries, keys = length(node, node.input(_Q), 1 if node.rank(_Q) == 3 else 2, "scalar"), length(node, key, 2, "scalar")
-    places = op.Range(zero, queries, one)
+    op, queries = node.op, 1 if node.rank(_Q) == 3 else 2
+    masked, zero, one = op.const(-np.inf, kind), op.int64(0), op.int64(1)
+    if node.scope.target >= 14:
+        past = length(node, node.input(_PAST_KEY), 2, "scalar") if node.has_input(_PAST_KEY) else zero
+        sizes = op.Concat(length(node, node.input(_Q), queries), length(node, key, 2), axis=0)
+        return op.Trilu(op.Expand(masked, sizes), op.Add(past, one), upper=1, opset=14)
+    places = op.Range(zero, length(node, node.input(_Q), queries, "scalar"), one)
     if node.has_input(_PAST_KEY):
         places = op.Add(places, length(node, node.input(_PAST_KEY), 2))
-    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, keys, one))
-    return op.Where(later, op.const(-np.inf, kind), op.const(0, kind))
+    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, length(node, key, 2, "scalar"), one))
+    return op.Where(later, masked, op.const(0, kind))
 
 
-def _repeated(node: Node, name: str, size: int | None, heads: _Heads) -> str:
+def _repeated(node: Node, name: str, heads: _Heads) -> str:
     """[batch, keys, length, size] as [batch, queries, length, size]: each head as often as queries share it."""
-    op = node.op
     times = heads.queries // heads.keys
     if times == 1:
         return name
-    column = op.Unsqueeze(name, op.int64([2]))
-    spread = op.Expand(column, op.int64([1, 1, times, 1, 1]))
-    if size is not None:
-        shape = node.scope.shape(name)
-        known = shape[2] if shape is not None and isinstance(shape[2], int) else -1
-        return op.Reshape(spread, op.int64([0, heads.queries, known, size]))
-    sizes = [length(node, name, axis) for axis in range(4)]
-    form = op.Concat(sizes[0], op.int64([heads.queries]), *sizes[2:], axis=0)
-    return op.Reshape(spread, form)
+    shared = np.repeat(np.arange(heads.keys), times)
+    return node.op.Gather(name, node.op.int64(shared), axis=1)
+
+
+def _fenced_keys(node: Node, keys: str) -> str:
+    """The keys, behind a fence where they are rotated by angles of open length, which onnxruntime would transpose otherwise."""
+    shape = node.scope.shape(keys)
+    if shape is not None and all(isinstance(size, int) for size in shape):
+        return keys
+    return fenced(node, keys, 4) if may_be_transposed(node, keys) and not is_transposed(node, keys) else keys
 
 
 def _weights(node: Node, scores: str, bias: str, kind: int) -> str:

@@ -41,8 +41,16 @@ class Axis(NamedTuple):
     @property
     def windows(self) -> int:
         """How many windows there are by the text before opset 22."""
-        room = self.size + self.pad_begin + self.pad_end - self.reach
-        return (-(-room // self.stride) if self.rounds_up else room // self.stride) + 1
+        return -(-self._room // self.stride) + 1 if self.rounds_up else self.windows_rounding_down
+
+    @property
+    def windows_rounding_down(self) -> int:
+        """How many windows lie within the padded input."""
+        return self._room // self.stride + 1
+
+    @property
+    def _room(self) -> int:
+        return self.size + self.pad_begin + self.pad_end - self.reach
 
     @property
     def windows_with_data(self) -> int:
@@ -71,6 +79,11 @@ def _axes(node: Node) -> list[Axis]:
     auto_pad = node.attr("auto_pad", "NOTSET")
     if auto_pad != "NOTSET":
         raise Unconvertible(f"ceil_mode or dilations together with auto_pad={auto_pad}", "write the padding out as pads")
+    return _axes_by_pads(node)
+
+
+def _axes_by_pads(node: Node) -> list[Axis]:
+    """The spatial axes of the pool, padded as the attribute pads says. Raises Unconvertible where a length is unknown."""
     kernel = node.attr("kernel_shape")
     ones, pads, rounds_up = [1] * len(kernel), _pads(node), bool(node.attr("ceil_mode", 0))
     strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
@@ -113,11 +126,13 @@ def drop_windows_behind_the_input(node: Node) -> None:
     """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none.
 
     With auto_pad=SAME it goes: the output is ceil(length / stride) long either way, and onnx infers another length below 22.
-    Refused beside dilations, where runtimes do not pad so.
+    Refused beside dilations, where runtimes do not pad so. With auto_pad=VALID it goes where it makes no more windows.
     """
     if is_same_padded(node) and node.attr("ceil_mode", 0):
         if _is_dilated(node):
             _axes(node)  # refuses automatic padding
+        node.pop_attr("ceil_mode")
+    if _rounds_up_in_vain(node):
         node.pop_attr("ceil_mode")
     if not _may_see_padding_only(node):
         return
@@ -141,6 +156,18 @@ def _may_see_padding_only(node: Node) -> bool:
     ones = [1] * len(kernel)
     rows = zip(kernel, node.attr("strides", ones), node.attr("dilations", ones), _pads(node)[len(kernel) :], strict=True)
     return any(stride + pad_end > (size - 1) * dilation + 1 for size, stride, dilation, pad_end in rows)
+
+
+def _rounds_up_in_vain(node: Node) -> bool:
+    """Whether ceil_mode makes no more windows than rounding down, beside auto_pad=VALID.
+
+    There the texts do not round up, and runtimes do. They agree where all that rounding up makes is a window behind the input.
+    """
+    if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "VALID":
+        return False
+    if any(not isinstance(node.dimension(axis), int) for axis in _spatial(node)):
+        return False
+    return all(axis.windows_with_data == axis.windows_rounding_down for axis in _axes_by_pads(node))
 
 
 def _spatial(node: Node) -> range:
@@ -198,8 +225,8 @@ def _drop_dilations_of_one(node: Node) -> None:
 
 def _round_down_if_asked(node: Node) -> None:
     """Replace ceil_mode=1 by padding."""
-    if not node.attr("ceil_mode", 0) or is_same_padded(node):
-        node.pop_attr("ceil_mode")  # padded to ceil(length / stride) windows either way
+    if not node.attr("ceil_mode", 0) or is_same_padded(node) or _rounds_up_in_vain(node):
+        node.pop_attr("ceil_mode")  # there are as many windows either way
         return
     _axes_with_data(node)
     _round_down(node)

@@ -215,6 +215,15 @@ class _Judge:
                 found = Comparison("not compared", reason=str(problem))
             if found.status == "equal":
                 break
+        return self._unless_by_rank(region, found) if found.status == "different" else found
+
+    def _unless_by_rank(self, region: Region, found: Comparison) -> Comparison:
+        """`found`, unless the two are equal for another rank of the inputs whose rank is unknown here: a rule may have known it."""
+        for plan in self._models.by_rank(region):
+            if self._run(region, plan).status == "equal":
+                return Comparison(
+                    "not compared", reason=f"the rank of an input is unknown, and they are equal only for some ({plan.rank})"
+                )
         return found
 
     def _run(self, region: Region, plan: Plan) -> Comparison:

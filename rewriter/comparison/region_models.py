@@ -19,6 +19,8 @@ from .regions import Input, Region, element_count, free_reads
 
 _MAX_ELEMENTS = 1 << 22
 """Elements in the inputs of one region; where there are more, dimensions above 64 are reduced."""
+_MAX_RANK = 5
+"""The highest rank that is tried for inputs of unknown rank."""
 _MAX_VALUES = 1 << 24
 """Bytes of constants that are read where a rewrite computed with them, as when it cuts a weight into parts."""
 
@@ -34,6 +36,8 @@ class Plan(NamedTuple):
     reduced: bool = False
     declared_from: int | None = None
     """The first axis from which on sizes that only a declaration says are taken; None where no axis takes them."""
+    rank: int | None = None
+    """The rank of inputs of unknown rank; None leaves it to the samples."""
 
 
 class RegionModels:
@@ -53,6 +57,11 @@ class RegionModels:
         is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
         return plans if is_certain else [plan._replace(declared_from=axis) for axis in (None, 1, 0) for plan in plans]
 
+    def by_rank(self, region: Region) -> list[Plan]:
+        """A plan for each rank that inputs of unknown rank may have; none where every rank is known."""
+        unknown = any(_is_unranked(value) for value in region.inputs.values())
+        return [Plan(rank=rank) for rank in range(_MAX_RANK + 1)] if unknown else []
+
     def _plans(self, region: Region) -> list[Plan]:
         sizes = [_elements(value) for value in region.inputs.values() if value.name and small_constant(value) is None]
         weights = [value for value in region.inputs.values() if value.name and self._weight(value) is not None]
@@ -71,7 +80,7 @@ class RegionModels:
         for name, value in region.inputs.items():
             tensor = self._constant(name, value, plan, budget)
             if tensor is None:
-                inputs.append(onnx.ValueInfoProto(name=name, type=_input_type(name, value, sizes, plan.declared_from)))
+                inputs.append(onnx.ValueInfoProto(name=name, type=_input_type(name, value, sizes, plan)))
             else:
                 constants.append(tensor)
         old = [_inlined(_renamed(node, region.renamed), self._original.skeleton, budget) for node in region.old]
@@ -180,15 +189,26 @@ def _has_declared_sizes(value: Input) -> bool:
     return kind is not None and any(symbol(dim).startswith(DECLARED_SIZE) for dim in kind.tensor_type.shape.dim)
 
 
-def _input_type(name: str, value: Input, sizes: Mapping[int, int], declared_from: int | None) -> TypeProto:
+def _is_unranked(value: Input) -> bool:
+    """Whether the input is a tensor that is fed and whose rank nothing tells."""
+    kind = value.pair.type(value.name) if value.name and small_constant(value) is None else None
+    if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.HasField("shape"):
+        return False
+    return value.pair.old.types.proven_shape(value.name) is None
+
+
+def _input_type(name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -> TypeProto:
     kind = value.pair.type(value.name)
     if kind is None or kind.WhichOneof("value") is None:
         raise UnfitError(f"the type of '{name}' is unknown")
     kind = TypeProto.FromString(kind.SerializeToString())
     if kind.WhichOneof("value") == "tensor_type":
-        _fill_sizes(kind.tensor_type, value.pair.old.types.proven_shape(value.name))
+        proven = value.pair.old.types.proven_shape(value.name)
+        if proven is None and plan.rank is not None:
+            proven = (None,) * plan.rank
+        _fill_sizes(kind.tensor_type, proven)
         for axis, dim in enumerate(kind.tensor_type.shape.dim):
-            if declared_from is not None and axis >= declared_from and symbol(dim).startswith(DECLARED_SIZE):
+            if plan.declared_from is not None and axis >= plan.declared_from and symbol(dim).startswith(DECLARED_SIZE):
                 dim.dim_value = int(dim.dim_param.removeprefix(DECLARED_SIZE))
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]

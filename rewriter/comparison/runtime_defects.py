@@ -188,13 +188,17 @@ _DISPUTED: dict[str, _Defect] = {
 
 
 _STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
+_LARGE_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT32, onnx.TensorProto.UINT64)
 _FLOAT16, _BFLOAT16 = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
 _IN_HALF = "divides half precision in half precision in QuantizeLinear below opset 23"
 _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bool], str], ...] = (
     ("onnxruntime", _STRING, "Gather", _always, "may copy but the first string of each slice that Gather takes"),
     ("onnxruntime", _FLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of float16 by a body that overflows"),
+    ("onnxruntime", _BFLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of bfloat16 by a body that overflows"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
+    *(("onnxruntime", kind, "Shrink", _always, "rounds integers to float in Shrink") for kind in _LARGE_INTEGERS),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
+    ("onnx.reference", _STRING, "CenterCropPad", _always, "pads strings with a 0"),
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
     ("onnx.reference", _BFLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
 )

@@ -228,9 +228,13 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
             node.scope.types.note(inner, _with_element_type(known, number))
             if _may_give_an_end(node, slot):
                 inner = _within_narrow(node, inner, slot.kind)
-            node.after.Cast(inner, output=slot.name, to=TensorProto.DataType.Value(slot.kind.upper()))
+            node.after.Cast(
+                inner, output=slot.name, to=TensorProto.DataType.Value(slot.kind.upper()), **_SATURATE.get(slot.kind, {})
+            )
 
 
+_SATURATE = {"float8e5m2": {"saturate": 0}}
+"""What a Cast back needs: the only type of 8 bits with infinities would get its largest number for them."""
 _BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
 """The operator that keeps the result for an empty axis, which is an end of the type, at the same end of a narrower type."""
 

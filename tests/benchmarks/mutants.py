@@ -223,7 +223,7 @@ def regional(random: Random, model: ModelProto, count: int) -> Iterator[Mutant]:
 
 _NOT_DEFINED = {
     ("BitShift", 1, "negative"),
-    ("BitShift", 1, "above 100"),
+    *(("BitShift", 1, region) for region in ("above 100", "above 2^20")),
     ("CenterCropPad", 1, "negative"),
     ("SoftmaxCrossEntropyLoss", 1, "negative"),
     ("NegativeLogLikelihoodLoss", 1, "negative"),

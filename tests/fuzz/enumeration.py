@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from building import dtypes_of, elem_type, is_float, tensor_of
 from engines import ENGINES, CannotRunError, run
-from onnx import AttributeProto, ModelProto, TypeProto, ValueInfoProto, helper, shape_inference
+from onnx import AttributeProto, ModelProto, TensorProto, TypeProto, ValueInfoProto, helper, shape_inference
 from onnx.defs import OpSchema
 from spaces import NOT_ENUMERATED, SPACES, Space
 
@@ -183,7 +183,7 @@ class _Builder:
         self._choice = choice
         self._source = source
         self._inputs: list[ValueInfoProto] = []
-        self._initializers: list[onnx.TensorProto] = []
+        self._initializers: list[TensorProto] = []
         self._nodes: list[onnx.NodeProto] = []
         self._feeds: dict[str, Any] = {}
 
@@ -253,11 +253,24 @@ class _Builder:
         numpy = numpy_dtype(elem_type(dtype))
         if isinstance(content, tuple):
             array = deciding_values(self._source, dtype, content, self._choice["values"])
-            return _without_large(array) if self._schema.name in TAKES_VARIANCE and is_float(dtype) else array
+            return self._without_large(array) if self._schema.name in TAKES_VARIANCE and is_float(dtype) else array
         if dtype == "string":
             raise UnfitError("numbers as strings")
         with np.errstate(all="ignore"):
             return np.asarray(content).astype(numpy)
+
+    def _without_large(self, array: np.ndarray) -> np.ndarray:
+        """The array without finite numbers whose squares add up to more than its type, or stash_type, holds.
+
+        Where a variance overflows is open.
+        """
+        import ml_dtypes
+
+        stash = self._choice.get("attribute stash_type")
+        kinds = [array.dtype] if stash is None else [array.dtype, helper.tensor_dtype_to_np_dtype(stash)]
+        limit = np.sqrt(min(float(ml_dtypes.finfo(kind).max) for kind in kinds)) / 8
+        sizes = np.abs(array.astype(np.float64))
+        return np.where(np.isfinite(sizes) & (sizes > limit), np.asarray(2.5, array.dtype), array)
 
     def _attributes(self) -> dict[str, Any]:
         given = {name: self._choice[f"attribute {name}"] for name in self._schema.attributes}
@@ -304,15 +317,6 @@ class _Builder:
         if not kind.startswith("tensor("):
             raise UnfitError("inference does not tell the type")
         return helper.make_tensor_type_proto(elem_type(kind[7:-1]), None)
-
-
-def _without_large(array: np.ndarray) -> np.ndarray:
-    """The array without the finite numbers whose squares add up to more than its type holds: where a variance overflows is open."""
-    import ml_dtypes
-
-    limit = np.sqrt(float(ml_dtypes.finfo(array.dtype).max)) / 8
-    sizes = np.abs(array.astype(np.float64))
-    return np.where(np.isfinite(sizes) & (sizes > limit), np.asarray(2.5, array.dtype), array)
 
 
 def _run(model: ModelProto, feeds: Mapping[str, Any]) -> list[Any]:

@@ -154,6 +154,33 @@ def _has_one_batch_for_each(_version: int, choice: Mapping[str, Any]) -> bool:
     return choice["sizes"][0][:batch_dims] == indices.shape[:batch_dims]
 
 
+def _has_an_index_for_each_update(version: int, choice: Mapping[str, Any]) -> bool:
+    """Indices and updates have the same shape."""
+    return choice["input indices"].shape == choice["sizes"][2] and _has_axis(version, choice)
+
+
+def _has_indices_of_its_rank(version: int, choice: Mapping[str, Any]) -> bool:
+    """Indices have as many axes as the data, and are no longer along any other axis."""
+    data, indices, axis = choice["sizes"][0], choice["input indices"].shape, choice.get("attribute axis") or 0
+    if len(data) != len(indices) or not _has_axis(version, choice):
+        return False
+    return all(own <= size or number == axis % len(data) for number, (own, size) in enumerate(zip(indices, data, strict=True)))
+
+
+def _has_a_row_for_each_index(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Updates have the shape of the indices but for the last axis, and then that of what an index selects."""
+    data, _, updates = choice["sizes"]
+    *places, depth = choice["input indices"].shape
+    return updates == (*places, *data[depth:])
+
+
+def _has_a_target_for_each_row(_version: int, choice: Mapping[str, Any]) -> bool:
+    """Scores are [N, C, d1, ...], and targets [N, d1, ...]."""
+    batch, _, *rest = choice["sizes"][0]
+    targets = choice["input target"] if "input target" in choice else choice["input labels"]
+    return targets.shape == (batch, *rest)
+
+
 def _has_two_axes(_version: int, choice: Mapping[str, Any]) -> bool:
     """The batches are along one of the first two axes, and the time along the other."""
     batch, time = choice["attribute batch_axis"], choice["attribute time_axis"]
@@ -687,7 +714,7 @@ SPACES: dict[str, Space] = {
     ),
     "Attention": space(
         [((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4)), ((1, 3, 8), (1, 5, 8), (1, 5, 8)), ((1, 4, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4))],
-        attn_mask=(None, (3, 5), (1, 1, 3, 5)),
+        attn_mask=(None, (3, 5), (1, 1, 3, 5), (3, 3), (3, 1)),
         is_causal=_FLAGS,
         q_num_heads=(None, 2),
         kv_num_heads=(None, 2),
@@ -731,6 +758,10 @@ _LIMITS: dict[str, Fits] = {
     "Compress": _fits_condition,
     "GatherND": _has_one_batch_for_each,
     "ReverseSequence": _has_two_axes,
+    **dict.fromkeys(("Scatter", "ScatterElements"), _has_an_index_for_each_update),
+    "ScatterND": _has_a_row_for_each_index,
+    "GatherElements": _has_indices_of_its_rank,
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _has_a_target_for_each_row),
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _fits_quantization),
     "CenterCropPad": _has_a_size_for_each_axis,
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "TopK"), _has_axis),

@@ -109,6 +109,17 @@ def _has_no_bound_for_infinity(use: Use) -> bool:
     return use.opset >= 11 and len(bounds) < 2 and _has_infinity(use)
 
 
+def _counts_heads_twice(use: Use) -> bool:
+    queries = use.operand(0)
+    return queries is not None and queries.ndim == 4 and use.attribute("q_num_heads") is not None
+
+
+def _has_a_short_mask(use: Use) -> bool:
+    """Whether the mask is shorter than the keys: from opset 24 on those behind it are masked, before it is broadcast."""
+    keys, mask = use.operand(1), use.operand(3)
+    return use.opset < 24 and keys is not None and mask is not None and mask.shape[-1] < keys.shape[-2]
+
+
 def _divides_to_much(use: Use) -> bool:
     """Whether a quotient may be beyond int32; the smallest scale is 0.3."""
     numbers = use.operand(0)
@@ -121,9 +132,11 @@ def _has_nan_beside_infinity(use: Use) -> bool:
 
 _DISTRUSTED = {
     "onnxruntime": (
+        Row("Attention", _counts_heads_twice, "gives flat outputs of an Attention whose heads are counted beside an axis of them"),
         Row("ReduceLogSumExp", _has_nan_beside_infinity, "gives an infinity for the sum of NaN and an infinity in ReduceLogSumExp"),
         Row("MatMulInteger QLinearMatMul", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
+        Row("MaxPool", _has_infinity, "takes the lowest finite number for the maximum of -inf in some kernels of MaxPool"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
     "onnx.reference": (
@@ -142,6 +155,10 @@ _DISTRUSTED = {
         Row("Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
         Row("Resize", lambda use: "double" in use.kinds, "computes the positions of a Resize of doubles in float"),
         Row("ReduceLogSumExp", _has_infinity, "subtracts infinities in ReduceLogSumExp"),
+        Row(
+            "ReduceLogSumExp", lambda use: _is_empty(use.operand(0)), "subtracts the infinity that it made of nothing, axis by axis"
+        ),
+        Row("Attention", _has_a_short_mask, "pads the mask of Attention below opset 24, too"),
         Row("QuantizeLinear", _divides_to_much, "overflows where QuantizeLinear saturates"),
     ),
 }
@@ -170,9 +187,26 @@ def _has_endless_range(use: Use) -> bool:
     return not np.isfinite(ranges).all()
 
 
+def _exceeds_integers(use: Use) -> bool:
+    """Whether a power of integers is beyond their type: runtimes wrap around, saturate, or compute in double."""
+    base, exponent = use.operand(0), use.operand(1)
+    if base is None or exponent is None or base.dtype.kind not in "iu" or exponent.dtype.kind not in "iu":
+        return False
+    try:
+        bases, exponents = np.broadcast_arrays(base.astype(np.float64), exponent.astype(np.float64))
+    except ValueError:
+        return False  # shapes that only opsets below 7 broadcast
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return bool((np.log2(np.abs(bases)) * exponents >= 8 * base.dtype.itemsize - 1).any())
+
+
 _OPEN = (
+    Row("Pow", _exceeds_integers, "it is not said what a power of integers beyond their type becomes"),
     Row("MaxPool GlobalMaxPool", _has_nan, "it is not said whether NaN is the largest number, and kernels differ"),
     Row("TopK", _has_nan, "it is not said where TopK puts NaN"),
+    Row(
+        "ArgMax ArgMin", _has_nan, "it is not said whether NaN is the largest number, and kernels take what they come across first"
+    ),
     Row("QuantizeLinear", _has_nan, "it is not said which integer NaN becomes"),
     Row("DynamicQuantizeLinear", _has_endless_range, "it is not said which integer NaN becomes, which a range without end makes"),
     Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
@@ -213,7 +247,7 @@ def _limit(array: Any) -> Any:
     return ml_dtypes.finfo(array.dtype).max
 
 
-_SQUARES = "LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
+_SQUARES = "DFT STFT LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
 _EXTREME = (Row(_SQUARES, _overflows, "the square of an operand overflows, and forms of a variance differ in where"),)
 
 
@@ -237,8 +271,10 @@ def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:
     for use in uses(model, feeds):
         if use.node.op_type in _COARSE.split():
             found.add(_stash(use))
-        if use.node.op_type in ("Gelu", "GridSample") or (use.node.op_type == "BatchNormalization" and len(use.kinds) > 1):
-            found.add("float")  # of the constants of the function body, of positions, or of the mean and variance
+        if use.node.op_type == "Gelu" or (use.node.op_type == "BatchNormalization" and len(use.kinds) > 1):
+            found.add("float")  # of the constants of the function body, or of the mean and variance
+        if use.node.op_type == "GridSample":
+            found |= use.kinds | {"float"}  # of positions
         if use.node.op_type == "DeformConv" and "float16" in use.kinds:
             found.add("bfloat16")  # positions are rounded, and sums of what is read there may cancel out
         if use.node.op_type == "Attention":

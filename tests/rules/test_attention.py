@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_rewrites, convert_version, model, run
+from helpers import assert_rewrites, convert_version, model, optimized, refusal, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -84,6 +84,90 @@ def test_no_caution_without(attributes):
     assert cautions(attention(23, attributes), 25) == []
 
 
+# A mask that is shorter than the keys masks those behind it, from opset 24 on.
+
+
+def masked(opset, mask, attributes="", keys="2,3,4"):
+    """Attention of three queries to `keys` under a mask of the type and shape `mask`."""
+    return model(
+        f"""g (float[1,2,3,4] q, float[1,{keys}] k, float[1,{keys}] v, {mask} m) => (float[1,2,3,4] y) {{
+          y = Attention {attributes} (q, k, v, m)
+        }}""",
+        opset,
+        11,
+    )
+
+
+@pytest.mark.parametrize("target", [23, 9])
+def test_refuses_an_integer_mask_that_is_shorter_than_the_keys(target):
+    message = refusal(masked(24, "int32[3,2]"), target)
+    assert "attn_mask may be shorter than the keys, and attn_mask is int32, which has no minus infinity" in message
+    assert "hint: cast attn_mask to the type of the query" in message
+
+
+@pytest.mark.parametrize(
+    ("opset", "attributes", "target"), [(23, "<is_causal=1>", 22), (25, "<is_causal=1>", 22), (25, "<left_window_size=1>", 24)]
+)
+def test_refuses_an_integer_mask_beside_keys_that_are_masked(opset, attributes, target):
+    message = refusal(masked(opset, "uint8[3,3]", attributes), target)
+    assert "masks keys, and attn_mask is uint8, which has no minus infinity" in message
+
+
+def test_refuses_an_integer_mask_beside_the_length_of_an_outer_cache():
+    proto = attention(24, "", ", int64[3,3] m, int64[1] n", "q, k, v, m, , , n")
+    assert "nonpad_kv_seqlen masks keys, and attn_mask is int64" in refusal(proto, 23)
+
+
+def test_an_integer_mask_alone_is_added():
+    result = convert_version(masked(24, "int8[3,3]"), 18).model
+    mask = np.array([[0, 1, 2], [-1, 3, 0], [5, -2, 1]], np.int8)
+    got = run(result, {**FEEDS, "m": mask})[0]
+    scores = FEEDS["q"].astype(np.float64) @ FEEDS["k"].transpose(0, 1, 3, 2) / 2 + mask
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(got, weights @ FEEDS["v"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [23, 18])
+@pytest.mark.parametrize("keys", ["2,3,4", "2,K,4"])
+@pytest.mark.parametrize(("mask", "columns"), [("bool[3,2]", 2), ("float[3,2]", 2), ("float[3,1]", 1), ("bool[3,M]", 2)])
+def test_keys_behind_a_shorter_mask_are_masked(mask, columns, keys, target):
+    result = convert_version(masked(24, mask, keys=keys), target).model
+    full = np.ones((3, columns), bool) if mask.startswith("bool") else np.zeros((3, columns), np.float32)
+    got = run(result if target < 23 else convert_version(result, 22).model, {**FEEDS, "m": full})[0]
+    np.testing.assert_allclose(got, expected(FEEDS, np.arange(3) < columns), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("opset", "target"), [(23, 24), (24, 23)])
+@pytest.mark.parametrize(("mask", "keys"), [("float[3,3]", "2,3,4"), ("bool[3,K]", "2,K,4")])
+def test_a_mask_as_long_as_the_keys_stays(mask, keys, opset, target):
+    assert [node.op_type for node in convert_version(masked(opset, mask, keys=keys), target).model.graph.node] == ["Attention"]
+
+
+def test_keys_of_the_past_are_counted():
+    proto = attention(24, "", ", bool[3,4] m, float[1,2,P,4] pk, float[1,2,P,4] pv", "q, k, v, m, pk, pv")
+    result = convert_version(proto, 18).model
+    old = {name: np.zeros((1, 2, 2, 4), np.float32) for name in ("pk", "pv")}
+    got = run(result, {**FEEDS, "m": np.ones((3, 4), bool), **old})[0]
+    both = {"q": FEEDS["q"], **{name: np.concatenate([old[f"p{name}"], FEEDS[name]], axis=2) for name in "kv"}}
+    np.testing.assert_allclose(got, expected(both, np.arange(5) < 4), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "keys", "made"),
+    [
+        ("float[3,1]", "2,3,4", ["Expand"]),
+        ("float[3,M]", "2,K,4", ["Shape", "Expand"]),
+        ("float[3,1]", "H,K,4", ["Shape", "Expand"]),
+    ],
+)
+def test_a_mask_of_one_column_is_spread_before_24_pads_it(shape, keys, made):
+    raised = convert_version(masked(23, shape, keys=keys), 24).model
+    assert [node.op_type for node in raised.graph.node] == [*made, "Attention"]
+    mask = np.array([[0.5], [-1], [2]], np.float32)
+    result = convert_version(raised, 18).model
+    np.testing.assert_allclose(run(result, {**FEEDS, "m": mask})[0], expected(FEEDS, True), rtol=1e-5, atol=1e-6)
+
+
 # Below opset 23.
 
 RNG = np.random.default_rng(6)
@@ -145,6 +229,38 @@ def test_heads_side_by_side_shared_by_groups_of_queries_behind_a_past(sizes, tar
     i, j = np.indices((3, 5))
     want = expected(feeds, j <= i + 2).transpose(0, 2, 1, 3).reshape(2, 3, 16)
     np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
+
+
+def test_heads_of_keys_that_queries_share_are_gathered():
+    text = """g (float[2,6,4,8] q, float[2,3,5,8] k, float[2,3,5,8] v) => (float[2,6,4,8] y) { y = Attention (q, k, v) }"""
+    names = [node.op_type for node in convert_version(model(text, 23, 10), 13).model.graph.node]
+    assert names == ["Gather", "Gather", "Mul", "Transpose", "MatMul", "Softmax", "MatMul"]
+
+
+@pytest.mark.parametrize("target", [13, 17])
+def test_onnxruntime_does_not_transpose_the_angles_of_keys(target):
+    """It would where the product is not fenced off: keys are rotated behind a Transpose, and it moves that to the next one."""
+    text = """g (float[B,S,2,4] x, float[S,4] angles) => (float[B,2,S,4] y) {
+      t = Transpose <perm = [0, 2, 1, 3]> (x)  c = Cos (angles)  k = Mul (t, c)  y = Attention (k, k, t)
+    }"""
+    result = convert_version(model(text, 23, 10), target).model
+    assert sorted(optimized(result)) == ["Cos", "FusedMatMul", "MatMul", "Mul", "Reshape", "Softmax", "Transpose"]
+
+
+@pytest.mark.parametrize(
+    "target, mask", [(17, ["Concat", "Expand", "Trilu"]), (13, ["Gather", "Less", "Range", "Unsqueeze", "Where"])]
+)
+def test_a_causal_mask_of_open_length(target, mask):
+    text = "g (float[2,3,S,8] x) => (float[2,3,S,8] y) { y = Attention <is_causal = 1> (x, x, x) }"
+    result = convert_version(model(text, 23, 10), target).model
+    names = [node.op_type for node in result.graph.node]
+    for name in ("Shape", "Mul", "Transpose", "MatMul", "Add", "Softmax", "MatMul"):
+        names.remove(name)
+    assert sorted(names) == mask
+    x = RNG.normal(size=(2, 3, 5, 8)).astype(np.float32)
+    i, j = np.indices((5, 5))
+    want = expected(dict.fromkeys("qkv", x) | {"q": x / np.sqrt(np.float32(2))}, j <= i)
+    np.testing.assert_allclose(run(result, {"x": x})[0], want, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", [0, 3])
@@ -210,6 +326,32 @@ def test_from_25_on_keys_and_values_are_outputs_both_or_neither():
 
 
 REWRITES = [
+    (
+        "attention.no_outer_cache",
+        24,
+        23,
+        "g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v, bool[3,2] m) => (float[1,2,3,4] y) { y = Attention (q, k, v, m) }",
+        """
+            <int64[2] pads = {0, 1}, bool masked = {0}, int64[1] columns = {-1}>
+            {
+              long = Pad (m, pads, masked, columns)
+              y = Attention (q, k, v, long)
+            }
+        """,
+    ),
+    (
+        "attention.causal_with_a_past",
+        23,
+        24,
+        "g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v, float[3,1] m) => (float[1,2,3,4] y) { y = Attention (q, k, v, m) }",
+        """
+            <int64[1] keys = {3}>
+            {
+              long = Expand (m, keys)
+              y = Attention (q, k, v, long)
+            }
+        """,
+    ),
     (
         "attention.in_matrix_products",
         23,

@@ -14,7 +14,9 @@ def pool(op, attributes, opset, shape="[1,2,7,6]"):
 
 REFUSED = [
     pytest.param("MaxPool", ', dilations=[2,2], auto_pad="VALID"', 9, "together with auto_pad=VALID", id="dilated"),
-    pytest.param("MaxPool", ', ceil_mode=1, auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"),
+    pytest.param(
+        "MaxPool", ', ceil_mode=1, strides=[2,2], auto_pad="VALID"', 9, "together with auto_pad=VALID", id="automatic padding"
+    ),
     pytest.param("LpPool", ', ceil_mode=1, dilations=[2,2], auto_pad="SAME_UPPER"', 21, "with auto_pad=SAME", id="rounded up"),
     pytest.param("AveragePool", ', count_include_pad=1, auto_pad="SAME_UPPER"', 6, "together with automatic", id="SAME counts"),
 ]
@@ -392,3 +394,21 @@ def test_rounding_up_says_nothing_beside_automatic_padding(op):
       y = {op} <kernel_shape=[1,1], strides=[2,2], auto_pad="SAME_UPPER", ceil_mode=1> (x)
     }}"""
     assert_same(model(text, 22), 21, {"x": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)})
+
+
+@pytest.mark.parametrize("target", [21, 9])
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+def test_rounding_up_says_nothing_beside_valid_where_the_window_is_behind_the_input(op, target):
+    """Below opset 22 onnx infers that window, which no runtime makes."""
+    text = f"""g (float[1,1,4,4] x) => (float[1,1,2,2] y) {{
+      y = {op} <kernel_shape=[1,1], strides=[2,2], auto_pad="VALID", ceil_mode=1> (x)
+    }}"""
+    assert_same(model(text, 22), target, {"x": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)})
+
+
+def test_rounding_up_beside_valid_stays_where_it_makes_a_window():
+    text = """g (float[1,1,5,5] x) => (float[1,1,3,3] y) {
+      y = MaxPool <kernel_shape=[2,2], strides=[2,2], auto_pad="VALID", ceil_mode=1> (x)
+    }"""
+    (node,) = convert_version(model(text, 22), 21).model.graph.node
+    assert any(attribute.name == "ceil_mode" and attribute.i == 1 for attribute in node.attribute)

@@ -34,6 +34,29 @@ def test_a_result_that_fails_the_check_is_an_error(monkeypatch: pytest.MonkeyPat
         convert_version(source, 18)
 
 
+DEPRECATED = "y = Upsample(x, s)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        (f"{DEPRECATED} z = Reluu(y)", "No Op registered for Reluu with domain_version of 13"),
+        (f"{DEPRECATED} z = Relu<alpha = 1.0>(y)", "Unrecognized attribute: alpha for operator Relu"),
+        (f"z = Relu(x, x, x) {DEPRECATED}", "input size 3 not in range"),
+    ],
+)
+def test_what_is_wrong_beside_a_deprecated_operator_is_seen(nodes: str, reason: str) -> None:
+    """onnx.checker stops at the first node that it does not like."""
+    text = f"g (float[1,1,4,4] x) => (float[A,B,C,D] z) <float[4] s = {{1, 1, 2, 2}}> {{ {nodes} }}"
+    assert reason in helpers.invalidity(helpers.model(text, 13), 9)
+
+
+def test_a_deprecated_operator_alone_is_converted() -> None:
+    text = f"g (float[1,1,4,4] x) => (float[A,B,C,D] z) <float[4] s = {{1, 1, 2, 2}}> {{ {DEPRECATED} z = Relu(y) }}"
+    result = convert_version(helpers.model(text, 13), 9).model
+    assert [node.op_type for node in result.graph.node] == ["Upsample", "Relu"]
+
+
 def test_parts_that_no_rule_looks_into_are_refused() -> None:
     source = helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 13)
     source.training_info.add().algorithm.node.add(op_type="Split", input=["x"], output=["a", "b"])

@@ -212,6 +212,16 @@ def test_not_compared_is_said_with_the_reason(before: str, after: str, reason: s
     assert any(piece.status == "not compared" for piece in found.pieces)
 
 
+def test_a_difference_proves_nothing_where_a_rank_is_unknown_that_a_rule_may_have_known() -> None:
+    """The axes -1 and 0 are the same for a vector."""
+    body = "g (float[2] x, int64[N] n) => (float[] y) { r = Reshape(x, n) z = RandomNormalLike(r) y = NODE(z) }"
+    node, same, other = "Softmax<axis = -1>", "Softmax<axis = 0>", "LogSoftmax<axis = -1>"
+    found = pair(body.replace("NODE", node), body.replace("NODE", same))
+    assert found.status == "not compared"
+    assert "the rank of an input is unknown, and they are equal only for some" in found.reason
+    assert pair(body.replace("NODE", node), body.replace("NODE", other)).status == "different"
+
+
 def test_partly_compared_says_what_was_not() -> None:
     before = "g (float[n] x) => (float[n] y, float[n] z) { y = own.Thing<a=1>(x) z = HardSwish(x) }"
     after = "g (float[n] x) => (float[n] y, float[n] z) { y = own.Thing<a=2>(x) z = HardSwish(x) }"
