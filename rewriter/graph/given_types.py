@@ -5,8 +5,10 @@ Both are written into the model before anything else is done, so that all that f
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, parser
 from onnx.helper import make_tensor_type_proto
@@ -17,6 +19,15 @@ from ..opsets.inference import Shape
 from .declarations import contradict, shapes_of, show
 from .protos import GraphLike, defined_names
 from .survey import all_graphs
+
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+_FORMULA = re.compile(r"\(*\w+\)*( [-+] \(*\w+\)*|(\*|//)\(*\w+\)*){1,50}")
+"""What may be one: torch puts blanks around + and -, and a name may have a hyphen in it."""
 
 
 def declare_types(proto: ModelProto, texts: Mapping[str, str], derived: ModelProto | None) -> None:
@@ -159,8 +170,33 @@ def _write_derived(tensor: TypeProto.Tensor, derived: Shape | None) -> None:
 def _write_symbols(kind: TypeProto, sizes: Mapping[str, int]) -> None:
     for tensor in _tensors(kind):
         for dim in tensor.shape.dim:
-            if dim.dim_param in sizes:
-                dim.dim_value = sizes[dim.dim_param]
+            size = _size_of(dim.dim_param, sizes)
+            if size is not None:
+                dim.dim_value = size
+
+
+def _size_of(symbol: str, sizes: Mapping[str, int]) -> int | None:
+    """What `symbol` stands for: a name, or as torch writes it a formula of names, "((s0 + 1)//2)". None where that is open."""
+    if symbol in sizes or not _FORMULA.fullmatch(symbol):
+        return sizes.get(symbol)
+    try:
+        size = _evaluated(ast.parse(symbol, mode="eval").body, sizes)
+    except (SyntaxError, LookupError, ZeroDivisionError, MemoryError, RecursionError):
+        return None
+    return size if size >= 0 else None
+
+
+def _evaluated(formula: ast.expr, sizes: Mapping[str, int]) -> int:
+    """Raises LookupError where a name or an operation is unknown."""
+    match formula:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return sizes[name]
+        case ast.BinOp(left=left, op=op, right=right):
+            return _OPERATIONS[type(op)](_evaluated(left, sizes), _evaluated(right, sizes))
+        case _:
+            raise LookupError(ast.dump(formula))
 
 
 def _tensors(kind: TypeProto) -> Iterator[TypeProto.Tensor | TypeProto.SparseTensor]:

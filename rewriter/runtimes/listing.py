@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..engine.registry import registry
 from ..errors import ArgumentError, listed
 from ..report.summary import aligned
-from .profiles import Quirk, ReleaseFacts, Runtime, known_runtimes, shown_range
+from .profiles import Effect, Quirk, ReleaseFacts, Runtime, known_runtimes, shown_range
+from .releases import Range
+
+EFFECTS: dict[Effect, str] = {"wrong": "silently wrong", "refused": "refused", "crash": "crashes"}
+_PROBED = "by probe of "
 
 
 def overview() -> str:
@@ -44,18 +49,30 @@ def _about(runtime: Runtime) -> Iterator[str]:
         if refused := not_taken(facts):
             yield f"  not supported: {', '.join(refused)}"
     instead = forms()
+    by_form: dict[str, list[str]] = {}
     for quirk, where in alike(runtime):
-        what = quirk.form + of_operators(quirk)
-        yield f"{quirk.effect} in {where}: {what}; {quirk.evidence}. Instead: {instead[quirk.form]}"
+        what = f"{EFFECTS[quirk.effect]} in {where}{of_operators(quirk)}; {quirk.evidence}"
+        by_form.setdefault(quirk.form, []).append(f"  {what}")
+    for form, lines in by_form.items():
+        yield from ("", form, *lines, f"  with --for: {instead[form]}")
 
 
 def alike(runtime: Runtime) -> Iterator[tuple[Quirk, str]]:
-    """Its quirks, each once with all its releases, as "2023.3, 2024.2"; the evidence is that of the last of them."""
+    """Its quirks, each once with all its releases, as "2023.3, 2024.2", and the evidence for all of them."""
     groups: dict[tuple[str, str, frozenset[str]], list[Quirk]] = {}
     for quirk in runtime.quirks:
         groups.setdefault((quirk.form, quirk.effect, quirk.operators), []).append(quirk)
     for group in groups.values():
-        yield group[-1], ", ".join(dict.fromkeys(shown_range(quirk.releases) for quirk in group))
+        ranges = list(dict.fromkeys(quirk.releases for quirk in group))
+        where = "all releases" if Range() in ranges else ", ".join(map(shown_range, ranges))
+        yield replace(group[-1], evidence=_evidence([quirk.evidence for quirk in group])), where
+
+
+def _evidence(given: Sequence[str]) -> str:
+    """ "by probe of 4.12.0 and 5.0.0" of "by probe of 4.12.0" and "by probe of 5.0.0"."""
+    probed = list(dict.fromkeys(text.removeprefix(_PROBED) for text in given if text.startswith(_PROBED)))
+    others = [text for text in dict.fromkeys(given) if not text.startswith(_PROBED)]
+    return "; ".join([*others, *([_PROBED + listed(probed)] if probed else [])])
 
 
 def not_taken(facts: ReleaseFacts) -> list[str]:
@@ -64,8 +81,8 @@ def not_taken(facts: ReleaseFacts) -> list[str]:
 
 
 def of_operators(quirk: Quirk) -> str:
-    """ " of ReduceL1 and ReduceL2" where the quirk is not of all operators that can have its form."""
-    return f" of {listed(sorted(quirk.operators))}" if quirk.operators < registry.operators_with(quirk.form) else ""
+    """ ": ReduceL1, ReduceL2" where the quirk is not of all operators that can have its form."""
+    return f": {', '.join(sorted(quirk.operators))}" if quirk.operators < registry.operators_with(quirk.form) else ""
 
 
 def forms() -> dict[str, str]:

@@ -9,10 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .listing import alike, forms, not_taken, of_operators, opsets, shown_ir
+from .listing import EFFECTS, alike, forms, not_taken, of_operators, opsets, shown_ir
 from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
-
-_EFFECTS = {"wrong": "silently wrong", "refused": "refused", "crash": "crashes"}
 
 
 def pages() -> dict[str, str]:
@@ -74,7 +72,7 @@ def _page(runtime: Runtime) -> Iterator[str]:
     yield from _table(
         ("form", "releases", "in the runtime", "with `--for`", "evidence"),
         [
-            (quirk.form + of_operators(quirk), where, _EFFECTS[quirk.effect], instead[quirk.form], quirk.evidence)
+            (quirk.form + of_operators(quirk), where, EFFECTS[quirk.effect], instead[quirk.form], quirk.evidence)
             for quirk, where in alike(runtime)
         ],
     )

@@ -1,4 +1,4 @@
-"""About a hundred models of a few nodes: for each form that a quirk may name, and for opsets and IR versions."""
+"""About two hundred models of a few nodes: for each form that a quirk may name, and for opsets and IR versions."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "LpPool with padding",
         "LpPool",
         13,
-        "(float[1,1,4,4] x) => (float[1,1,5,5] y) { y = LpPool<kernel_shape = [2,2], strides = [1,1], pads = [1,1,1,1]>(x) }",
+        "(float[1,1,4,4] x) => (float[1,1,4,4] y) { y = LpPool<kernel_shape = [2,2], strides = [1,1], pads = [0,0,1,1]>(x) }",
     ),
     (
         "AveragePool with dilations",
@@ -418,8 +418,13 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         for op, gates, _, first in _RECURRENT
     ),
     *(
-        ("Last state of a recurrent operator", op, 14, _recurrent(op, gates, "all, y", first, _LINEAR if op == "GRU" else ""))
-        for op, gates, _, first in _RECURRENT
+        (
+            "Last state of a recurrent operator",
+            op,
+            14,
+            _recurrent(op, gates, outputs.replace("y, h1", "all, y"), first, _LINEAR if op == "GRU" else ""),
+        )
+        for op, gates, outputs, first in _RECURRENT
     ),
     *(
         ("Recurrent operator without a first state", op, 14, _recurrent(op, gates, outputs, "", _LINEAR if op == "GRU" else ""))

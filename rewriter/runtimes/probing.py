@@ -18,6 +18,7 @@ from .running import Ran, Target, run_model
 
 NO_FORMS = ("opset", "ir_version", "functions", "operators")
 """What a probe can be about beside the forms of nodes."""
+_USUAL_OPSETS = (9, 13, 17)
 Verdict = Literal["right", "wrong", "refused", "crash", "hang"]
 _EFFECTS: dict[Verdict, Effect] = {"wrong": "wrong", "refused": "refused", "crash": "crash", "hang": "crash"}
 
@@ -31,7 +32,7 @@ class Finding(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """Those of all probes, and the release of the runtime, "" where no probe ran."""
+    """Those of all probes, and the release of the runtime."""
 
     release: str
     found: tuple[Finding, ...]
@@ -40,27 +41,36 @@ class Findings(NamedTuple):
 def probe_runtime(target: Target) -> Findings:
     """Run every probe in `target`, and beside it in the onnxruntime of this environment.
 
-    Raises: ArgumentError where the runtime is not installed; SplitRewriteError where it ran none of the probes.
+    Raises: ArgumentError where the runtime is not installed; SplitRewriteError where it runs none of them.
     """
     target.require()
     reference = Target("onnxruntime")
     reference.require()
     models = list(probes())
+    release = _release_that_runs(target, models)
     advance = progress.begin("probing", len(models))
 
-    def judge(probe: Probe) -> tuple[Finding, str]:
+    def judge(probe: Probe) -> Finding:
         inputs = probe.inputs()
         expected = _expected(probe, reference, inputs)
         ran = run_model(target, probe.model, inputs)
         advance(1)
-        return _judged(probe, ran, expected), ran.version
+        return _judged(probe, ran, expected)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        answers = list(pool.map(judge, models))
-    release = next((version for _, version in answers if version), "")
-    if not release:
-        raise SplitRewriteError(f"{target.adapter} ran none of the models: {answers[0][0].reason}")
-    return Findings(release, tuple(finding for finding, _ in answers))
+        return Findings(release, tuple(pool.map(judge, models)))
+
+
+def _release_that_runs(target: Target, models: Iterable[Probe]) -> str:
+    """Which release runs a model of one node, at one of the usual opsets. Raises SplitRewriteError where it runs none, or hangs."""
+    ran = Ran("refused")
+    for probe in (probe for probe in models if probe.form == "opset" and probe.about in _USUAL_OPSETS):
+        ran = run_model(target, probe.model, probe.inputs())
+        if ran.status == "ran":
+            return ran.version
+        if ran.status == "hung":
+            break
+    raise SplitRewriteError(f"{target.adapter} runs no model, not even one of a single node: {ran.reason}")
 
 
 def _expected(probe: Probe, reference: Target, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:

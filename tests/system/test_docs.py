@@ -28,6 +28,7 @@ ERRORS = {
     "CheckError",
     "CompareError",
     "Unconvertible",
+    "Undecided",
     "UsageError",
     "fail",  # of the types of click's options
     "MalformedError",

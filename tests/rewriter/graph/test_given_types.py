@@ -72,6 +72,16 @@ def test_fixed_inputs_leave_no_symbol_that_they_decide() -> None:
     assert [value.name for value in result.graph.output] == ["y", "f", "k"]
 
 
+def test_fixed_inputs_decide_formulas_of_their_symbols() -> None:
+    """Inference does not see through the operator, whose outputs are declared as torch declares them."""
+    dims = ["((N + 1)//2)*M", "N - M", "M//(N - 4)", "N + K", "N-M", "N**M", "Max(N, M)", "-N"]
+    source = model("""<ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>
+        g (float[N,M] x) => (float[a,b,c,d,e,f,h,i] y) { y = com.example.Mystery (x) }""")
+    for dim, text in zip(source.graph.output[0].type.tensor_type.shape.dim, dims, strict=True):
+        dim.dim_param = text
+    assert shown(fixed(source, {"x": [4, 3]}))["y"] == 'float[6,1,"M//(N - 4)","N + K","N-M","N**M","Max(N, M)","-N"]'
+
+
 def test_fixed_inputs_decide_in_subgraphs_and_in_sequences_too() -> None:
     source = model("""g (float[N,4] x, bool b) => (float[N,4] y, seq(float[N,4]) s) {
         y = If (b) <

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from helpers import command_line, model
 
+from split_rewrite.rewriter import SplitRewriteError
 from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.runtimes.probe_models import Probe, probes
-from split_rewrite.rewriter.runtimes.probing import Finding, Findings, as_toml
+from split_rewrite.rewriter.runtimes.probing import Finding, Findings, as_toml, probe_runtime
 from split_rewrite.rewriter.runtimes.profiles import find_profile
 from split_rewrite.rewriter.runtimes.running import Target, run_model
 
@@ -37,7 +38,7 @@ def test_what_becomes_of_a_run() -> None:
         (("probe",), "name a RUNTIME, or --adapter MODULE:CLASS."),
         (
             ("probe", "opnvino"),
-            "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, tract, tinygrad, or name your own",
+            "there is no adapter for 'opnvino'; there are onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad, or name your own",
         ),
         (
             ("probe", "--adapter", "nowhere:Npu"),
@@ -50,6 +51,17 @@ def test_what_cannot_be_probed_is_told_in_a_line(arguments: tuple[str, ...], mes
     ended = command_line(*arguments)
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.startswith(f"error: {message}") and ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("adapter", "seconds", "reason"),
+    [("Crash", 60, "ended by signal 11"), ("Refuse", 60, "no Relu here"), ("Hang", 3, "not finished within 3 s")],
+)
+def test_a_runtime_that_runs_nothing_is_told_in_a_line(adapter: str, seconds: int, reason: str) -> None:
+    """At once where it hangs: nobody waits for each of the models."""
+    with pytest.raises(SplitRewriteError) as caught:
+        probe_runtime(Target(f"fake_adapters:{adapter}", seconds=seconds))
+    assert str(caught.value) == f"fake_adapters:{adapter} runs no model, not even one of a single node: {reason}"
 
 
 def test_there_is_a_probe_for_each_form_but_those_that_need_a_run_time_input() -> None:

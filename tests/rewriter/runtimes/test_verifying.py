@@ -85,7 +85,7 @@ def test_an_input_that_is_no_array_of_numbers_cannot_be_given() -> None:
     [
         (
             ("--verify-with", "nothing"),
-            "there is no adapter for 'nothing'; there are onnxruntime, openvino, opencv, mnn, tract, tinygrad, or ",
+            "there is no adapter for 'nothing'; there are onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad, or ",
         ),
         (("--verify-with", "mnn", "--python", "/nowhere/python"), "--python /nowhere/python: No such file or directory"),
         (
