@@ -1,6 +1,6 @@
 """Convert models to several opsets, run both in onnxruntime, and count what is left of their sequences.
 
-    python models/count_sequences.py FOLDER [TARGET ...] [--only TEXT]
+    python models/count_sequences.py FOLDER [TARGET ...] [--only TEXT] [--semantics onnxruntime]
 
 Without targets, each model keeps its opset. Reads what `make_lists.py` writes. One line for each model and target that is not
 converted, still has a sequence operator, or computes something else; then the totals.
@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from split_rewrite.rewriter import SplitRewriteError, UnconvertibleError, convert_version
+from split_rewrite.rewriter import Options, SplitRewriteError, UnconvertibleError, convert_version
 
 TOLERANCE = 1e-5
 
@@ -51,11 +51,11 @@ def outputs(model: onnx.ModelProto, path: Path) -> list[list[Any]]:
     return [list(session.run(None, given)) for given in feeds(path)]
 
 
-def verdict(path: Path, target: int | None) -> tuple[str, str]:
+def verdict(path: Path, target: int | None, options: Options) -> tuple[str, str]:
     """What comes of the model: a word, and what there is to be said of it."""
     original = onnx.load(path)
     try:
-        converted = convert_version(original, target).model
+        converted = convert_version(original, target, options=options).model
     except UnconvertibleError as error:
         return "refused", str(error.blockers[0])
     except SplitRewriteError as error:
@@ -81,11 +81,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("targets", type=int, nargs="*")
     parser.add_argument("--only", default="")
+    parser.add_argument("--semantics", choices=["specification", "onnxruntime"])
     given = parser.parse_args()
+    options = Options(semantics=given.semantics)
     totals: Counter[str] = Counter()
     for path in sorted(given.folder.glob("*.onnx")):
         for target in (given.targets or [None]) if given.only in path.name else ():
-            word, why = verdict(path, target)
+            word, why = verdict(path, target, options)
             totals[word] += 1
             if word != "ok":
                 print(f"{path.stem} to {target or 'its opset'}: {word}: {why[:200]}", flush=True)

@@ -9,6 +9,7 @@ each other. They import little, so that one is ready before this process has imp
 from __future__ import annotations
 
 import atexit
+import marshal
 import os
 import signal
 import subprocess
@@ -90,7 +91,7 @@ def _call(operation: str, *arguments: Any) -> Any:
     """The result of `operation` in a child. Raises as `check_model`."""
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
     seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
-    request = (operation, arguments, seconds)
+    request = marshal.dumps((operation, arguments, seconds))
     is_kept = size <= _KEPT_AFTER
     child = _take()
     was_used = child.has_answered
@@ -110,7 +111,7 @@ def _call(operation: str, *arguments: Any) -> Any:
     return value
 
 
-def _ask(child: Child, request: object, seconds: float, is_kept: bool) -> Any:
+def _ask(child: Child, request: bytes, seconds: float, is_kept: bool) -> Any:
     """The answer of `child`, which is kept for the next call where `is_kept` and nothing went wrong."""
     try:
         answer = child.ask(request, seconds)
@@ -121,7 +122,7 @@ def _ask(child: Child, request: object, seconds: float, is_kept: bool) -> Any:
         _idle.append(child)
     else:
         child.close()
-    return answer
+    return marshal.loads(answer)
 
 
 _idle: list[Child] = []
@@ -191,7 +192,7 @@ class Child:
                 raise _cannot_start(str(error) or type(error).__name__) from error
             _children.add(self)
 
-    def ask(self, request: object, seconds: float) -> Any:
+    def ask(self, request: bytes, seconds: float) -> bytearray:
         """The answer to `request`. The child sees to it that this takes at most `seconds`.
 
         Raises Crashed or NotReady, after which the child has to be closed.

@@ -286,7 +286,8 @@ def _judge(conversion: _Conversion, how: Comparing, options: Options, written: P
         conversion.report.comparison = _compare(conversion, how, options, written)
     comparison = conversion.report.comparison
     if conversion.corrected and (comparison is None or comparison.status != "equal"):
-        what = f"the model declares another shape of output '{conversion.corrected[0].node}' than the result has"
+        wrong = conversion.corrected[0]
+        what = f"the model declares another shape of {wrong.op_type.lower()} '{wrong.node}' than the result has"
         advice = "correct the declaration, or let the models be compared"
         raise CheckError(f"{what}, and no comparison shows that the result is right: {advice}")
     if options.verify_with:

@@ -103,6 +103,10 @@ class Unconvertible(Exception):
         self.hint = hint
 
 
+class Undecided(Unconvertible):
+    """Raised by a rule that avoids a form, for a node of which it is not known whether it has the form."""
+
+
 class NotSimplified(Exception):
     """Raised by a simplification that leaves its node as it is; the reason goes into the report."""
 

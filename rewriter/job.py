@@ -221,7 +221,7 @@ class Job:
             validity.check_result(result, self.model.original)
         except CheckError as error:
             if outcome.warnings:
-                hint = "correct the shapes that the model declares: they contradict it"
+                hint = "choose another opset, or correct the shapes that the model declares if they are wrong"
                 return [remark.as_blocker(hint) for remark in outcome.warnings]
             self.corrected = correct_outputs(skeleton, str(error))
             if not self.corrected:

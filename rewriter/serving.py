@@ -1,35 +1,37 @@
 """The part of a child process that is the same in all: it reports that it is ready, answers one request after another, and ends
 with its parent.
 
-Nothing but the standard library is imported here, and little of it: the child that checks models is ready after 40 ms.
+Messages are bytes. Nothing but the standard library is imported here, and little of it: the child that checks models has started
+after 30 ms, of which `typing` and `pickle` would be 8 more.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import os
-import pickle
 import signal
 import sys
 from io import FileIO
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 READY = b"\0split-rewrite: ready\0"
 """The first bytes that a child sends. Whatever comes before them was printed by the program that was started."""
 
 
-def send(pipe: FileIO, message: object) -> None:
-    """Write `message` to `pipe`: its length in 8 bytes, then its pickled form."""
-    data = pickle.dumps(message, protocol=5)
-    for part in (len(data).to_bytes(8, "little"), data):
+def send(pipe: FileIO, message: bytes) -> None:
+    """Write `message` to `pipe`, after its length in 8 bytes."""
+    for part in (len(message).to_bytes(8, "little"), message):
         left = memoryview(part)
         while left:
             left = left[pipe.write(left) :]
 
 
-def receive(pipe: FileIO) -> Any:
+def receive(pipe: FileIO) -> bytearray:
     """The next message from `pipe`. Raises EOFError where the other end is closed before the message is complete."""
-    return pickle.loads(_read(pipe, int.from_bytes(_read(pipe, 8), "little")))
+    return _read(pipe, int.from_bytes(_read(pipe, 8), "little"))
 
 
 def _read(pipe: FileIO, length: int) -> bytearray:

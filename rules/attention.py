@@ -18,6 +18,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
+from .shared.fences import fenced, is_transposed, may_be_transposed
 from .shared.indices import length
 from .shared.normalization import cast_between
 from .shared.typed import ANY_FLOATING, FLOATING, type_name
@@ -179,10 +180,10 @@ def in_matrix_products(node: Node) -> None:
     key = _present(node, _split_heads(node, _K, [heads.keys, heads.size], heads), _PAST_KEY, _PRESENT_KEY)
     value = _present(node, _split_heads(node, _V, [heads.keys, heads.value_size or -1], heads), _PAST_VALUE, _PRESENT_VALUE)
     bias, may_mask_all = _bias(node, key, kind)
-    keys, values = _repeated(node, key, heads.size, heads), _repeated(node, value, heads.value_size, heads)
+    keys, values = _repeated(node, key, heads), _repeated(node, value, heads)
     if scale != 1:
         q = op.Mul(q, op.const(scale, kind))
-    scores = op.MatMul(q, op.Transpose(keys, perm=[0, 1, 3, 2]))
+    scores = op.MatMul(q, op.Transpose(_fenced_keys(node, keys), perm=[0, 1, 3, 2]))
     weights = _weights(node, scores, bias, kind)
     if may_mask_all:
         weights = _without_masked_rows(node, weights, bias, kind)
@@ -273,31 +274,34 @@ def _as_bias(node: Node, mask: str, kind: int) -> str:
 
 def _causal_bias(node: Node, key: str, kind: int) -> str:
     """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
-    op = node.op
-    zero, one = op.int64(0), op.int64(1)
-    queries, keys = length(node, node.input(_Q), 1 if node.rank(_Q) == 3 else 2, "scalar"), length(node, key, 2, "scalar")
-    places = op.Range(zero, queries, one)
+    op, queries = node.op, 1 if node.rank(_Q) == 3 else 2
+    masked, zero, one = op.const(-np.inf, kind), op.int64(0), op.int64(1)
+    if node.scope.target >= 14:
+        past = length(node, node.input(_PAST_KEY), 2, "scalar") if node.has_input(_PAST_KEY) else zero
+        sizes = op.Concat(length(node, node.input(_Q), queries), length(node, key, 2), axis=0)
+        return op.Trilu(op.Expand(masked, sizes), op.Add(past, one), upper=1, opset=14)
+    places = op.Range(zero, length(node, node.input(_Q), queries, "scalar"), one)
     if node.has_input(_PAST_KEY):
         places = op.Add(places, length(node, node.input(_PAST_KEY), 2))
-    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, keys, one))
-    return op.Where(later, op.const(-np.inf, kind), op.const(0, kind))
+    later = op.Less(op.Unsqueeze(places, op.int64([1])), op.Range(zero, length(node, key, 2, "scalar"), one))
+    return op.Where(later, masked, op.const(0, kind))
 
 
-def _repeated(node: Node, name: str, size: int | None, heads: _Heads) -> str:
+def _repeated(node: Node, name: str, heads: _Heads) -> str:
     """[batch, keys, length, size] as [batch, queries, length, size]: each head as often as queries share it."""
-    op = node.op
     times = heads.queries // heads.keys
     if times == 1:
         return name
-    column = op.Unsqueeze(name, op.int64([2]))
-    spread = op.Expand(column, op.int64([1, 1, times, 1, 1]))
-    if size is not None:
-        shape = node.scope.shape(name)
-        known = shape[2] if shape is not None and isinstance(shape[2], int) else -1
-        return op.Reshape(spread, op.int64([0, heads.queries, known, size]))
-    sizes = [length(node, name, axis) for axis in range(4)]
-    form = op.Concat(sizes[0], op.int64([heads.queries]), *sizes[2:], axis=0)
-    return op.Reshape(spread, form)
+    shared = np.repeat(np.arange(heads.keys), times)
+    return node.op.Gather(name, node.op.int64(shared), axis=1)
+
+
+def _fenced_keys(node: Node, keys: str) -> str:
+    """The keys, behind a fence where they are rotated by angles of open length, which onnxruntime would transpose otherwise."""
+    shape = node.scope.shape(keys)
+    if shape is not None and all(isinstance(size, int) for size in shape):
+        return keys
+    return fenced(node, keys, 4) if may_be_transposed(node, keys) and not is_transposed(node, keys) else keys
 
 
 def _weights(node: Node, scores: str, bias: str, kind: int) -> str:

@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
-from .shared.typed import FLOATING, is_unequal
+from .shared.typed import FLOATING, are_numbers, is_unequal
 
 
 @downgrade("Equal", 19)
@@ -48,17 +48,6 @@ def equal_numbers(node: Node) -> None:
     if node.need_elem_type() not in FLOATING:
         return
     a, b = node.inputs
-    elem_type = node.need_elem_type()
     differ = is_unequal(node, a, b)
-    numbers = [_is_number(node, name, elem_type) for name in dict.fromkeys((a, b))]
-    comparable = numbers[0] if len(numbers) == 1 else node.op.And(*numbers)
-    same = node.op.Not(differ)
-    node.become.And(same, comparable)
-
-
-def _is_number(node: Node, name: str, elem_type: int) -> str:
-    """Whether each element of `name` is not NaN: every number is below one or above zero."""
-    op = node.op
-    below = op.Less(name, op.const(1, elem_type))
-    above = op.Greater(name, op.const(0, elem_type))
-    return op.Or(below, above)
+    comparable = are_numbers(node, a, b)
+    node.become.And(node.op.Not(differ), comparable)

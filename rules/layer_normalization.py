@@ -7,11 +7,16 @@ https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front, require_axis
+from .shared.fences import fenced, is_transposed
 from .shared.normalization import cast_between, mean_and_deviation, working_type
 
 
@@ -21,18 +26,51 @@ def normalize_last_axes(node: Node) -> None:
     op = node.op
     kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
     work = working_type(kind, stash)
-    rank = node.need_rank()
-    (axis,) = from_the_front([node.attr("axis", -1)], rank)
-    require_axis(axis, rank)
-    x = cast_between(node, node.input(0), kind, work)
-    mean, deviation, std = mean_and_deviation(node, x, list(range(axis, rank)), node.attr("epsilon", 1e-5), work)
-    normalized = cast_between(node, op.Div(deviation, std), work, kind)
+    data, axes, form = _data_apart_from_a_transpose(node)
+    x = cast_between(node, data, kind, work)
+    mean, deviation, std = mean_and_deviation(node, x, axes, node.attr("epsilon", 1e-5), work)
+    result = op.Mul(cast_between(node, op.Div(deviation, std), work, kind), node.input(1))
+    bias = node.input(2) or _zeros(node, axes, kind)
+    if bias:
+        result = op.Add(result, bias)
+    if form is not None:
+        result = op.Reshape(result, op.int64(form))
+    op.Identity(result, output=node.output(0))
     if node.has_output(1):
         op.Identity(cast_between(node, mean, work, stash), output=node.output(1))
     if node.has_output(2):
         op.Reciprocal(cast_between(node, std, work, stash), output=node.output(2))
-    if node.has_input(2):
-        op.Add(op.Mul(normalized, node.input(1)), node.input(2), output=node.output(0))
-    else:
-        op.Mul(normalized, node.input(1), output=node.output(0))
     node.remove()
+
+
+def _zeros(node: Node, axes: list[int], kind: int) -> str:
+    """A bias where there is none, since runtimes look for one; "" where they would not recognize the normalization anyway."""
+    width = node.dimension(0, 1)
+    if len(axes) > 1 or _has_statistics(node) or node.rank(1) != 1 or not isinstance(width, int):
+        return ""
+    return node.op.const(np.zeros(width), kind)
+
+
+def _has_statistics(node: Node) -> bool:
+    """Whether the mean or the standard deviation is read: then runtimes recognize no normalization in an older form."""
+    return node.has_output(1) or node.has_output(2)
+
+
+def _data_apart_from_a_transpose(node: Node) -> tuple[str, list[int], Sequence[int] | None]:
+    """The data, the axes to normalize, and the shape that the result needs in the end; None where it has it.
+
+    A Transpose before the normalization is kept out of it, since onnxruntime recognizes no other than one over the last axis. Where
+    all sizes are known, only a change of the rank does that.
+    """
+    x, rank = node.input(0), node.need_rank()
+    (axis,) = from_the_front([node.attr("axis", -1)], rank)
+    require_axis(axis, rank)
+    axes = list(range(axis, rank))
+    if len(axes) > 1 or _has_statistics(node) or not is_transposed(node, x):
+        return x, axes, None
+    sizes = [size for size in node.shape() or () if isinstance(size, int)]
+    if len(sizes) < rank:
+        return fenced(node, x, rank), axes, None
+    if rank < 3 or not all(sizes):  # a size of 0 means another in a Reshape
+        return x, axes, None
+    return node.op.Reshape(x, node.op.int64([prod(sizes[:-1]), sizes[-1]])), [1], sizes

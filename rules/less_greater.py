@@ -1,13 +1,15 @@
 """Less and Greater: opset 9 adds the integers, of which floating point does not hold the 64-bit ones.
 
+LessOrEqual and GreaterOrEqual came with opset 12.
+
 https://onnx.ai/onnx/operators/onnx__Less.html, https://onnx.ai/onnx/operators/onnx__Greater.html
 """
 
 from __future__ import annotations
 
-from ..rewriter.engine.registry import downgrade
+from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.graph.node import Node
-from .shared.typed import WIDE_INTEGERS, halves, is_unequal
+from .shared.typed import ANY_FLOATING, WIDE_INTEGERS, are_numbers, halves, is_unequal
 
 
 @downgrade(("Less", "Greater"), 9)
@@ -22,3 +24,19 @@ def compare_halves(node: Node) -> None:
     tie = op.Not(is_unequal(node, high_a, high_b))
     second = getattr(op, node.op_type)(low_a, low_b)
     node.become.Or(first, op.And(tie, second))
+
+
+@decompose(("GreaterOrEqual", "LessOrEqual"), opset=11)
+def not_less(node: Node) -> None:
+    """Integers are at least others where they are not less; for floating-point numbers, NaN is neither."""
+    op, is_floating = node.op, node.need_elem_type() in ANY_FLOATING
+    beyond, short = ("Greater", "Less") if node.op_type == "GreaterOrEqual" else ("Less", "Greater")
+    if is_floating and node.scope.target >= 11:
+        node.become.Or(getattr(op, beyond)(*node.inputs), op.Equal(*node.inputs))
+        return
+    is_short = getattr(op, short)(*node.inputs)
+    if is_floating:
+        comparable = are_numbers(node, *node.inputs)
+        node.become.And(op.Not(is_short), comparable)
+    else:
+        node.become.Not(is_short)

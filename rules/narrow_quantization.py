@@ -37,6 +37,12 @@ def quantize_to_wider_type(node: Node) -> None:
         _divide_and_round(node, kind)
 
 
+def _divided_in(node: Node) -> int:
+    """The type in which a QuantizeLinear divides: float before opset 23, then what `precision` or else the scale says."""
+    said = node.attr("precision", 0) or (node.need_elem_type(_SCALE) if node.opset >= 23 else TensorProto.FLOAT)
+    return TensorProto.FLOAT if said == FLOAT8E8M0 else said
+
+
 def _clip_to(node: Node, kind: int) -> None:
     """Quantize to the wider type, whose range has that of `kind` within it, and clip."""
     wide = node.wider(kind)
@@ -53,13 +59,9 @@ def _divide_and_round(node: Node, kind: int) -> None:
     if kind not in FORMATS:
         raise Unconvertible(f"older operators cannot round to {type_name(kind)}")
     _require_no_zero_point(node)
-    precision = node.attr("precision", 0) or node.need_elem_type(_SCALE)
-    work = TensorProto.FLOAT
-    if precision == TensorProto.FLOAT16:
-        once = node.meaning("x is divided in float16 and then rounded", "divides it in float")
-        work = TensorProto.FLOAT16 if once == "specification" else work
-    elif precision not in (TensorProto.FLOAT, FLOAT8E8M0):
-        raise Unconvertible(f"it divides in {type_name(precision)}, which is not written out for {type_name(kind)}")
+    work = _divided_in(node)
+    if work not in (TensorProto.FLOAT, TensorProto.FLOAT16):
+        raise Unconvertible(f"it divides in {type_name(work)}, which is not written out for {type_name(kind)}")
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
     scale = _cast(node, _spread(node), node.wider(node.need_elem_type(_SCALE)), work)
     quotient = _cast(node, node.op.Div(x, scale), work, TensorProto.FLOAT)

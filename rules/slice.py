@@ -28,11 +28,13 @@ def bounds_to_inputs(node: Node) -> None:
     """The attributes starts, ends and axes become inputs."""
     for index, name in ((_STARTS, "starts"), (_ENDS, "ends"), (_AXES, "axes")):
         to_input(node, name, index)
+    _name_cut_dimensions(node)
 
 
 @downgrade("Slice", 11)
 def axes_from_the_front(node: Node) -> None:
     """Negative axes get the rank added."""
+    _name_cut_dimensions(node)
     axes = known_ints(node, "axes", _AXES)
     if axes is None and node.has_input(_AXES):
         _add_rank_at_run_time(node)
@@ -86,6 +88,17 @@ def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
     start, end = (bound + dimension if bound < 0 else bound for bound in (start, end))
     lowest_end, last = (0, dimension) if step > 0 else (-1, dimension - 1)
     return list(range(min(max(start, 0), last), min(max(end, lowest_end), last), step))
+
+
+def _name_cut_dimensions(node: Node) -> None:
+    """State the shape of the result of a Slice of opset 10, unless it goes on to another opset.
+
+    Of this form alone onnx infers that a dimension keeps its name when it is cut. onnxruntime then plans the same memory for values
+    of different sizes, and fails.
+    """
+    shape = node.shape()
+    if shape is not None and not all(isinstance(dim, int) for dim in shape) and node.scope.target == 10:
+        node.name_dimensions()
 
 
 def _gather_each_axis(node: Node) -> None:

@@ -13,7 +13,11 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.axes import add_rank
 from .shared.counting import places_of_ones
+from .shared.indices import length
 from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count
+
+_END = np.iinfo(np.int64).max
+"""An end behind any axis."""
 
 
 @upgrade("Split", 2)
@@ -92,12 +96,9 @@ def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
     dimension = node.dimension(axis)
     label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
     node.explain(f"{label} of '{node.input(0)}' is unknown, so the sizes are computed at run time", node.shape_hint())
-    shape = op.Shape(node.input(0))
-    length = op.Gather(shape, op.int64([axis]), axis=0)
-    rounded_up = op.Add(length, op.int64([parts - 1]))
-    size = op.Div(rounded_up, op.int64([parts]))
-    before_last = op.Mul(size, op.int64([parts - 1]))
-    last = op.Sub(length, before_last)
+    whole = length(node, node.input(0), axis)
+    size = op.Div(op.Add(whole, op.int64([parts - 1])), op.int64([parts]))
+    last = op.Sub(whole, op.Mul(size, op.int64([parts - 1])))
     return op.Concat(*([size] * (parts - 1) + [last]), axis=0)
 
 
@@ -117,23 +118,22 @@ def sizes_to_attribute(node: Node) -> None:
 
 
 def _slice_at_run_time(node: Node) -> None:
-    """Write one Slice for each part, from the end of the one before, for opset 12, possible down to 10; at 9 Gathers."""
+    """Write one Slice for each part, from the end of the one before, for opset 12, possible down to 10; at 9 Gathers.
+
+    The last part goes to the end: that is where the sizes of a Split end.
+    """
+    op, data = node.op, node.input(0)
     node.explain(f"the sizes '{node.input(1)}' are computed at run time")
-    start = node.op.int64([0])
+    start, axis = op.int64([0]), op.int64([node.attr("axis", 0)])
+    last = node.outputs[-1]
     for output, size in zip(node.outputs, _each_size(node), strict=True):
+        end = op.Add(size, start) if output != last else op.int64([_END])
         if node.scope.target == 9:
             _gather(node, start, size, output)
         else:
-            _slice(node, start, size, output)
-        start = node.op.Add(size, start)
+            op.Slice(data, start, end, axis, output=output)
+        start = end
     node.remove()
-
-
-def _slice(node: Node, start: str, size: str, output: str) -> None:
-    op = node.op
-    end = op.Add(size, start)
-    axes = op.int64([node.attr("axis", 0)])
-    op.Slice(node.input(0), start, end, axes, output=output)
 
 
 def _gather(node: Node, start: str, size: str, output: str) -> None:

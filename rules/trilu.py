@@ -17,7 +17,7 @@ from .shared.tables import arange
 
 @decompose("Trilu", opset=16)
 def where_the_triangle_is(node: Node) -> None:
-    """Where(column - row compares with k, x, 0)."""
+    """Zero where a comparison of column - row with k says so, else x."""
     op = node.op
     elem_type = node.need_elem_type()
     if elem_type == TensorProto.STRING:
@@ -27,11 +27,27 @@ def where_the_triangle_is(node: Node) -> None:
     columns = _count(node, -1)
     is_square = node.dimension(-1) is not None and node.dimension(-1) == node.dimension(-2)
     rows = op.Unsqueeze(columns if is_square else _count(node, -2), op.int64([1]))
-    k = node.constant(1) if node.has_input(1) else np.int64(0)
+    data, zero = _fill(node) or node.input(0), op.const(0, elem_type)
+    is_upper, k = node.attr("upper", 1), node.constant(1) if node.has_input(1) else np.int64(0)
+    if k == (1 if is_upper else -1):  # the diagonal is the first that goes, and a comparison says what stays
+        inside = op.Less(*([rows, columns] if is_upper else [columns, rows]))
+        node.become.Where(inside, data, zero)
+        return
     bounds = [columns, rows] if k == 0 else [op.Sub(columns, rows), node.input(1)]
-    outside = op.Less(*(bounds if node.attr("upper", 1) else reversed(bounds)))
-    zero = op.const(0, elem_type)
-    node.become.Where(outside, zero, node.input(0))
+    outside = op.Less(*(bounds if is_upper else reversed(bounds)))
+    node.become.Where(outside, zero, data)
+
+
+def _fill(node: Node) -> str:
+    """What each element of a matrix is, as exporters fill the causal mask of an attention; "" where nothing says so.
+
+    It stands for the matrix, as the triangle has the shape.
+    """
+    producer = node.scope.producer(node.input(0))
+    if producer is None or producer.domain or producer.op_type != "Expand" or node.rank() != 2:
+        return ""
+    value = node.scope.constant(producer.input[0])
+    return producer.input[0] if value is not None and value.size == 1 and value.ndim <= 2 else ""
 
 
 def _count(node: Node, axis: int) -> str:

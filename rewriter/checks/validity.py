@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from .. import child_call
-from ..engine.repeats import Form, Forms, OncePerForm
+from ..engine.repeats import Form, OncePerForm, forms_of
 from ..errors import ArgumentError, CheckError, InvalidModelError
 from ..graph.bodies import has_body
 from ..graph.model import Model
@@ -59,11 +59,9 @@ def check_input(model: Model, target: int | None) -> None:
         check_calls(model.proto)
         _check_values(model.survey.graphs)
         with names_explained(model.survey.graphs):
-            forms = Forms()
-            _check_scope(model.main, forms)
-            for scope in model.functions:
-                _check_scope(scope, Forms())
-        failure = _failure_of_input(model, target or model.main.opset, forms)
+            for scope in (model.main, *model.functions):
+                _check_scope(scope)
+        failure = _failure_of_input(model, target or model.main.opset)
         if _DEPRECATED in failure:
             failure = _failure_beside_deprecated(model)
         if failure:
@@ -75,14 +73,15 @@ def check_input(model: Model, target: int | None) -> None:
         raise InvalidModelError(f"the input is not a valid model: {stranger}") from None
 
 
-def _failure_of_input(model: Model, target: int, forms: Forms) -> str:
-    """The complaint of onnx.checker about the input, whose main graph has these `forms`; "" where it passes."""
+def _failure_of_input(model: Model, target: int) -> str:
+    """The complaint of onnx.checker about the input; "" where it passes."""
     is_small = len(model.proto.graph.node) <= FULL_CHECK_OF_INPUT_UP_TO
     if is_small or len(model.survey.graphs) > 1 or not model.main.opset:
         return checker_failure(model.original, full=is_small)
     opset = model.main.opset
     hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
     samples: dict[Form, NodeProto] = {}
+    forms = forms_of(model.main)
     protos = model.proto.graph.node
     for index, label in enumerate(model.main.labels):
         if label in hidden:
@@ -218,17 +217,17 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
         raise
 
 
-def _check_scope(scope: Scope, forms: Forms) -> None:
-    """Check the nodes of one graph, which have these `forms`, and of its subgraphs."""
+def _check_scope(scope: Scope) -> None:
+    """Check the nodes of one graph and of its subgraphs."""
     if not scope.opset:
         return
-    check_once = OncePerForm(_check_node, forms)
+    check_once = OncePerForm(_check_node, scope)
     for index, label in enumerate(scope.labels):
         if label in _CHECKS:
-            check_once(scope.graph.node[index], scope, scope.opset, index)
+            check_once(scope.graph.node[index], index)
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
-                _check_scope(child, Forms())
+                _check_scope(child)
 
 
 def _check_node(node: Node) -> None:

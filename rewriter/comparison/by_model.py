@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import sys
 from collections.abc import Hashable, Mapping
 from contextlib import nullcontext
@@ -416,10 +417,11 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
     """Run the original on samples that decide, as far as it accepts them; `held` bytes of outputs are in memory already."""
     runs: list[Run] = []
     crashes = 0
-    for ways in space.deciding(usual):
-        for choice in ways:
-            inputs = space.make(choice)
-            answer = session.run(inputs)
+    wanted = space.deciding(usual)
+    firsts = session.run_all(space.make(ways[0]) for ways in wanted)
+    for ways, first in zip(wanted, firsts, strict=True):
+        others = session.run_all(map(space.make, ways[1:]))
+        for choice, (inputs, answer) in zip(ways, itertools.chain([first], others), strict=True):
             if isinstance(answer, Outputs):
                 runs.append(Run(inputs, answer, "odd" if choice.is_odd else "usual"))
                 held += sum(map(byte_size, answer.values))
@@ -463,8 +465,7 @@ def _hint(space: InputSpace) -> str:
 def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs] | Comparison | _Inconclusive:
     """Run the result on the inputs of the original. A failure is a difference, unless the runtime lacks something."""
     results: list[Outputs] = []
-    for run in runs:
-        answer = session.run(run.inputs)
+    for run, (_, answer) in zip(runs, session.run_all(run.inputs for run in runs), strict=True):
         if isinstance(answer, Outputs):
             results.append(answer)
             continue

@@ -91,7 +91,7 @@ class Evidence:
     def run_again(self, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
         """What the original, or another `model`, loaded anew, answers to the same inputs."""
         with self._worker.open(model or self._original, engine) as session:
-            return [session.run(run.inputs) for run in runs]
+            return [answer for _, answer in session.run_all(run.inputs for run in runs)]
 
     def without_disputed(self, engine: str, runs: list[Run], *, has_halves: bool) -> list[Run]:
         """The runs, less those that were made to decide and whose difference the other runtime does not confirm.
@@ -187,9 +187,10 @@ def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
     by_shapes: dict[Hashable, list[Run]] = {}
     for run in runs:
         by_shapes.setdefault(tuple(map(shape_of_value, run.inputs.values())), []).append(run)
+    if not all(are_one_value([run.outputs.values[index] for run in group]) for group in by_shapes.values()):
+        return False
     alike = max(by_shapes.values(), key=len)
-    fed = {repr([run.inputs.get(name) for name in deciding]) for run in alike}
-    return len(fed) >= _TELLING and all(are_one_value([run.outputs.values[index] for run in group]) for group in by_shapes.values())
+    return len({repr([run.inputs.get(name) for name in deciding]) for run in alike}) >= _TELLING
 
 
 def _is_always_empty(name: str, path: Path) -> bool:

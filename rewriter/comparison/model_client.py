@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from ..child_call import Child, Crashed, NotReady, import_path
-from .model_server import DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
+from .differences import byte_size
+from .model_server import MANY_BYTES, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
 """Seconds that one model may take, over all its runs in a comparison."""
 MEMORY_SHARE = 0.8
 """The share of the machine's memory that a model may take."""
+_MOST_SAMPLES = 16
+"""Samples that share a message at most."""
 
 # The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.model_server import serve; serve({memory})"
@@ -68,7 +72,7 @@ class Worker:
             return self._out_of_time()
         with self._lock:
             try:
-                return self._running().ask((request, seconds), seconds)
+                return pickle.loads(self._running().ask(pickle.dumps((request, seconds), protocol=5), seconds))
             except Crashed as crash:
                 self._stop()
                 return self._out_of_time() if crash.is_timeout else Failure("crashed", str(crash))
@@ -136,17 +140,56 @@ class Session:
 
     def run(self, inputs: dict[str, Any]) -> Outputs | Failure:
         """Run the model on `inputs`, after loading it if this is the first run or the child was replaced since."""
+        ((_, answer),) = self.run_all([inputs])
+        return answer
+
+    def run_all(self, samples: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Outputs | Failure]]:
+        """Each of `samples` with the answer to it, in order.
+
+        Small ones share a message, which takes longer than to run a small model. So a few samples are taken from the iterable, and
+        run, before the first one is answered.
+        """
+        for group in _groups(samples):
+            yield from zip(group, self._run_group(group), strict=True)
+
+    def _run_group(self, group: Sequence[dict[str, Any]]) -> Iterator[Outputs | Failure]:
+        """The answers to the samples of one message, and of further ones where its answer is not complete."""
+        while group:
+            answers = self._ask(group)
+            if isinstance(answers, Failure) and len(group) > 1:
+                for inputs in group:  # one of them is to blame
+                    yield from self._run_group([inputs])
+                return
+            answers = [answers] if isinstance(answers, Failure) else answers
+            yield from answers
+            group = group[len(answers) :]
+
+    def _ask(self, group: Sequence[dict[str, Any]]) -> list[Outputs | Failure] | Failure:
         start = time.monotonic()
-        request = RunRequest(self._number, self._path, self._runtime, inputs, self._probes)
+        request = RunRequest(self._number, self._path, self._runtime, tuple(group), self._probes)
         answer = self._worker._ask(request, max(self._seconds_left, 0))
         self._seconds_left -= time.monotonic() - start
-        return cast("Outputs | Failure", answer)
+        return cast("list[Outputs | Failure] | Failure", answer)
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._worker._forget()
+
+
+def _groups(samples: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The samples, put together as far as they share a message."""
+    group: list[dict[str, Any]] = []
+    size = 0
+    for inputs in samples:
+        group.append(inputs)
+        size += sum(map(byte_size, inputs.values()))
+        if size > MANY_BYTES or len(group) == _MOST_SAMPLES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _absolute(path: Path) -> str:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable
 from io import FileIO
 from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import onnx
 
 from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
+from .differences import byte_size
 from .float64 import widen, widened
 from .readers import NO_READINGS, Readings, readings
 from .runtime_defects import Doubt, default_domain_nodes, disputed_node, doubt, known_defects, lax_operator, random_operator
@@ -95,15 +98,16 @@ class DescribeRequest(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """Run a model. `session` stands for one loading of `path`: the model stays loaded until another session is asked for.
+    """Run a model on each of `samples`. The answer may be shorter: what is missing has to be asked for again.
 
-    `probes` are values of the main graph that become outputs, too.
+    `session` stands for one loading of `path`: the model stays loaded until another session is asked for. `probes` are values of
+    the main graph that become outputs, too.
     """
 
     session: int
     path: str
     runtime: str
-    inputs: dict[str, Any]
+    samples: tuple[dict[str, Any], ...]
     probes: tuple[str, ...] = ()
 
 
@@ -364,6 +368,12 @@ def _one_line(error: object) -> str:
     return line if len(line) <= 240 else f"{line[:239]}…"
 
 
+MANY_BYTES = 1 << 20
+"""Bytes of inputs, and of outputs, after which a message holds no further sample."""
+_MANY_SECONDS = 0.1
+"""Seconds after which an answer is sent, though it lacks samples."""
+
+
 class _Server:
     """Holds at most one loaded model, so that the memory is that of one model."""
 
@@ -371,30 +381,53 @@ class _Server:
         self._session = -1
         self._loaded: _Loaded | None = None
 
-    def answer(self, request: object) -> Outputs | Description | Failure | None:
-        try:
-            if isinstance(request, DescribeRequest):
-                return describe(request.path)
-            if isinstance(request, RunRequest):
-                return self._run(request)
-            return self._forget()
-        except RejectedError as rejected:
-            return rejected.failure
-        except MemoryError:
-            return Failure("memory", "out of memory")
-        except Exception as error:
-            return Failure("invalid", _one_line(error))
+    def answer(self, request: object) -> list[Outputs | Failure] | Description | Failure | None:
+        if isinstance(request, DescribeRequest):
+            return _or_failure(describe, request.path)
+        if isinstance(request, RunRequest):
+            return self._run(request)
+        return self._forget()
 
-    def _run(self, request: RunRequest) -> Outputs:
+    def _run(self, request: RunRequest) -> list[Outputs | Failure] | Failure:
+        loaded = _or_failure(self._load, request)
+        if isinstance(loaded, Failure):
+            return loaded
+        begun, held = time.monotonic(), 0
+        answers: list[Outputs | Failure] = []
+        for inputs in request.samples:
+            answer = _or_failure(loaded.run, inputs)
+            answers.append(answer)
+            held += sum(map(byte_size, answer.values)) if isinstance(answer, Outputs) else 0
+            if held > MANY_BYTES or time.monotonic() - begun > _MANY_SECONDS:
+                break
+        return answers
+
+    def _load(self, request: RunRequest) -> _Loaded:
         loaded = self._loaded if self._session == request.session else None
         if loaded is None:
             self._forget()  # before the next one takes memory
             self._loaded = loaded = _RUNTIMES[request.runtime](request.path, request.probes)
             self._session = request.session
-        return loaded.run(request.inputs)
+        return loaded
 
     def _forget(self) -> None:
         self._loaded = None
+
+
+_Answer = TypeVar("_Answer")
+_Argument = TypeVar("_Argument")
+
+
+def _or_failure(call: Callable[[_Argument], _Answer], argument: _Argument) -> _Answer | Failure:
+    """What `call` returns, or the failure that its error stands for."""
+    try:
+        return call(argument)
+    except RejectedError as rejected:
+        return rejected.failure
+    except MemoryError:
+        return Failure("memory", "out of memory")
+    except Exception as error:
+        return Failure("invalid", _one_line(error))
 
 
 def serve(memory_bytes: int) -> None:
@@ -409,14 +442,14 @@ def serve(memory_bytes: int) -> None:
         limit_time(seconds)
         answer = server.answer(request)
         lift_time_limit()
-        send(answers, answer)
+        send(answers, pickle.dumps(answer, protocol=5))
 
 
 def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
     """Read requests while a model runs, so that this process ends with its parent even then."""
     try:
         while True:
-            inbox.put(receive(requests))
+            inbox.put(pickle.loads(receive(requests)))
     except (OSError, EOFError):
         leave()
 

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import NodeProto
 
 from .. import progress
-from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible
+from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible, Undecided
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
@@ -21,7 +21,7 @@ from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
-from .repeats import RecordedNode, Repeats, form_of
+from .repeats import Form, RecordedNode, Repeats
 from .restrictions import UNRESTRICTED, Restrictions
 from .routes import FOREIGN, STAYS, Route, Routes, Step
 from .selection import Selection
@@ -95,7 +95,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, Route] = {}
-        repeats, tidying = Repeats(), Tidying(scope)
+        repeats, tidying = Repeats(scope), Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -114,8 +114,12 @@ class Engine:
             if not (is_alone or route.step or route.is_restricted):
                 continue
             opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
-            place = (proto, scope, opset, index if original else None)
-            node, nodes = self._work_or_repeat(place, is_alone, target, repeats, tidying)
+            if is_alone:
+                node = Node(proto, scope, opset, index if original else None)
+                nodes = self._work(node, target, tidying)
+            else:
+                node = RecordedNode(proto, scope, opset, index if original else None)
+                nodes = self._work_or_repeat(node, repeats.form(index, proto), target, repeats, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -132,34 +136,20 @@ class Engine:
 
     # -- nodes
 
-    def _work_or_repeat(
-        self,
-        place: tuple[NodeProto, Scope, int, int | None],
-        is_alone: bool,
-        target: int,
-        repeats: Repeats,
-        tidying: Tidying,
-    ) -> tuple[Node, list[NodeProto]]:
-        """The node at `place` (what `Node` takes) when it is done, and the nodes that it became.
-
-        What happens to one that `is_alone` says nothing of others of its form.
-        """
-        proto, *_ = place
-        if is_alone:
-            plain = Node(*place)
-            return plain, self._work(plain, target, tidying)
-        node, form = RecordedNode(*place), form_of(proto)
+    def _work_or_repeat(self, node: RecordedNode, form: Form, target: int, repeats: Repeats, tidying: Tidying) -> list[NodeProto]:
+        """The nodes that `node` becomes, by its rules, or by what they made of another node of its `form`."""
+        proto = node.proto
         edit = repeats.find(form, node)
         if edit is not None:
             edit.repeat(node)
             for rule in edit.rules:
                 self._change(rule, node)
-            return node, [proto]
+            return [proto]
         before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
         nodes = self._work(node, target, tidying)
         if len(self._blocked) == blocked:
             repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
-        return node, nodes
+        return nodes
 
     def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
         """The nodes that `first` becomes, all at the target, in topological order."""
@@ -268,18 +258,26 @@ class Engine:
         return False
 
     def _avoid(self, node: Node, route: Route, tried: set[str]) -> bool:
-        """Try each rule that avoids a form once; True as soon as one changed the node. Raises Unconvertible, and says for whom."""
+        """Try each rule that avoids a form; True as soon as one changed the node, which is then `tried`.
+
+        Raises Unconvertible, and says for whom.
+        """
         for rule in route.avoidances:
             if rule.form in tried:
                 continue
-            tried.add(rule.form)
-            whose = self._restrictions.forms[rule.form, node.op_type]
+            form = rule.form, node.op_type
+            whose = self._restrictions.forms[form]
             try:
                 changed = self._apply(rule, node)
             except Unconvertible as refusal:
+                if isinstance(refusal, Undecided) and form in self._restrictions.refused:
+                    tried.add(rule.form)
+                    self._remark("warning", node, f"{whose}, if the node has that form: {refusal.reason}")
+                    continue
                 refusal.reason = f"{whose}: {refusal.reason}"
                 raise
             if changed:
+                tried.add(rule.form)
                 if not node.removed:
                     node.scope.register(node.proto, node.opset)
                 return True
@@ -303,9 +301,8 @@ class Engine:
     def _avoided(self) -> Iterator[Remark]:
         """What was rewritten for the sake of a runtime, a node each."""
         whose_of: dict[tuple[str, str], str] = {}
-        for rule in self._registry:
-            if rule.kind == "avoid" and (whose := self._restrictions.forms.get((rule.form, rule.op_type))):
-                whose_of[rule.name, rule.op_type] = whose
+        for (form, op_type), whose in self._restrictions.forms.items():
+            whose_of.update(((rule.name, op_type), whose) for rule in self._registry.avoidances(op_type) if rule.form == form)
         for rule, op_type, node, where in self.outcome.changes if whose_of else ():
             if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)

@@ -17,12 +17,12 @@ New nodes join the work-list in the opset that they were written for, so no rule
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import ArgumentError
+from ..opsets import transitions
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace", "widen"]
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
+EVERY_OPERATOR = "all operators"
+"""The operator of a rule that avoids a form which nodes of any operator can have."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A registered rule.
 
     `name` is "module.function"; `version` the newer since_version of a transition, else the opset that new nodes are written
@@ -102,7 +103,13 @@ class Registry:
         return self._simplifications.get(op_type, [])
 
     def avoidances(self, op_type: str) -> list[Rule]:
-        return self._avoidances.get(op_type, [])
+        """The rules that avoid forms of `op_type`, first those for every operator."""
+        return [*self._avoidances.get(EVERY_OPERATOR, ()), *self._avoidances.get(op_type, ())]
+
+    def operators_with(self, form: str) -> frozenset[str]:
+        """The operators whose nodes can have the `form` that a rule avoids; none where no rule does."""
+        operators = {rule.op_type for rule in self if rule.form == form}
+        return transitions.all_operators() if EVERY_OPERATOR in operators else frozenset(operators)
 
     def widening(self, op_type: str) -> Rule | None:
         """The rule for `op_type` nodes that have a type which the target does not have; None where there is none."""

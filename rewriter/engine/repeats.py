@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from onnx import NodeProto, TensorProto
@@ -35,7 +36,7 @@ def form_of(node: NodeProto) -> Form:
 
 
 class Forms:
-    """The forms of the nodes of one graph, while nobody edits them: each is found once, which takes 3 µs."""
+    """The forms of the nodes of one graph as it was read. To find one takes 3 µs, and the check and the conversion both need it."""
 
     def __init__(self) -> None:
         self._forms: dict[int, Form] = {}
@@ -46,6 +47,19 @@ class Forms:
         if form is None:
             form = self._forms[index] = form_of(node)
         return form
+
+    def take(self, index: int, node: NodeProto) -> Form:
+        """As `of`, when nobody will ask for this node again, which is about to be edited."""
+        return self._forms.pop(index, None) or form_of(node)
+
+
+_forms: WeakKeyDictionary[Scope, Forms] = WeakKeyDictionary()
+"""Those of the graphs that were checked and not yet converted."""
+
+
+def forms_of(scope: Scope) -> Forms:
+    """The forms of the nodes of `scope`, which nobody has edited yet."""
+    return _forms.setdefault(scope, Forms())
 
 
 class Fact(NamedTuple):
@@ -184,10 +198,15 @@ class Edit(NamedTuple):
 
 
 class Repeats:
-    """The edits of the nodes of one graph that are done, by form."""
+    """The edits of the nodes of `scope` that are done, by form."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope) -> None:
         self._edits: dict[Form, Edit] = {}
+        self._forms = _forms.pop(scope, None) or Forms()  # nobody else gets the forms of nodes that are edited
+
+    def form(self, index: int, node: NodeProto) -> Form:
+        """The form of `node`, number `index` of the graph as it was read, before it is edited."""
+        return self._forms.take(index, node)
 
     def find(self, form: Form, node: RecordedNode) -> Edit | None:
         """The edit of a node of `form` whose rules relied on facts that hold for `node` too; None where there is none."""
@@ -213,17 +232,21 @@ class Repeats:
 
 
 class OncePerForm:
-    """Calls `check` for the nodes of one graph, once for all that have the same form and facts. `forms` are those of the graph."""
+    """Calls `check` for the nodes of `scope`, once for all that have the same form and facts."""
 
-    def __init__(self, check: Callable[[Node], None], forms: Forms) -> None:
+    def __init__(self, check: Callable[[Node], None], scope: Scope) -> None:
         self._check = check
-        self._forms = forms
+        self._scope = scope
+        self._forms = forms_of(scope)
         self._sound: dict[Form, Sequence[Fact]] = {}
 
-    def __call__(self, proto: NodeProto, scope: Scope, opset: int, index: int) -> None:
-        form, node = self._forms.of(index, proto), RecordedNode(proto, scope, opset, index)
+    def __call__(self, proto: NodeProto, index: int) -> None:
+        form = self._forms.of(index, proto)
         facts = self._sound.get(form)
-        if facts is not None and _hold(facts, node):
+        if facts is not None and not facts:
+            return
+        node = RecordedNode(proto, self._scope, self._scope.opset, index)
+        if facts and _hold(facts, node):
             return
         self._check(node)
         if node.facts is not None:

@@ -120,7 +120,7 @@ class Tidying:
         if op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in attributes):
             return None
         inputs = map(self._scope.resolve, proto.input[:])
-        essences = sorted(map(_without_name, attributes))
+        essences = sorted(map(_without_name, attributes)) if attributes else ()
         found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
         return None if found == output else self._scope.resolve(found)
 

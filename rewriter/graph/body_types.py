@@ -66,8 +66,7 @@ def _carried(scope: Scope, node: NodeProto, index: int | None, opset: int) -> It
 def _supposing(scope: Scope, node: NodeProto, index: int | None, opset: int, kinds: list[TypeProto | None]) -> Scope:
     """The body of `node`, a Loop, as it is if what is carried has these types."""
     body = next(scope.children(node, index, opset))
-    for name, kind in zip(_inner_names(body), kinds, strict=True):
-        body.types.suppose(name, kind)
+    body.types.suppose(dict(zip(_inner_names(body), kinds, strict=True)))
     return body
 
 

@@ -37,7 +37,7 @@ class Constants:
         self._scope = scope
         self._values: dict[str, np.ndarray | None] = {}
         """What has been asked for: the value by its name, None where it is only known at run time."""
-        self._added: dict[tuple[str, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
+        self._added: dict[tuple[np.dtype, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
         """The name of the initializer that a rule added, by the type, shape and content of the array."""
 
     # -- asking
@@ -67,10 +67,13 @@ class Constants:
         scope = self._scope.find(name)
         if scope is None:
             return None
-        values = scope.constants._values
-        if name not in values:
-            scope.constants._evaluate_with_operands(name)
-        return values[name]
+        home = scope.constants
+        if name not in home._values:
+            if home._reads_what_has_none(name):
+                home._values[name] = None
+            else:
+                home._evaluate_with_operands(name)
+        return home._values[name]
 
     def operands(self, name: str) -> list[tuple[Scope, str]] | None:
         """What decides the value of `name`, each with the graph that defines it: the inputs of the node that makes it.
@@ -78,7 +81,7 @@ class Constants:
         None where the value cannot be computed, as that of an initializer, or where `folding` would not look at an operand, whose
         data need not be read then.
         """
-        node = None if name in self._scope.initializers else self._scope.producers.get(name)
+        node = self._maker(name)
         if node is None or node.domain not in DEFAULT_DOMAINS or not _may_fold(node.op_type):
             return None
         names = [self._scope.resolve(value) for value in node.input if value]
@@ -111,11 +114,15 @@ class Constants:
 
         So it is with most nodes that rules make, and takes 1 µs to see; to find all operands takes 5 µs.
         """
-        node = self._scope.producers.get(name)
+        node = self._maker(name)
         if node is None or node.op_type in _SHAPE_READERS:
             return False
         values, resolve = self._values, self._scope.resolve
         return any(values.get(resolve(read), self) is None for read in node.input[:] if read)
+
+    def _maker(self, name: str) -> NodeProto | None:
+        """The node of this graph that makes `name`. For initializers, nobody lists the makers: that takes 2 µs a node."""
+        return None if name in self._scope.initializers else self._scope.producers.get(name)
 
     def _evaluate(self, name: str) -> np.ndarray | None:
         scope = self._scope
@@ -180,7 +187,7 @@ class Constants:
         (functions, IR 3), a new Constant node whose output it is.
         """
         array = np.asarray(array, order="C")
-        key = (array.dtype.name, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
+        key = (array.dtype, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
         if key in self._added:
             return self._added[key]
         tensor = tensor_of(array, self._scope.model.fresh_name(name))

@@ -32,12 +32,14 @@ class Contradiction(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The types of all values, as value_info of two copies of the model."""
+    """The types of all values, as value_info of three copies of the model."""
 
     believed: ModelProto
     """What follows from the inputs, and what is declared where nothing contradicts it."""
     proven: ModelProto
     """As `believed`, but a size that nothing but a declaration says is a symbol, `DECLARED_SIZE` and the size."""
+    derived: ModelProto
+    """What follows from the inputs alone."""
     contradictions: list[Contradiction]
 
 
@@ -55,16 +57,16 @@ def weigh(serialized: bytes) -> Evidence | None:
     derived = inference.infer_model(model)
     if derived is None:
         whole = inference.infer_model(ModelProto.FromString(serialized))
-        return None if whole is None else Evidence(whole, whole, [])
+        return None if whole is None else Evidence(whole, whole, whole, [])
     claims, contradictions = _compare(declared, derived)
     if not claims:
-        return Evidence(derived, derived, contradictions)
+        return Evidence(derived, derived, derived, contradictions)
     unproven, belied = _try_sizes(model, claims)
     claims = [claim for claim in claims if claim not in belied]
     believed = _with_claims(model, {claim.place: list(claim.shape) for claim in claims})
     opened = {claim.place: [_opened(dim) if claim in unproven else dim for dim in claim.shape] for claim in claims}
     proven = _with_claims(model, opened) if unproven else believed
-    return Evidence(believed or derived, proven or derived, [*contradictions, *belied.values()])
+    return Evidence(believed or derived, proven or derived, derived, [*contradictions, *belied.values()])
 
 
 def derive(serialized: bytes) -> ModelProto | None:

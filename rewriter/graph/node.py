@@ -231,6 +231,18 @@ class Node:
         if isinstance(graph, GraphProto) and self.scope.types.declared(name) is None:
             graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
 
+    def name_dimensions(self, index: int = 0) -> None:
+        """State the shape of output `index` in the graph's value_info, with a name of its own for each dimension that has none."""
+        name, elem_type = self.output(index), self.output_elem_type(index)
+        graph, shape = self.scope.graph, self.scope.shape(name)
+        if shape is None or elem_type is None or name in self.scope.outputs or not isinstance(graph, GraphProto):
+            return
+        named = [f"{name}_dim_{axis}" if dim is None else dim for axis, dim in enumerate(shape)]
+        stated = self.scope.types.declared(name)
+        if stated is None:
+            stated = graph.value_info.add(name=name).type
+        stated.CopyFrom(helper.make_tensor_type_proto(elem_type, named))
+
     def drop_output(self, index: int) -> None:
         """Make output `index` absent; absent outputs at the end go."""
         self._scope.model.retired.add(self.proto.output[index])
@@ -404,8 +416,7 @@ class Node:
             node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
         made = NodeProto(op_type=op_type, input=inputs, output=names, name=node_name)
         for key, value in sorted(attributes.items()):
-            if value is not None:
-                _fill(made.attribute.add(), key, value)
+            _fill(made.attribute.add(), key, value)
         self._queue(made, where, opset)
         return names
 

@@ -15,7 +15,7 @@ from ..opsets import inference, partial
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_type_of, tensor_of
 from . import body_types
-from .declarations import shapes_of
+from .declarations import contradict, shapes_of
 from .propagation import Propagated
 from .protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, captured, reads, subgraphs
 from .tied_types import TiedTypes
@@ -43,6 +43,8 @@ class ValueTypes:
         """Those of them whose operands were worked out before."""
         self._gained: set[str] = set()
         """Those of them of which more is known than inference as a whole found."""
+        self._is_supposed = False
+        """Whether the types of the inputs are supposed, to see what follows from them."""
         self._shapes: dict[str, tuple[Shape | None, frozenset[int]]] = {}
         self._strings: dict[str, str] = {}
 
@@ -59,7 +61,7 @@ class ValueTypes:
         home = self._home(name)
         if name not in home._complete:
             known = home.stated(name)
-            if home._is_open(known):
+            if home._is_unsettled(name, known):
                 home._work_out(name)
             else:
                 home._complete[name] = known
@@ -178,6 +180,16 @@ class ValueTypes:
         if evidence is None or evidence.proven is evidence.believed:
             return {}
         return _unproven_axes(self._scope.graph_in(evidence.believed), self._scope.graph_in(evidence.proven))
+
+    @cached_property
+    def _claimed(self) -> frozenset[str]:
+        """The values of this graph whose shape is known only, or better, because of what the model declares."""
+        evidence = self._scope.model.evidence if self._propagated is None else None
+        if evidence is None or evidence.derived is evidence.believed:
+            return frozenset()
+        derived = shapes_of(self._scope.graph_in(evidence.derived))
+        believed = shapes_of(self._scope.graph_in(evidence.believed))
+        return frozenset(name for name, shape in believed.items() if shape != derived.get(name))
 
     @cached_property
     def _declared(self) -> dict[str, TypeProto]:
@@ -357,10 +369,14 @@ class ValueTypes:
         shape = inference.shape_of(kind)
         return shape is None or any(not isinstance(dim, int) and dim not in self._scope.model.input_symbols for dim in shape)
 
+    def _is_unsettled(self, name: str, kind: TypeProto | None) -> bool:
+        """Whether more, or other sizes, may follow for `name` than `kind`, which is what inference as a whole has."""
+        return self._is_open(kind) or name in self._claimed
+
     def _deciding(self, name: str) -> list[str]:
         """The values to know before `name` can be worked out: operands, and what the sizes among them are read from."""
         kind = self._complete[name]
-        if self._is_open(kind):
+        if self._is_unsettled(name, kind):
             node, _ = self.maker(name)
             if node is None or node.op_type not in GRAPH_HOLDERS:
                 return [] if node is None else [value for value in node.input if value]
@@ -369,7 +385,7 @@ class ValueTypes:
         return list(self._scope.constants.decided_by(name)) if is_small else []
 
     def _infer_again(self, name: str) -> None:
-        if not self._is_open(self._complete[name]):
+        if not self._is_unsettled(name, self._complete[name]):
             return
         node, opset = self.maker(name)
         if node is None:
@@ -381,10 +397,20 @@ class ValueTypes:
         types = {value: kind for value in node.input if value and (kind := self.type(value)) is not None}
         constants = self._small_constants(types)
         types.update((value, _type_of(array)) for value, array in constants.items())
-        if constants or any(value in self._home(value)._gained for value in map(self._scope.resolve, types)):
+        folds = constants and self._is_open(self._complete[name])
+        if folds or self._is_remade(name) or any(map(self._is_better_known, types)):
             self._gain(self._infer(node, opset, types, constants))  # else inference as a whole knew as much
         if self._is_open(self._complete[name]):
             self._gain(self._shaped(node, types))
+
+    def _is_remade(self, name: str) -> bool:
+        """Whether a rule wrote the node that makes `name`, and inference as a whole saw another one."""
+        return name in self._scope.made and self._is_stated(name)
+
+    def _is_better_known(self, value: str) -> bool:
+        """Whether inference as a whole did not have the type that `value` has by now, of a node that reads it."""
+        name = self._scope.resolve(value)
+        return name in self._home(name)._gained or (name != value and self.type(name) != self.stated(value))
 
     def _types_by_bodies(self, name: str) -> Types:
         """The types of the outputs of the node that makes `name` and has subgraphs, taken from these."""
@@ -405,21 +431,26 @@ class ValueTypes:
     def _carried_types(self) -> Types:
         """The types of the inputs of this graph, if it is the body of a Loop of the model as it was read."""
         outer, node = self._scope.parent, self._scope.holder
-        if outer is None or node is None or self._scope.origin is None or node.domain not in DEFAULT_DOMAINS:
+        if self._is_supposed or outer is None or node is None or self._scope.origin is None or node.domain not in DEFAULT_DOMAINS:
             return {}
         return body_types.carried_types(outer, node, self._scope.origin[0], self._scope.opset)
 
-    def suppose(self, name: str, kind: TypeProto | None) -> None:
-        """Let `name`, an input of this graph, have this type."""
-        self._worked_out.add(name)
-        self._complete[name] = kind
-        self._gained.add(name)
+    def suppose(self, kinds: Mapping[str, TypeProto | None]) -> None:
+        """Let these inputs of this graph have these types; nothing else is worked out of its inputs."""
+        self._is_supposed = True
+        self._worked_out.update(kinds)
+        self._complete.update(kinds)
+        self._gained.update(kinds)
 
     def _gain(self, found_types: Types) -> None:
-        """Add to what is known of each value."""
+        """Add to what is known of each value. What contradicts a declaration takes its place."""
         for value, found in found_types.items():
             known = self._complete[value] if value in self._complete else self.stated(value)
-            merged = _merge_types(known, found) if self._is_open(known) else known
+            is_claim = value in self._claimed
+            if is_claim and known is not None and _contradict(known, found):
+                merged: TypeProto | None = found
+            else:
+                merged = _merge_types(known, found) if is_claim or self._is_open(known) else known
             if merged != known:
                 self._gained.add(value)
             self._complete[value] = merged
@@ -473,6 +504,11 @@ def _unproven_axes(believed: GraphLike | None, proven: GraphLike | None) -> dict
 
 def _is_number(shape: Shape | None, axis: int) -> bool:
     return shape is not None and axis < len(shape) and isinstance(shape[axis], int)
+
+
+def _contradict(declared: TypeProto, derived: TypeProto) -> bool:
+    shapes = inference.shape_of(declared), inference.shape_of(derived)
+    return shapes[0] is not None and shapes[1] is not None and contradict(shapes[0], shapes[1])
 
 
 def _tensor_type(tensor: TensorProto) -> TypeProto:

@@ -203,6 +203,13 @@ def _where(inputs: Values, _attributes: Attributes) -> list[np.ndarray]:
     return [np.where(*operands)]
 
 
+def _trilu(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
+    data, k = _data(inputs), int(_data(inputs, 1)) if len(inputs) > 1 else 0
+    if data.dtype.kind not in "iufb" or abs(k) > MAX_ELEMENTS:
+        raise ValueError("no numbers, or a diagonal beyond any that is folded")
+    return [np.triu(data, k) if attributes.get("upper", 1) else np.tril(data, k)]
+
+
 def _reduce(function: Callable[..., np.ndarray]) -> Callable[[Values, Attributes], list[np.ndarray]]:
     def apply(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
         if attributes.get("noop_with_empty_axes", 0):
@@ -251,6 +258,7 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
     "ConstantOfShape": _constant_of_shape,
     "Range": _range,
     "Expand": _expand,
+    "Trilu": _trilu,
     "Where": _where,
     "Add": _elementwise(np.add),
     "Sub": _elementwise(np.subtract),

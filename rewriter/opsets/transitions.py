@@ -30,6 +30,11 @@ def newest_opset() -> int:
     return defs.onnx_opset_version()
 
 
+def all_operators() -> frozenset[str]:
+    """All operators of the default domain, those included that its newest opset deprecates."""
+    return frozenset(schema.name for schema in defs.get_all_schemas() if not schema.domain)
+
+
 @cache
 def schema_at(op_type: str, opset: int) -> OpSchema | None:
     """The schema that `op_type` of the default domain has at `opset`; None where it does not exist there."""
@@ -138,7 +143,7 @@ def unreviewed(newest: int) -> list[str]:
     """The transitions up to opset `newest` that `reviewed.txt` lacks, as "Op 17→18"."""
     known = _reviewed()
     found: list[str] = []
-    for op_type in sorted({schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""}):
+    for op_type in sorted(all_operators()):
         first = next((version for version in range(1, newest + 1) if schema_at(op_type, version) is not None), newest)
         steps = path(op_type, first, newest) if schema_at(op_type, first) is not None else ()
         found += [f"{op_type} {step}" for step in steps if (op_type, step.newer) not in known]

@@ -12,6 +12,8 @@ the outputs, beside `version`, the release of the runtime. The model is loaded a
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -144,11 +146,59 @@ class Tinygrad:
         return [found[name].numpy() for name in outputs]
 
 
+class Ncnn:
+    """ncnn, on what pnnx makes of the model, which also takes the shapes of the inputs.
+
+    pnnx decides for each input and output which axis is the batch, and says so only in a program that it writes.
+    """
+
+    package = "pnnx"
+
+    def load(self, path: str) -> None:
+        import pnnx  # type: ignore[import-not-found]
+
+        self._pnnx = pnnx.EXEC_PATH
+        self._path = path
+
+    def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
+        import ncnn  # type: ignore[import-not-found]
+
+        base = self._converted(inputs)
+        with open(f"{base}_ncnn.py", encoding="utf-8") as program:
+            text = program.read()
+        given, wanted = (re.findall(rf"{name}\d+\.numpy\(.*?batch_index=(\d+)\)", text) for name in ("in", "out"))
+        with ncnn.Net() as net:
+            if net.load_param(f"{base}.ncnn.param") or net.load_model(f"{base}.ncnn.bin"):
+                raise RuntimeError("ncnn cannot load what pnnx made of the model")
+            with net.create_extractor() as extractor:
+                for index, (value, batch) in enumerate(zip(inputs, given, strict=True)):
+                    extractor.input(f"in{index}", ncnn.Mat(np.ascontiguousarray(value), batch_index=int(batch)).clone())
+                found = [extractor.extract(f"out{index}") for index in range(len(wanted))]
+                if any(status for status, _ in found):
+                    raise RuntimeError("ncnn does not compute an output")
+                return [np.array(mat.numpy(batch_index=int(batch))) for (_, mat), batch in zip(found, wanted, strict=True)]
+
+    def _converted(self, inputs: Sequence[np.ndarray]) -> str:
+        """What the names of the files that pnnx writes begin with; they stand beside the model."""
+        kinds = {"b": "u", "u": "u", "i": "i", "f": "f"}
+        types = (f"{kinds[value.dtype.kind]}{8 * value.itemsize}" for value in inputs)
+        shapes = (str(list(value.shape)).replace(" ", "") for value in inputs)
+        inputshape = ",".join(map("".join, zip(shapes, types, strict=True)))
+        done = subprocess.run(
+            [self._pnnx, self._path, f"inputshape={inputshape}"], capture_output=True, text=True, errors="replace"
+        )
+        base = os.path.splitext(self._path)[0]
+        if not os.path.exists(f"{base}_ncnn.py"):
+            raise RuntimeError(f"pnnx ends with status {done.returncode}, and writes nothing")
+        return base
+
+
 ADAPTERS = {
     "onnxruntime": OnnxRuntime,
     "openvino": OpenVino,
     "opencv": OpenCv,
     "mnn": Mnn,
+    "ncnn": Ncnn,
     "tract": Tract,
     "tinygrad": Tinygrad,
 }

@@ -41,14 +41,18 @@ class Demands:
     @property
     def restrictions(self) -> Restrictions:
         forms: dict[tuple[str, str], str] = {}
+        miscomputed: set[tuple[str, str]] = set()
         for profile in self.profiles:
             for quirk in profile.quirks:
                 text = f"{profile.title} {_DOES[quirk.effect]} ({quirk.form})"
                 for op_type in quirk.operators:
                     before = forms.get((quirk.form, op_type))
                     forms[quirk.form, op_type] = text if before is None else f"{before}; {text}"
+                    if quirk.effect != "refused":
+                        miscomputed.add((quirk.form, op_type))
         return Restrictions(
             forms,
+            frozenset(forms) - miscomputed,
             {op_type: profile.title for profile in self.profiles for op_type in profile.facts.operators_refused},
             {name: profile.title for profile in self.profiles for name in profile.facts.types_refused},
         )

@@ -65,8 +65,7 @@ def not_taken(facts: ReleaseFacts) -> list[str]:
 
 def of_operators(quirk: Quirk) -> str:
     """ " of ReduceL1 and ReduceL2" where the quirk is not of all operators that can have its form."""
-    every = {rule.op_type for rule in registry if rule.form == quirk.form}
-    return f" of {listed(sorted(quirk.operators))}" if quirk.operators < every else ""
+    return f" of {listed(sorted(quirk.operators))}" if quirk.operators < registry.operators_with(quirk.form) else ""
 
 
 def forms() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -71,10 +72,16 @@ agraph (float[2,3] x) => (float[2,3] y) { y = local.Twice(x) }
 <domain: "local", opset_import: ["" : 13]>
 Twice (a) => (b) { b = Add(a, a) }"""
 _REDUCE = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+_REDUCTIONS = tuple(f"Reduce{op}" for op in (*_REDUCE, "Sum"))
 _BY_INPUT = "(float[2,3,4] x) => (float[2,1,4] y) <int64[1] a = {{1}}> {{ p = Exp(x) y = Reduce{}<keepdims = 1>(p, a) }}"
 _BY_ATTRIBUTE = "(float[2,3,4] x) => (float[2,1,4] y) {{ p = Exp(x) y = Reduce{}<axes = [1], keepdims = 1>(p) }}"
+_IN_STEPS = "(float[2,3,2,4,3] x) => (float[2,1,1,4,1] y) {{ p = Exp(x) y = {}<axes = [1, 2, 4], keepdims = 1>(p) }}"
+_OF_ALL = "(float[2,3] x) => (float[1,1] y) {{ p = Exp(x) y = {}<axes = [0, 1], keepdims = 1>(p) }}"
 _OF_NONE = "(float[2,3] x) => (float[2,3] y) {{ y = Reduce{}<noop_with_empty_axes = 1>(x) }}"
 _OF_THREE = "(float[2,3] a, float[1,3] b, float[2,1] c) => (float[2,3] y) {{ y = {}(a, b, c) }}"
+_COORDINATES = ("asymmetric", "half_pixel", "align_corners")
+_SIZES = {"a": (6, 4), "b": (8, 12), "c": (7, 9), "d": (2, 3)}
+"""To what an image of 4 by 6 is resized."""
 _IMAGE = "(float[1,1,4,4] x) => (float[1,1,{0},{0}] y) <float[4] s = {{1, 1, {1}, {1}}}>"
 
 
@@ -88,6 +95,37 @@ def _recurrent(op_type: str, gates: int, outputs: str, more: str = "", attribute
     shape = "2,1,2,2" if outputs.startswith("y") else "1,2,2"
     node = f"{outputs} = {op_type}<hidden_size = 2{attributes}>(x, w, r, b{more})"
     return f"(float[2,2,1] x) => (float[{shape}] y) <{constants}, float[1,2,2] h = {{0.5, -0.5, 1, 0}}> {{ {node} }}"
+
+
+def _resized(attributes: str) -> str:
+    """Resizes of one image to all of `_SIZES`."""
+    outputs = ", ".join(f"float[1,1,{height},{width}] {name}" for name, (height, width) in _SIZES.items())
+    sizes = ", ".join(f"int64[4] to_{name} = {{1, 1, {height}, {width}}}" for name, (height, width) in _SIZES.items())
+    nodes = " ".join(f"{name} = Resize<{attributes}>(x, absent, absent, to_{name})" for name in _SIZES)
+    return f"(float[1,1,4,6] x) => ({outputs}) <{sizes}> {{ {nodes} }}"
+
+
+def _padded(op_type: str, mode: str) -> str:
+    """Windows that move by 2, and by 1, and need one element of padding."""
+    weights = {size: ", w" + str(size) if op_type == "Conv" else "" for size in (3, 2)}
+    y, z = (
+        f'{op_type}<kernel_shape = [{size},{size}], strides = [{step},{step}], auto_pad = "{mode}">(x{weights[size]})'
+        for size, step in ((3, 2), (2, 1))
+    )
+    constants = "<float[1,1,3,3] w3 = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[1,1,2,2] w2 = {1, 2, 3, 4}>" if op_type == "Conv" else ""
+    return f"(float[1,1,4,4] x) => (float[1,1,2,2] y, float[1,1,4,4] z) {constants} {{ y = {y} z = {z} }}"
+
+
+def _transposed(mode: str, *windows: tuple[int, int]) -> str:
+    """A ConvTranspose for each of `windows`, its size and its step."""
+    numbers = {size: ", ".join(str(1 + number % 7) for number in range(size * size)) for size, _ in windows}
+    constants = ", ".join(f"float[1,1,{size},{size}] w{size} = {{{numbers[size]}}}" for size, _ in windows)
+    outputs = ", ".join(f"float[1,1,{4 * step},{4 * step}] y{size}" for size, step in windows)
+    nodes = " ".join(
+        f'y{size} = ConvTranspose<kernel_shape = [{size},{size}], strides = [{step},{step}], auto_pad = "{mode}">(x, w{size})'
+        for size, step in windows
+    )
+    return f"(float[1,1,4,4] x) => ({outputs}) <{constants}> {{ {nodes} }}"
 
 
 _RECURRENT = (("GRU", 3, "y, h1", ", absent, h"), ("LSTM", 4, "y, h1, c1", ", absent, h, h"), ("RNN", 1, "y, h1", ", absent, h"))
@@ -175,6 +213,8 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
     *(("Reduce axes as an input", f"Reduce{op}", 18, _BY_INPUT.format(op)) for op in _REDUCE),
     ("Reduce axes as an input", "ReduceSum", 13, _BY_INPUT.format("Sum")),
     *(("Reduce axes as an attribute at opset 13 to 17", f"Reduce{op}", 17, _BY_ATTRIBUTE.format(op)) for op in _REDUCE),
+    *(("Reduce over three axes or more", op, 12, _IN_STEPS.format(op)) for op in _REDUCTIONS),
+    *(("Reduce over all axes, which it names", op, 12, _OF_ALL.format(op)) for op in _REDUCTIONS),
     *(("Reduce with noop_with_empty_axes", f"Reduce{op}", 18, _OF_NONE.format(op)) for op in ("Max", "Mean", "Min", "Prod", "Sum")),
     ("Negative index", "GatherND", 13, "(float[2,3,2] x) => (float[2,2] y) <int64[2,2] i = {0, -1, -1, 0}> { y = GatherND(x, i) }"),
     (
@@ -303,6 +343,12 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         "(float[1,1,4,4] x) => (float[1,1,3,3] y) { y = AveragePool<kernel_shape = [2,2], pads = [1,1,1,1], strides = [2,2]>(x) }",
     ),
     (
+        "LpPool with padding",
+        "LpPool",
+        13,
+        "(float[1,1,4,4] x) => (float[1,1,5,5] y) { y = LpPool<kernel_shape = [2,2], strides = [1,1], pads = [1,1,1,1]>(x) }",
+    ),
+    (
         "AveragePool with dilations",
         "AveragePool",
         19,
@@ -331,22 +377,33 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
         _IMAGE.format(2, 0.5)
         + ' { y = Resize<mode = "linear", coordinate_transformation_mode = "half_pixel", antialias = 1>(x, absent, s) }',
     ),
-    (
-        "Resize to the nearest by half_pixel, align_corners or ceil",
-        "Resize",
-        13,
-        _IMAGE.format(6, 1.5) + ' { y = Resize<mode = "nearest", nearest_mode = "ceil">(x, absent, s) }',
+    *(
+        (
+            f"Resize to the nearest, {coordinates}, {rounding}",
+            "Resize",
+            13,
+            _resized(f'mode = "nearest", coordinate_transformation_mode = "{coordinates}", nearest_mode = "{rounding}"'),
+        )
+        for coordinates, rounding in product(_COORDINATES, ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"))
     ),
-    ("Resize cubic by half_pixel", "Resize", 13, _IMAGE.format(8, 2) + ' { y = Resize<mode = "cubic">(x, absent, s) }'),
+    *(
+        (
+            f"Resize cubic, {coordinates}",
+            "Resize",
+            13,
+            _resized(f'mode = "cubic", coordinate_transformation_mode = "{coordinates}", nearest_mode = "floor"'),
+        )
+        for coordinates in _COORDINATES
+    ),
+    ("Upsample, linear", "Upsample", 9, _IMAGE.format(8, 2) + ' { y = Upsample<mode = "linear">(x, s) }'),
     ("Pad before opset 11", "Pad", 10, "(float[2,3] x) => (float[4,3] y) { y = Pad<pads = [1,0,1,0], value = 2.0>(x) }"),
     ("Pad by negative numbers", "Pad", 13, "(float[3,3] x) => (float[2,3] y) <int64[4] p = {-1, 0, 0, 0}> { y = Pad(x, p) }"),
-    (
-        "Conv with auto_pad SAME_LOWER",
-        "Conv",
-        13,
-        "(float[1,1,4,4] x) => (float[1,1,4,4] y) <float[1,1,2,2] w = {1, 2, 3, 4}> "
-        '{ y = Conv<kernel_shape = [2,2], strides = [1,1], auto_pad = "SAME_LOWER">(x, w) }',
+    *(
+        (f"auto_pad {mode}", op, 13, _padded(op, mode))
+        for mode, op in product(("SAME_UPPER", "SAME_LOWER"), ("AveragePool", "Conv", "LpPool", "MaxPool"))
     ),
+    *((f"auto_pad {mode}", "ConvTranspose", 13, _transposed(mode, (3, 1), (4, 2))) for mode in ("SAME_UPPER", "SAME_LOWER")),
+    ("ConvTranspose with disputed auto_pad", "ConvTranspose", 13, _transposed("SAME_LOWER", (2, 1))),
     (
         "ConvTranspose with output_shape",
         "ConvTranspose",
@@ -358,6 +415,10 @@ _FORMS: tuple[tuple[str, str | tuple[str, ...], int, str], ...] = (
     *(
         (f"Recurrent operator without {what}", op, 14, _recurrent(op, gates, outputs, first, _LINEAR if op == "GRU" else ""))
         for what, outputs in (("last state", "y"), ("all steps", "absent, y"))
+        for op, gates, _, first in _RECURRENT
+    ),
+    *(
+        ("Last state of a recurrent operator", op, 14, _recurrent(op, gates, "all, y", first, _LINEAR if op == "GRU" else ""))
         for op, gates, _, first in _RECURRENT
     ),
     *(

@@ -287,7 +287,7 @@ class _Reader:
         form = _text(entry, "form", "[[quirk]]")
         where = f"quirk '{form}'"
         _require_keys(entry, {"form", "from", "to", "operators", "effect", "evidence"}, where)
-        having = {rule.op_type for rule in registry if rule.form == form}
+        having = registry.operators_with(form)
         if not having:
             raise ValueError(f"{where}: nothing avoids it; --list-runtimes quirks shows those that can be avoided")
         operators = _operators(entry, "operators", where) or having

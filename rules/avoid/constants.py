@@ -6,9 +6,9 @@ https://onnx.ai/onnx/operators/onnx__Constant.html, https://onnx.ai/onnx/operato
 from __future__ import annotations
 
 import numpy as np
-from onnx import defs, numpy_helper
+from onnx import numpy_helper
 
-from ...rewriter.engine.registry import avoid
+from ...rewriter.engine.registry import EVERY_OPERATOR, avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph import bodies
 from ...rewriter.graph.node import Node
@@ -42,13 +42,11 @@ def fold_scalar(node: Node) -> None:
     _fold(node)
 
 
-_OPERATORS = tuple(sorted({schema.name for schema in defs.get_all_schemas() if not schema.domain} - {"Constant"}))
-
-
-@avoid("Operator on constants", _OPERATORS, opset=9)
+@avoid("Operator on constants", EVERY_OPERATOR, opset=9)
 def fold_constants(node: Node) -> None:
     """Its result becomes a constant."""
-    _fold(node)
+    if node.op_type != "Constant":
+        _fold(node)
 
 
 def _fold(node: Node) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...rewriter.engine.registry import avoid
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 _OUTPUTS = ("all", "last_hidden", "last_cell")
@@ -18,14 +19,36 @@ def take_last_step(node: Node) -> None:
     """The output of all steps is written out; the last state is taken from it if a single direction runs forward to the end."""
     if node.has_output(0):
         return
-    if node.attr("direction", "forward") != "forward" or node.attr("layout", 0) or node.has_input(4):
+    if _ends_with_last_state(node):
+        _take_last_step(node)
+    else:
         node.set_output(0, node.fresh_name("all"))
+
+
+@avoid("Last state of a recurrent operator", ("GRU", "LSTM", "RNN"), opset=7)
+def take_last_state(node: Node) -> None:
+    """The last state is taken from the output of all steps."""
+    if node.has_output(2):
+        raise Unconvertible(f"the last cell state '{node.output(2)}' is read", "remove it from the model")
+    if not node.has_output(1):
         return
+    if not _ends_with_last_state(node):
+        raise Unconvertible("it does not run forward to the end of all sequences", "let it run forward, without sequence_lens")
+    _take_last_step(node)
+
+
+def _ends_with_last_state(node: Node) -> bool:
+    """Whether the last of all steps is the last state."""
+    return node.attr("direction", "forward") == "forward" and not node.attr("layout", 0) and not node.has_input(4)
+
+
+def _take_last_step(node: Node) -> None:
     last = node.output(1) if node.has_output(1) else ""
     if last:
         node.detach_output(1, "last_hidden")
         node.drop_output(1)
-    node.set_output(0, node.fresh_name("all"))
+    if not node.has_output(0):
+        node.set_output(0, node.fresh_name("all"))
     if last:
         node.after.Gather(node.output(0), node.op.int64(-1), axis=0, output=last)
 

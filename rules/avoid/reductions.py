@@ -6,36 +6,37 @@ https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 from __future__ import annotations
 
 from ...rewriter.engine.registry import avoid
-from ...rewriter.errors import Unconvertible
+from ...rewriter.errors import Unconvertible, Undecided
 from ...rewriter.graph.node import Node
-from ..shared.axes import from_the_front
+from ...rewriter.graph.operators import Operators
+from ..shared.axes import REDUCTIONS, from_the_front
 from ..shared.parameters import is_stored
 
 _OF_ONE = ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
 """What these make of a single element is that element."""
-_REDUCE = (*_OF_ONE, "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+_STEPS = {"ReduceLogSum": ("ReduceSum", "ReduceLogSum"), "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum")}
+"""Which reductions the first and the last of several steps are, where they are not both the reduction of all of them."""
 
 
-@avoid("Reduce axes as an input", _REDUCE, opset=18)
+@avoid("Reduce axes as an input", REDUCTIONS, opset=18)
 def leave_out_all_axes(node: Node) -> None:
     """The axes are left out if they are all axes; otherwise only an older opset helps."""
     if not node.has_input(1):
         return
-    axes, rank = node.constant(1), node.rank()
-    if axes is None or rank is None or len({*from_the_front(axes.tolist(), rank)}) < rank or axes.size == 0:
+    if not _names_all_axes(node):
         last = 12 if node.op_type == "ReduceSum" else 17
         raise Unconvertible("the axes are an input", f"choose a target opset up to {last}, where they are an attribute")
-    node.drop_input(1)
+    _leave_out_axes(node)
 
 
-@avoid("Reduce axes as an attribute at opset 13 to 17", tuple(op for op in _REDUCE if op != "ReduceSum"), opset=13)
+@avoid("Reduce axes as an attribute at opset 13 to 17", tuple(op for op in REDUCTIONS if op != "ReduceSum"), opset=13)
 def refuse_axes_as_attribute(node: Node) -> None:
     """Refused: only another opset helps."""
     if node.has_attr("axes") and node.scope.target in range(13, 18):
         raise Unconvertible("the axes are an attribute", "choose a target opset from 18 on, where they are an input, or 12")
 
 
-@avoid("Reduce with noop_with_empty_axes", _REDUCE, opset=13)
+@avoid("Reduce with noop_with_empty_axes", REDUCTIONS, opset=13)
 def reduce_nothing(node: Node) -> None:
     """Nothing is reduced, so the node is an Identity."""
     if not node.attr("noop_with_empty_axes", 0):
@@ -43,7 +44,7 @@ def reduce_nothing(node: Node) -> None:
     axes = node.constant(1)
     if node.has_input(1) and (axes is None or axes.size):
         if axes is None:
-            raise Unconvertible("the axes are computed at run time, and may be none", "make them a constant")
+            raise Undecided("the axes are computed at run time, and may be none", "make them a constant")
         node.pop_attr("noop_with_empty_axes")
         return
     if node.op_type not in _OF_ONE:
@@ -51,7 +52,7 @@ def reduce_nothing(node: Node) -> None:
     node.become.Identity(node.input(0))
 
 
-@avoid("Reduce axes computed at run time", _REDUCE, opset=18)
+@avoid("Reduce axes computed at run time", REDUCTIONS, opset=18)
 @avoid("Squeeze axes computed at run time", ("Squeeze", "Unsqueeze"), opset=13)
 def fold_axes(node: Node) -> None:
     """Computed axes that are the same in every run become a constant."""
@@ -61,3 +62,53 @@ def fold_axes(node: Node) -> None:
     if axes is None:
         raise Unconvertible(f"the axes '{node.input(1)}' are computed at run time", "make them a constant")
     node.set_input(1, node.op.int64(axes))
+
+
+@avoid("Reduce over all axes, which it names", REDUCTIONS, opset=13)
+def name_no_axes(node: Node) -> None:
+    """The axes are left out."""
+    if _names_all_axes(node):
+        _leave_out_axes(node)
+
+
+def _names_all_axes(node: Node) -> bool:
+    axes, rank = _named_axes(node), node.rank()
+    return bool(axes) and rank is not None and len({*from_the_front(axes, rank)}) == rank
+
+
+def _leave_out_axes(node: Node) -> None:
+    for attribute in ("axes", "noop_with_empty_axes"):
+        node.pop_attr(attribute)
+    if node.has_input(1):
+        node.drop_input(1)
+
+
+@avoid("Reduce over three axes or more", REDUCTIONS, opset=13, exact=False)
+def reduce_in_steps(node: Node) -> None:
+    """Several reductions of at most two axes each."""
+    named = _named_axes(node)
+    if named is None or len(named) < 3:
+        return
+    axes = sorted(from_the_front(named, node.need_rank()))
+    first, last = _STEPS.get(node.op_type, (node.op_type, node.op_type))
+    between = first if first == "ReduceSum" else last
+    keepdims, reduced, op_type = node.attr("keepdims", 1), node.input(0), first
+    while len(axes) > 2:  # from the back, so that those in front keep their numbers
+        reduced = _reduce(node.op, op_type, reduced, axes[-2:], keepdims)
+        axes, op_type = axes[:-2], between
+    _reduce(node.become, last, reduced, axes, keepdims)
+
+
+def _named_axes(node: Node) -> list[int] | None:
+    """None where there are none, or they are computed at run time."""
+    if node.has_attr("axes"):
+        return node.attr("axes")
+    axes = node.constant(1) if node.has_input(1) else None
+    return None if axes is None else axes.tolist()
+
+
+def _reduce(op: Operators, op_type: str, data: str, axes: list[int], keepdims: int) -> str:
+    """A reduction in the form of opset 13."""
+    if op_type == "ReduceSum":
+        return op.ReduceSum(data, op.int64(axes), keepdims=keepdims)
+    return getattr(op, op_type)(data, axes=axes, keepdims=keepdims)

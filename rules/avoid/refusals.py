@@ -31,20 +31,8 @@ def _is_of_opset_10(node: Node) -> bool:
     return node.opset == 10
 
 
-def _has_antialias(node: Node) -> bool:
-    return bool(node.attr("antialias", 0))
-
-
-def _is_other_nearest(node: Node) -> bool:
-    if node.opset < 11 or node.attr("mode", "nearest") != "nearest":
-        return False
-    mode = node.attr("coordinate_transformation_mode", "half_pixel")
-    return mode in ("half_pixel", "align_corners") or node.attr("nearest_mode", "round_prefer_floor") == "ceil"
-
-
-def _is_cubic(node: Node) -> bool:
-    mode = node.attr("coordinate_transformation_mode", "half_pixel")
-    return node.opset >= 11 and node.attr("mode", "nearest") == "cubic" and mode == "half_pixel"
+def _is_linear(node: Node) -> bool:
+    return node.attr("mode", "nearest") == "linear"
 
 
 def _pads_with_value(node: Node) -> bool:
@@ -73,15 +61,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
     ("AveragePool with dilations", "AveragePool", _has_dilations, "it has dilations", "choose a target opset up to 18"),
     ("MaxPool with dilations", "MaxPool", _has_dilations, "it has dilations", _ELSEWHERE),
     ("Resize of opset 10", "Resize", _is_of_opset_10, "it is of opset 10", "choose a target opset from 11 on"),
-    ("Resize with antialias", "Resize", _has_antialias, "antialias is 1", "choose a target opset up to 17"),
-    (
-        "Resize to the nearest by half_pixel, align_corners or ceil",
-        "Resize",
-        _is_other_nearest,
-        "it takes the nearest by half_pixel, align_corners or ceil",
-        "use asymmetric and floor in the model",
-    ),
-    ("Resize cubic by half_pixel", "Resize", _is_cubic, "it is cubic by half_pixel", _ELSEWHERE),
+    ("Upsample, linear", "Upsample", _is_linear, "its mode is linear", "choose a target opset from 11 on"),
     ("Pad before opset 11", "Pad", _pads_with_value, "it pads with a value", "choose a target opset from 11 on"),
     ("GRU with linear_before_reset 0", "GRU", _resets_before, "linear_before_reset is 0", "train it with linear_before_reset 1"),
     ("ScatterND with reduction", "ScatterND", _has_reduction, "it has a reduction", _ELSEWHERE),

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Split.html
 from __future__ import annotations
 
 from ...rewriter.engine.registry import avoid
-from ...rewriter.errors import Unconvertible
+from ...rewriter.errors import Unconvertible, Undecided
 from ...rewriter.graph.node import Node
 from ..shared.parameters import is_stored
 from ..shared.split_sizes import explicit_sizes, known_sizes, part_count, state_sizes
@@ -17,6 +17,10 @@ def state_uneven_sizes(node: Node) -> None:
     """The sizes are written out."""
     if not node.has_attr("num_outputs"):
         return
+    try:
+        node.need_dimension(node.attr("axis", 0))
+    except Unconvertible as unknown:
+        raise Undecided(unknown.reason, unknown.hint) from None
     sizes = _sizes(node)
     if len(set(sizes)) > 1:
         state_sizes(node, sizes)

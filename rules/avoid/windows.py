@@ -15,6 +15,8 @@ from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
+_PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
+
 
 @avoid("AveragePool with count_include_pad", "AveragePool", opset=13)
 def pad_first(node: Node) -> None:
@@ -62,6 +64,17 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
     node.pop_attr("pads")
 
 
+@avoid("LpPool with padding", "LpPool", opset=13)
+def pad_norm_first(node: Node) -> None:
+    """A separate Pad: zeros add nothing to a norm."""
+    pads = node.attr("pads", [])
+    if not any(pads):
+        return
+    if node.attr("ceil_mode", 0):
+        raise Unconvertible("ceil_mode is 1", "set ceil_mode to 0")
+    _pad(node, pads)
+
+
 @avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
 def pool_two_axes(node: Node) -> None:
     """A Reshape before it makes the pooled axes two, and one after it gives the result its axes back."""
@@ -75,48 +88,92 @@ def pool_two_axes(node: Node) -> None:
     node.after.Reshape(pooled, node.op.int64([*shape[:2], *[1] * (len(shape) - 2)]), output=output)
 
 
-@avoid("Conv with auto_pad SAME_LOWER", "Conv", opset=11)
+@avoid("auto_pad SAME_UPPER", _PADDED, opset=11)
+def state_upper_pads(node: Node) -> None:
+    """The padding is written out; if it is odd, the larger half comes last."""
+    if node.attr("auto_pad", "NOTSET") == "SAME_UPPER":
+        _state_pads(node, _padding(node))
+
+
+@avoid("auto_pad SAME_LOWER", _PADDED, opset=11)
 def state_lower_pads(node: Node) -> None:
     """The padding is written out; if it is odd, the larger half comes first."""
-    if node.attr("auto_pad", "NOTSET") != "SAME_LOWER":
-        return
-    sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
-    ones = [1] * len(kernel)
-    begins, ends = [], []
-    for size, length, stride, dilation in zip(sizes, kernel, node.attr("strides", ones), node.attr("dilations", ones), strict=True):
-        reach = (length - 1) * dilation + 1
-        total = max((-(-size // stride) - 1) * stride + reach - size, 0)
-        begins.append(total - total // 2)
-        ends.append(total // 2)
-    node.pop_attr("auto_pad")
-    node.set_attr("pads", [*begins, *ends])
+    if node.attr("auto_pad", "NOTSET") == "SAME_LOWER":
+        _state_pads(node, _padding(node), larger_first=True)
 
 
 @avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
 def state_pads(node: Node) -> None:
     """The padding is written out if it is even; for odd padding the specification contradicts itself about which side gets more."""
-    wanted = node.attr("output_shape")
-    if wanted is None:
-        return
-    sizes, kernel = node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
+    if node.has_attr("output_shape"):
+        _state_pads(node, _padding(node))
+
+
+@avoid("ConvTranspose with disputed auto_pad", "ConvTranspose", opset=11)
+def refuse_disputed_padding(node: Node) -> None:
+    """Refused: runtimes do not agree about SAME_LOWER where the padding is odd, and about padding below 0."""
+    mode = node.attr("auto_pad", "NOTSET")
+    if mode.startswith("SAME") and not node.has_attr("output_shape"):
+        totals = _transposed_padding(node)
+        _require_agreed(node, totals if mode == "SAME_LOWER" else [min(total, 0) for total in totals])
+
+
+def _padding(node: Node) -> list[int]:
+    """How much padding each axis gets in all. Raises Unconvertible where the specification leaves it open."""
+    if node.op_type != "ConvTranspose":
+        return _same_padding(node)
+    totals = _transposed_padding(node)
+    _require_agreed(node, totals)
+    return totals
+
+
+def _state_pads(node: Node, totals: Sequence[int], larger_first: bool = False) -> None:
+    begins = [(total + larger_first) // 2 for total in totals]
+    ends = [total - begin for total, begin in zip(totals, begins, strict=True)]
+    for replaced in ("auto_pad", "ceil_mode", "output_shape"):  # ceil_mode never counts beside auto_pad
+        node.pop_attr(replaced)
+    node.set_attr("pads", [*begins, *ends])
+
+
+def _same_padding(node: Node) -> list[int]:
+    """What makes the result as long as the input divided by the stride."""
+    sizes, kernel = _lengths(node)
+    ones = [1] * len(kernel)
+    axes = zip(sizes, kernel, node.attr("strides", ones), node.attr("dilations", ones), strict=True)
+    return [max((-(-size // stride) - 1) * stride + (length - 1) * step + 1 - size, 0) for size, length, stride, step in axes]
+
+
+def _transposed_padding(node: Node) -> list[int]:
+    """What makes the result have output_shape, or be as long as the input times the stride; it is cut off."""
+    sizes, kernel = _lengths(node)
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
-    totals = [
+    strides = node.attr("strides", ones)
+    wanted = node.attr("output_shape") or [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    return [
         stride * (size - 1) + extra + (length - 1) * dilation + 1 - out
         for size, length, out, stride, dilation, extra in zip(
             sizes,
             kernel,
             wanted[-len(kernel) :],
-            node.attr("strides", ones),
+            strides,
             node.attr("dilations", ones),
             node.attr("output_padding", zeros),
             strict=True,
         )
     ]
+
+
+def _require_agreed(node: Node, totals: Sequence[int]) -> None:
+    """Raises Unconvertible where `totals` of padding cannot be halved."""
     if any(total < 0 or total % 2 for total in totals):
-        raise Unconvertible(f"output_shape {wanted} needs a padding of {totals}, which is odd or negative", "state pads instead")
-    node.pop_attr("output_shape")
-    node.pop_attr("auto_pad")
-    node.set_attr("pads", [total // 2 for total in totals] * 2)
+        wanted = node.attr("output_shape")
+        what = f"output_shape {wanted}" if wanted else f"auto_pad {node.attr('auto_pad')}"
+        raise Unconvertible(f"{what} needs a padding of {list(totals)}, which is odd or negative", "state pads instead")
+
+
+def _lengths(node: Node) -> tuple[Sequence[int], Sequence[int]]:
+    """Those of the input and of the window, along the axes that the window moves along."""
+    return node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
 
 
 @avoid("Pad by negative numbers", "Pad", opset=13)

@@ -33,9 +33,9 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
     if shape is not None and isinstance(dim := shape[axis], int):
         return op.int64(dim if form == "scalar" else [dim])
     name, axis = node.scope.origin_of_dimension(name, axis)
-    sizes = op.Shape(name)
-    index = op.int64(axis if form == "scalar" else [axis])
-    return op.Gather(sizes, index, axis=0)
+    if form == "vector":
+        return op.Shape(name, start=axis, end=axis + 1 or None, opset=15)
+    return op.Gather(op.Shape(name), op.int64(axis), axis=0)
 
 
 def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:

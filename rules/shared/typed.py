@@ -37,6 +37,20 @@ def is_unequal(node: Node, a: str, b: str) -> str:
     return op.Or(op.Less(a, b), op.Greater(a, b))
 
 
+def are_numbers(node: Node, a: str, b: str) -> str:
+    """Whether neither `a` nor `b`, floating-point numbers of one type, is NaN."""
+    tests = [_is_number(node, name) for name in dict.fromkeys((a, b))]
+    return tests[0] if len(tests) == 1 else node.op.And(*tests)
+
+
+def _is_number(node: Node, name: str) -> str:
+    """Whether each element of `name` is not NaN: every number is below one or above zero. IsNaN has fewer runtimes."""
+    op, elem_type = node.op, node.need_elem_type()
+    below = op.Less(name, op.const(1, elem_type))
+    above = op.Greater(name, op.const(0, elem_type))
+    return op.Or(below, above)
+
+
 def halves(node: Node, name: str, elem_type: int) -> tuple[str, str]:
     """`name`, an integer of 64 bits, divided by 2**32 towards zero, and the rest, both as double: the pairs order as the integers
     do.

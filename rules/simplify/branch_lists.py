@@ -25,6 +25,10 @@ class _Element(NamedTuple):
     made_by: tuple[NodeProto, ...] = ()
 
 
+_GIVES_LISTS = 13
+"""The opset in which If came to give lists. Before it, only a SequenceConstruct behind the If can make one that is an output."""
+
+
 def _gives_a_list(node: NodeProto, scope: Scope) -> bool:
     return any(_is_sequence(scope.type(name)) for name in node.output if name)
 
@@ -44,7 +48,7 @@ def elements_for_a_list(node: Node) -> None:
 
 def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
     sequence = node.output(index)
-    if sequence in node.scope.outputs:
+    if sequence in node.scope.outputs and node.scope.target >= _GIVES_LISTS:
         raise NotSimplified(f"'{sequence}' is an output of the {node.scope.where}")
     columns = [_elements(node, branch, index) for branch in branches]
     if len({len(names) for names in columns}) != 1:

@@ -96,7 +96,7 @@ requests, answers = serving.open_pipes()
 """
 DIES = f"{ECHO}import os\nserving.receive(requests)\nos.kill(os.getpid(), 11)"
 SPIN = """
-LIMIT(serving.receive(requests))
+LIMIT(int(serving.receive(requests)))
 while True:
     pass
 """
@@ -137,19 +137,19 @@ class TestDeath:
     def test_time_is_limited(self, limit: str) -> None:
         child = child_call.Child(ECHO + SPIN.replace("LIMIT", f"serving.{limit}"))
         with pytest.raises(Crashed, match=r"^time limit of 1 s$") as caught:
-            child.ask(1, 1)
+            child.ask(b"1", 1)
         assert caught.value.is_timeout
         child.close()
 
     def test_the_limit_on_time_is_lifted_after_the_answer(self) -> None:
         program = (
             ECHO
-            + "while True:\n serving.limit_time(serving.receive(requests)); serving.lift_time_limit(); serving.send(answers, 0)"
+            + "while True:\n serving.limit_time(float(serving.receive(requests))); serving.lift_time_limit(); serving.send(answers, b'0')"
         )
         child = child_call.Child(program)
-        child.ask(0.1, 9)
+        child.ask(b"0.1", 9)
         time.sleep(0.3)
-        assert child.ask(0.1, 9) == 0
+        assert child.ask(b"0.1", 9) == b"0"
         child.close()
 
     def test_a_model_that_never_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:

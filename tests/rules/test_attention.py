@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_rewrites, convert_version, model, refusal, run
+from helpers import assert_rewrites, convert_version, model, optimized, refusal, run
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -229,6 +229,38 @@ def test_heads_side_by_side_shared_by_groups_of_queries_behind_a_past(sizes, tar
     i, j = np.indices((3, 5))
     want = expected(feeds, j <= i + 2).transpose(0, 2, 1, 3).reshape(2, 3, 16)
     np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
+
+
+def test_heads_of_keys_that_queries_share_are_gathered():
+    text = """g (float[2,6,4,8] q, float[2,3,5,8] k, float[2,3,5,8] v) => (float[2,6,4,8] y) { y = Attention (q, k, v) }"""
+    names = [node.op_type for node in convert_version(model(text, 23, 10), 13).model.graph.node]
+    assert names == ["Gather", "Gather", "Mul", "Transpose", "MatMul", "Softmax", "MatMul"]
+
+
+@pytest.mark.parametrize("target", [13, 17])
+def test_onnxruntime_does_not_transpose_the_angles_of_keys(target):
+    """It would where the product is not fenced off: keys are rotated behind a Transpose, and it moves that to the next one."""
+    text = """g (float[B,S,2,4] x, float[S,4] angles) => (float[B,2,S,4] y) {
+      t = Transpose <perm = [0, 2, 1, 3]> (x)  c = Cos (angles)  k = Mul (t, c)  y = Attention (k, k, t)
+    }"""
+    result = convert_version(model(text, 23, 10), target).model
+    assert sorted(optimized(result)) == ["Cos", "FusedMatMul", "MatMul", "Mul", "Reshape", "Softmax", "Transpose"]
+
+
+@pytest.mark.parametrize(
+    "target, mask", [(17, ["Concat", "Expand", "Trilu"]), (13, ["Gather", "Less", "Range", "Unsqueeze", "Where"])]
+)
+def test_a_causal_mask_of_open_length(target, mask):
+    text = "g (float[2,3,S,8] x) => (float[2,3,S,8] y) { y = Attention <is_causal = 1> (x, x, x) }"
+    result = convert_version(model(text, 23, 10), target).model
+    names = [node.op_type for node in result.graph.node]
+    for name in ("Shape", "Mul", "Transpose", "MatMul", "Add", "Softmax", "MatMul"):
+        names.remove(name)
+    assert sorted(names) == mask
+    x = RNG.normal(size=(2, 3, 5, 8)).astype(np.float32)
+    i, j = np.indices((5, 5))
+    want = expected(dict.fromkeys("qkv", x) | {"q": x / np.sqrt(np.float32(2))}, j <= i)
+    np.testing.assert_allclose(run(result, {"x": x})[0], want, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", [0, 3])

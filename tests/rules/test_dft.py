@@ -185,14 +185,12 @@ REWRITES = [
         16,
         "g (float[N,2,M,1] x) => (float[N,2,M,2] y) { y = DFT <axis = 1> (x) }",
         """
-            <int64[1] axis = {0}, int64[1] axis_2 = {2}, float[2,4] roots = {1, -0, 1, -0, 1, -0, -1, -0},
-             int64[2] parts = {2, 2}>
+            <int64[1] two = {2}, float[2,4] roots = {1, -0, 1, -0, 1, -0, -1, -0}, int64[2] parts = {2, 2}>
             {
               moved = Transpose <perm = [0, 2, 1, 3]> (x)
-              shape = Shape (x)
-              length = Gather <axis = 0> (shape, axis)
-              length_2 = Gather <axis = 0> (shape, axis_2)
-              form = Concat <axis = 0> (length, length_2, axis_2)
+              length = Shape <end = 1, start = 0> (x)
+              length_2 = Shape <end = 3, start = 2> (x)
+              form = Concat <axis = 0> (length, length_2, two)
               shaped = Reshape (moved, form)
               product = MatMul (shaped, roots)
               form_2 = Concat <axis = 0> (length, length_2, parts)

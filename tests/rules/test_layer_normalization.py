@@ -41,6 +41,73 @@ def test_onnxruntime_recognizes_it(target):
     assert optimized(convert_version(model(text, 17), target).model) == ["LayerNormalization"]
 
 
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_onnxruntime_recognizes_it_without_a_bias(kind):
+    text = f"""g ({kind}[2,4,6] x, {kind}[6] s) => ({kind}[2,4,6] y) {{ y = LayerNormalization <epsilon = 0.1> (x, s) }}"""
+    result = convert_version(model(text, 17), 13).model
+    assert optimized(result) == ["LayerNormalization"]
+    dtype = np.float32 if kind == "float" else np.float64
+    x, s = RNG.normal(size=(2, 4, 6)).astype(dtype), RNG.normal(size=6).astype(dtype)
+    want = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.1) * s
+    np.testing.assert_allclose(run(result, {"x": x, "s": s})[0], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[2,4,6] x, float[4,6] s) => (float[2,4,6] y) { y = LayerNormalization <axis = 1> (x, s) }",
+        "g (float[2,4,6] x, float[6] s) => (float[2,4,6] y, float[2,4,1] m) { y, m = LayerNormalization (x, s) }",
+        "g (float[2,4,W] x, float[W] s) => (float[2,4,W] y) { y = LayerNormalization (x, s) }",
+    ],
+    ids=["over two axes", "with the mean", "of open width"],
+)
+def test_a_bias_is_made_only_where_it_helps(text):
+    names = [node.op_type for node in convert_version(model(text, 17), 13).model.graph.node]
+    assert names == ["ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul"]
+
+
+# onnxruntime moves Transposes before it looks for normalizations.
+
+
+def behind_a_transpose(dims):
+    return f"""g (float[{dims}] x) => (float[A,B,C,D] y) <float[6] s = {{1,2,3,4,5,6}}, float[6] b = {{1,2,3,4,5,6}}> {{
+      c = Sin (x)  t = Transpose <perm = [0, 2, 3, 1]> (c)  n = LayerNormalization (t, s, b)  y = Cos (n)
+    }}"""
+
+
+@pytest.mark.parametrize("dims", ["2,6,3,5", "1,6,1,5", "B,6,3,5", "B,6,H,W"])
+@pytest.mark.parametrize("target", [11, 13, 16])
+def test_onnxruntime_recognizes_it_behind_a_transpose(dims, target):
+    x = (1000 + RNG.normal(size=(1 if dims[0] == "1" else 2, 6, 1 if dims[0] == "1" else 3, 5))).astype(np.float32)
+    result = assert_same(model(behind_a_transpose(dims), 17), target, {"x": x}, rtol=1e-3, atol=1e-3)
+    left = optimized(result)
+    assert left.count("LayerNormalization") == 1
+    assert "ReduceMean" not in left
+
+
+def test_a_reshape_keeps_them_apart_only_where_there_is_a_transpose():
+    text = behind_a_transpose("B,6,H,W")
+    operators = [
+        [n.op_type for n in convert_version(model(each, 17), 13).model.graph.node]
+        for each in (text, text.replace("Transpose <perm = [0, 2, 3, 1]>", "Cos").replace("B,6,H,W", "B,H,W,6"))
+    ]
+    assert [names.count("Reshape") for names in operators] == [1, 0]
+
+
+@pytest.mark.parametrize("dims", ["2,6,0,5", "0,6,3,5", "B,6,H,W"])
+def test_nothing_is_normalized_behind_a_transpose(dims):
+    x = np.zeros([int(dim) if dim.isdigit() else {"B": 2, "H": 0, "W": 5}[dim] for dim in dims.split(",")], np.float32)
+    (y,) = run(convert_version(model(behind_a_transpose(dims), 17), 13).model, {"x": x})
+    assert y.shape == x.transpose(0, 2, 3, 1).shape
+
+
+def test_with_statistics_the_shape_stays():
+    """onnxruntime fuses no normalization whose mean is read."""
+    text = behind_a_transpose("2,6,3,5").replace("n = ", "n, m = ").replace("D] y)", "D] y, float[2,3,5,1] m)")
+    nodes = convert_version(model(text, 17), 13).model.graph.node
+    assert "Reshape" not in [node.op_type for node in nodes]
+
+
 @pytest.mark.skipif(not known(21), reason="onnx has no opset 21")
 @pytest.mark.parametrize("target", [17, 11, 7])
 def test_group_normalization(target):

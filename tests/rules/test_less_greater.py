@@ -21,6 +21,41 @@ def test_long_integers_compare(operator, target):
 
 REWRITES = [
     (
+        "less_greater.not_less",
+        12,
+        11,
+        "g (float[2] a, float[2] b) => (bool[2] y) { y = LessOrEqual (a, b) }",
+        "{ less = Less (a, b)  equal = Equal (a, b)  y = Or (less, equal) }",
+    ),
+    (
+        "less_greater.not_less",
+        12,
+        11,
+        "g (int32[2] a, int32[2] b) => (bool[2] y) { y = LessOrEqual (a, b) }",
+        "{ greater = Greater (a, b)  y = Not (greater) }",
+    ),
+    (
+        "less_greater.not_less",
+        12,
+        10,
+        "g (float[2] a, float[2] b) => (bool[2] y) { y = GreaterOrEqual (a, b) }",
+        """
+            <float one = {1}, float zero = {0}>
+            {
+              less = Less (a, b)
+              below = Less (a, one)
+              above = Greater (a, zero)
+              number = Or (below, above)
+              below_2 = Less (b, one)
+              above_2 = Greater (b, zero)
+              number_2 = Or (below_2, above_2)
+              numbers = And (number, number_2)
+              not_less = Not (less)
+              y = And (not_less, numbers)
+            }
+        """,
+    ),
+    (
         "less_greater.compare_halves",
         9,
         8,

@@ -52,11 +52,6 @@ def quantized(kind: int, opset: int, zero: float = 0, scale_type: int = TensorPr
         pytest.param(
             quantized(TensorProto.FLOAT8E4M3FN, 19, 1), "a zero point of a floating-point type has to be 0", id="zero_point"
         ),
-        pytest.param(
-            quantized(TensorProto.FLOAT8E4M3FN, 19, scale_type=TensorProto.FLOAT16),
-            "it has two meanings: by the specification x is divided in float16",
-            id="half_precision",
-        ),
     ],
 )
 def test_refused(given: onnx.ModelProto, message: str) -> None:
@@ -96,6 +91,27 @@ def test_floats_of_eight_bits(name: str, target: int) -> None:
     scale, dtype = np.float32(0.37), getattr(ml_dtypes, name)
     largest = np.float32(ml_dtypes.finfo(dtype).max)
     expected = np.clip(X / scale, -largest, largest).astype(dtype).astype(np.float32) * scale
+    np.testing.assert_array_equal(got, expected)
+
+
+HALVES = np.arange(0x7C00, dtype=np.uint16).view(np.float16)
+"""All finite numbers of float16 from 0 on."""
+
+
+@pytest.mark.parametrize(
+    ("opset", "precision", "divided_in"),
+    [(19, 0, np.float32), (22, 0, np.float32)]
+    + [(opset, *row) for opset in known(23, 25) for row in ((0, np.float16), (1, np.float32), (10, np.float16))],
+)
+def test_half_precision_is_divided_in_float_below_opset_23(opset: int, precision: int, divided_in: type) -> None:
+    attributes = {"precision": precision} if precision else {}
+    source = quantized(TensorProto.FLOAT8E4M3FN, opset, scale_type=TensorProto.FLOAT16, **attributes)
+    source.graph.node[1].CopyFrom(helper.make_node("Cast", ["q"], ["y"], to=TensorProto.FLOAT))
+    source.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    (got,) = run(convert_version(source, 18).model, {"x": HALVES}, "onnx.reference")
+    with np.errstate(over="ignore"):
+        quotient = HALVES.astype(divided_in) / np.float16(0.37).astype(divided_in)
+    expected = np.minimum(quotient.astype(np.float32), 448).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
     np.testing.assert_array_equal(got, expected)
 
 

@@ -163,6 +163,37 @@ def test_upward(attributes: str) -> None:
     assert [node.op_type for node in assert_same(proto, 13, {"x": X}).graph.node] == ["Slice"]
 
 
+_PARTS_OF_DIFFERENT_LENGTH = """g (float[N, 4] x) => (float[M, 4] y) <float two = {2}> {
+    a = Slice <starts = [1], ends = [100], axes = [0]> (x)
+    b = Mul (a, two)
+    sum = ReduceSum <keepdims = 0> (b)
+    c = Slice <starts = [2], ends = [100], axes = [0]> (x)
+    d = Mul (c, two)
+    y = Add (d, sum)
+}"""
+"""onnxruntime puts c where b was if it takes them to have the same size, and fails."""
+
+
+@pytest.mark.parametrize("declared", ["", "<float[K, 4] a, float[L, 4] c>", "<float[K, 4] a, float[?, 4] c>"])
+@pytest.mark.parametrize("opset", [9, 11, 13])
+def test_a_dimension_that_opset_10_cuts_has_a_name_of_its_own(opset: int, declared: str) -> None:
+    text = _PARTS_OF_DIFFERENT_LENGTH.replace("<float two", f"{declared[:-1]}, float two" if declared else "<float two")
+    source = model(text, 9)
+    if opset > 9:
+        source = convert_version(source, opset).model
+    result = assert_same(source, 10, {"x": X[:, :4]})
+    declared_names = {value.name: value.type.tensor_type.shape.dim[0].dim_param for value in result.graph.value_info}
+    assert declared_names["c"] == ("L" if "L" in declared else "c_dim_0")
+    assert declared_names["a"] == ("K" if declared else "a_dim_0")
+
+
+def test_no_other_opset_gets_such_a_name() -> None:
+    for opset, target in ((9, 11), (9, 13), (13, 11), (13, 9)):
+        source = model(_PARTS_OF_DIFFERENT_LENGTH, 9)
+        between = convert_version(source, opset).model
+        assert not convert_version(between, target).model.graph.value_info
+
+
 def test_refuses_an_axis_that_there_is_not() -> None:
     text = "g (float[N] x, int64[1] s, int64[1] e) => (float[M] y) <int64[1] a = {7}> {y = Slice(x, s, e, a)}"
     assert "axis=7 is out of range for rank 1" in refusal(model(text, 16), 9)

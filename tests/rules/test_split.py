@@ -364,7 +364,7 @@ REWRITES = [
         13,
         12,
         "g (float[4] x, int64[2] s) => (float[A] a, float[B] b) { a, b = Split (x, s) }",
-        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] v4 = {2}> { v3 = Slice (s, v1, v2, v1) v5 = Slice (s, v2, v4, v1) a = Slice (x, v1, v3, v1) v6 = Add (v5, v3) b = Slice (x, v3, v6, v1) }",
+        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] end = {9223372036854775807}> { v3 = Slice (s, v1, v2, v1) a = Slice (x, v1, v3, v1) b = Slice (x, v3, end, v1) }",
     ),
     (
         "split.sizes_to_input",
@@ -399,7 +399,7 @@ REWRITES = [
         18,
         17,
         "g (float[N] x) => (float[A] a, float[B] b) { a, b = Split <num_outputs = 2> (x) }",
-        "<int64[1] v2 = {0}, int64[1] v4 = {1}, int64[1] v6 = {2}> { v1 = Shape (x) v3 = Gather <axis = 0> (v1, v2) v5 = Add (v3, v4) v7 = Div (v5, v6) v8 = Sub (v3, v7) v9 = Concat <axis = 0> (v7, v8) a, b = Split (x, v9) }",
+        "<int64[1] v4 = {1}, int64[1] v6 = {2}> { v3 = Shape <end = 1, start = 0> (x) v5 = Add (v3, v4) v7 = Div (v5, v6) v8 = Sub (v3, v7) v9 = Concat <axis = 0> (v7, v8) a, b = Split (x, v9) }",
     ),
 ]
 

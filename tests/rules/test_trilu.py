@@ -10,7 +10,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
 
 
 @pytest.mark.parametrize("upper", [0, 1])
-@pytest.mark.parametrize("k", [None, -1, 0, 2, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("k", [None, -1, 0, 1, 2, 2**63 - 1, -(2**63)])
 @pytest.mark.parametrize("target, dims", [(13, "B,M,N"), (13, "2,3,5"), (11, "2,M,N"), (9, "B,3,5"), (8, "2,3,5")])
 def test_trilu(upper, k, target, dims):
     if k is not None and abs(k) > 100 and target < 13:
@@ -37,6 +37,29 @@ REWRITES = [
         13,
         "g (float[2,2] x) => (float[2,2] y) { y = Trilu (x) }",
         "<bool[2,2] v1 = {0, 0, 1, 0}, float v2 = {0}> { y = Where (v1, v2, x) }",
+    ),
+    (  # a causal mask of open length
+        "trilu.where_the_triangle_is",
+        14,
+        13,
+        """g (int64[2] n) => (float[S,T] y) <float full = {-inf}, int64 k = {1}> {
+          filled = Expand (full, n)
+          y = Trilu <upper = 1> (filled, k)
+        }""",
+        """
+            <float full = {-inf}, int64 none = {0}, int64 one = {1}, int64[1] axis = {1}, float zero = {0}>
+            {
+              filled = Expand (full, n)
+              sizes = Shape (filled)
+              width = Gather <axis = 0> (sizes, one)
+              columns = Range (none, width, one)
+              height = Gather <axis = 0> (sizes, none)
+              range = Range (none, height, one)
+              rows = Unsqueeze (range, axis)
+              inside = Less (rows, columns)
+              y = Where (inside, full, zero)
+            }
+        """,
     ),
 ]
 

@@ -51,6 +51,7 @@ TESTED_BY = {
     "rules/avoid/recurrences.py": "rules/avoid/test_forms.py",
     "rules/avoid/reductions.py": "rules/avoid/test_forms.py",
     "rules/avoid/refusals.py": "rules/avoid/test_forms.py",
+    "rules/avoid/resizes.py": "rules/avoid/test_forms.py",
     "rules/avoid/softmaxes.py": "rules/avoid/test_forms.py",
     "rules/avoid/splits.py": "rules/avoid/test_forms.py",
     "rules/avoid/windows.py": "rules/avoid/test_forms.py",
@@ -100,6 +101,7 @@ WRITE_NOTHING = {
     "refusals.refuse",
     "optionals.keep_output",
     "sequences.keep_output",
+    "windows.refuse_disputed_padding",
 }
 """Rules that only warn or refuse: there is no graph to show."""
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -444,12 +444,12 @@ def test_result_without_a_kernel_falls_back_on_the_reference(save: Save, worker:
 
 def test_a_result_that_kills_the_runtime_is_different(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     original, result = save(RELU), save(RELU)
-    run = Session.run
+    ask = Session._ask
 
-    def die(self: Session, inputs: dict[str, Any]) -> Outputs | Failure:
-        return Failure("crashed", "signal SIGSEGV") if self._path == str(result) else run(self, inputs)
+    def die(self: Session, group: Sequence[dict[str, Any]]) -> list[Outputs | Failure] | Failure:
+        return Failure("crashed", "signal SIGSEGV") if self._path == str(result) else ask(self, group)
 
-    monkeypatch.setattr(Session, "run", die)
+    monkeypatch.setattr(Session, "_ask", die)
     found = compare(original, result, worker=worker)
     assert found.status == "different"
     assert found.reason == "onnxruntime runs the original but not the result: it crashed, signal SIGSEGV"
@@ -645,8 +645,8 @@ def test_every_sample_is_run(save: Save, worker: Worker) -> None:
 
 
 def test_of_large_outputs_few_are_held(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, runs, run = save(RELU), [], Session.run
-    monkeypatch.setattr(Session, "run", lambda session, inputs: runs.append(inputs) or run(session, inputs))
+    path, runs, ask = save(RELU), [], Session._ask
+    monkeypatch.setattr(Session, "_ask", lambda session, group: runs.extend(group) or ask(session, group))
     assert compare(path, path, worker=worker, thorough=True).status == "equal"
     assert len(runs) == 2 * (10 + 24)
     runs.clear()

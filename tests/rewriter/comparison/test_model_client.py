@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from hostile_models import deadly_model
 
 from split_rewrite.rewriter.child_call import import_path
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_client import Session, Worker
 from split_rewrite.rewriter.comparison.model_server import Description, Failure, Outputs
 
 RELU = "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"
@@ -58,6 +58,59 @@ def test_worker_lives_on_after_a_crash(save: Save) -> None:
             assert isinstance(session.run({"x": ones}), Outputs)
     assert isinstance(worker.run(fine, {"x": ones}), Outputs)  # closed is not dead
     worker.close()
+
+
+def _answers(session: Session, samples: Sequence[np.ndarray]) -> list[Failure | np.ndarray]:
+    found = session.run_all({"x": sample} for sample in samples)
+    return [answer if isinstance(answer, Failure) else answer.values[0] for _, answer in found]
+
+
+def test_of_samples_that_share_a_message_one_that_crashes_costs_itself_alone(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash = Failure("crashed", "signal SIGSEGV")
+    with Worker() as worker, worker.open(save(RELU)) as session:
+        ask = Session._ask
+        monkeypatch.setattr(
+            Session, "_ask", lambda self, group: crash if any(len(s["x"]) == 2 for s in group) else ask(self, group)
+        )
+        answers = _answers(session, [np.full((size, 4), size, np.float32) for size in (1, 2, 3)])
+    assert answers[1] == crash
+    np.testing.assert_array_equal(answers[0], np.full((1, 4), 1, np.float32))
+    np.testing.assert_array_equal(answers[2], np.full((3, 4), 3, np.float32))
+
+
+def test_of_samples_that_share_a_message_one_that_fails_costs_itself_alone(save: Save, worker: Worker) -> None:
+    with worker.open(save(RELU)) as session:
+        answers = _answers(session, [np.ones((1, 4), np.float32), np.ones((1, 5), np.float32), np.ones((2, 4), np.float32)])
+    assert isinstance(answers[1], Failure) and answers[1].kind == "runtime"
+    assert [np.shape(answers[0]), np.shape(answers[2])] == [(1, 4), (2, 4)]
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (40_000, 4)], ids=["small", "large"])
+def test_samples_are_answered_in_order_however_many_share_a_message(
+    save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]
+) -> None:
+    groups, ask = [], Session._ask
+    monkeypatch.setattr(Session, "_ask", lambda session, group: groups.append(len(group)) or ask(session, group))
+    with worker.open(save(RELU)) as session:
+        answers = _answers(session, [np.full(shape, number, np.float32) for number in range(20)])
+    assert [float(np.max(answer)) for answer in answers] == list(range(20))
+    assert groups[0] == (16 if shape[0] == 1 else 2)  # of the large ones, 0.64 MB each, two exceed 1 MiB
+
+
+def test_large_outputs_come_in_several_answers(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save("g (int64[1] x) => (int64[n] y) { y = Expand(x, x) }")
+    groups, ask = [], Session._ask
+    monkeypatch.setattr(Session, "_ask", lambda session, group: groups.append(len(group)) or ask(session, group))
+    with worker.open(path) as session:
+        answers = _answers(session, [np.array([100_000 + number]) for number in range(5)])  # 0.8 MB each
+    assert [len(answer) for answer in answers] == [100_000 + number for number in range(5)]
+    assert groups == [5, 3, 1]
+
+
+def test_a_model_that_does_not_load_fails_for_each_sample(save: Save, worker: Worker) -> None:
+    with worker.open(save(RELU).with_name("missing.onnx")) as session:
+        answers = _answers(session, [np.ones((1, 4), np.float32)] * 2)
+    assert [answer.kind for answer in answers if isinstance(answer, Failure)] == ["invalid", "invalid"]
 
 
 def test_file_written_anew_is_read_anew(save: Save, worker: Worker) -> None:

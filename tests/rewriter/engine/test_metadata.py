@@ -39,14 +39,14 @@ def test_untouched_nodes_keep_their_bytes():
 
 def test_all_nodes_of_an_expansion_say_where_they_come_from():
     result = convert_version(marked(model(NORMED), "LayerNormalization"), 13).model
-    assert len(result.graph.node) == 10
+    assert len(result.graph.node) == 11
     assert [metadata(node) for node in result.graph.node] == [{}, *[LAYER] * (len(result.graph.node) - 2), {}]
 
 
 def test_files_too(tmp_path):
     onnx.save(marked(model(NORMED), "LayerNormalization"), tmp_path / "m.onnx")
     convert_file(tmp_path / "m.onnx", tmp_path / "o.onnx", 13)
-    assert [metadata(node) for node in onnx.load(tmp_path / "o.onnx").graph.node[1:-1]].count(LAYER) == 8
+    assert [metadata(node) for node in onnx.load(tmp_path / "o.onnx").graph.node[1:-1]].count(LAYER) == 9
 
 
 @pytest.mark.parametrize("target", [18, 12])

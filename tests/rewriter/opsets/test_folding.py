@@ -40,3 +40,12 @@ def test_casts_to_a_narrow_type(given: list[float]) -> None:
     (found,) = evaluate(helper.make_node("Cast", ["a"], ["b"], to=TensorProto.UINT8), [np.array(given)]) or [None]
     assert found is not None and found.dtype == np.uint8
     np.testing.assert_array_equal(found, [0, int(given[1])])
+
+
+@pytest.mark.parametrize("upper", [0, 1])
+def test_triangles_are_folded_but_for_diagonals_far_away(upper: int) -> None:
+    node, data = helper.make_node("Trilu", ["a", "k"], ["b"], upper=upper), np.full((3, 3), -np.inf, np.float32)
+    (found,) = evaluate(node, [data, np.array(1)]) or [None]
+    rows, columns = np.indices((3, 3))
+    np.testing.assert_array_equal(found, np.where(columns - rows >= 1 if upper else columns - rows <= 1, data, np.float32(0)))
+    assert evaluate(node, [data, np.array(2**62)]) is None

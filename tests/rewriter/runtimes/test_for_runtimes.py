@@ -178,6 +178,18 @@ def test_one_node_that_cannot_be_told_is_refused_with_a_hint() -> None:
     assert "--overwrite-input-shape x:N" in str(caught.value)
 
 
+def test_one_node_that_cannot_be_told_stays_where_the_runtime_refuses_it_aloud() -> None:
+    """It is right for lengths that divide evenly, and no result is ever wrong. With --strict it is refused."""
+    result, report = convert_version(model(UNEVEN), options=Options(for_runtimes=["opencv-4.12"]))
+    assert [node.op_type for node in result.graph.node] == ["Split"]
+    (warning,) = report.warnings
+    assert "OpenCV dnn 4.12 refuses it (Split by num_outputs, uneven), if the node has that form: the axis dimension 'N'" in warning
+    with pytest.raises(UnconvertibleError, match="if the node has that form"):
+        convert_version(model(UNEVEN), options=Options(for_runtimes=["opencv-4.12"], strict=True))
+    with pytest.raises(UnconvertibleError, match=r"OpenCV dnn 4.12 refuses it .*; Alibaba MNN 3.6 computes it wrongly"):
+        convert_version(model(UNEVEN), 18, options=Options(for_runtimes=["opencv-4.12", "mnn-3.6"]))
+
+
 def test_names_are_a_collection() -> None:
     with pytest.raises(TypeError, match="for_runtimes has to be a collection of names of runtimes, not 'mnn'"):
         Options(for_runtimes="mnn")

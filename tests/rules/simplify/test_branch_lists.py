@@ -60,6 +60,17 @@ def test_an_if_gives_the_elements(other: str, target: int) -> None:
                 np.testing.assert_array_equal(got, expected, strict=True)
 
 
+@pytest.mark.parametrize("target", [12, 11])
+def test_an_output_where_an_if_gives_no_lists(target: int) -> None:
+    source = helpers.model(choice("s2 = SequenceConstruct(p, q)", "seq(float[N, 4]) s", read=False), 14)
+    result = convert_version(source, target).model
+    assert [node.op_type for node in result.graph.node] == ["If", "SequenceConstruct"]
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    for condition, expected in ((True, [x, np.abs(x)]), (False, [-x, np.abs(x)])):
+        (got,) = helpers.run(result, {"x": x, "c": np.array(condition)})
+        np.testing.assert_array_equal(got, expected)
+
+
 REWRITES = [
     (
         "branch_lists.elements_for_a_list",

@@ -409,3 +409,33 @@ def test_elements_that_do_not_fit_together_stay(attributes: str, other: str) -> 
     result = helpers.simplify(helpers.model(text, 13))
     assert [node.op_type for node in result.model.graph.node] == ["SequenceConstruct", "ConcatFromSequence"]
     assert any("its elements " in str(remark) for remark in result.report.remarks)
+
+
+@pytest.mark.parametrize("declared", ["N", "A, B", "7", "6", "a"])
+@pytest.mark.parametrize("place", ["output", "value", "value behind it"])
+def test_the_shape_of_an_element_outranks_what_is_declared_of_it(declared: str, place: str) -> None:
+    name = "y" if place == "value behind it" else "t"
+    outputs = f"float[{declared}] t, int64 n" if place == "output" else "int64 n"
+    info = "" if place == "output" else f"float[{declared}] {name}, "
+    source = helpers.model(
+        f"""g (float[6] v, float[2, 6] w) => ({outputs}) <{info}int64 zero = {{0}}> {{
+            s = SequenceConstruct(v, w)
+            t = SequenceAt(s, zero)
+            y = Relu(t)
+            parts = SplitToSequence<axis = 0>(y)
+            longer = SequenceInsert(parts, t)
+            n = SequenceLength(longer)
+        }}""",
+        13,
+    )
+    result = convert_version(source, compare="auto").model
+    assert not sequence_operators(result)
+    feeds = {"v": np.arange(6, dtype=np.float32), "w": np.zeros((2, 6), np.float32)}
+    assert helpers.run(result, feeds)[-1] == 7
+
+
+@pytest.mark.parametrize("kind", ["int64[1]", "int64[a]"])
+def test_the_number_of_an_iteration_may_be_declared_as_a_vector(kind: str) -> None:
+    body = f"turn ({kind} i, bool c, float[2] p) => (bool d, float[2] q) {{ d = Identity(c) r = Cast<to = 1>(i) q = Add(p, r) }}"
+    source = helpers.model(f"g (float[2] x, int64 n) => (float[2] y) {{ y = Loop<body = {body}>(n, , x) }}", 13)
+    assert operators(convert_version(source, 11).model) == ["Add", "Cast", "Identity", "Loop"]

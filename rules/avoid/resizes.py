@@ -1,0 +1,54 @@
+"""Resizes whose coordinates, filter or rounding a runtime takes for another one.
+
+https://onnx.ai/onnx/operators/onnx__Resize.html
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from ...rewriter.engine.registry import avoid
+from ...rewriter.graph.node import Node
+from ..shared.spelled_resize import is_antialiased, spell_out
+
+_COORDINATES = {
+    "asymmetric": ("asymmetric",),
+    "half_pixel": ("half_pixel", "pytorch_half_pixel"),
+    "align_corners": ("align_corners",),
+}
+"""What `coordinate_transformation_mode` can be, by the name that the form has: the two are one but for results of length 1."""
+_ROUNDINGS = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+
+
+@avoid("Resize with antialias", "Resize", opset=13, exact=False)
+def filter_by_gathers(node: Node) -> None:
+    """With known lengths, a weighted sum of Gathers along each axis."""
+    if node.opset >= 18 and is_antialiased(node):
+        spell_out(node)
+
+
+def _avoid_nearest(coordinates: str, rounding: str) -> None:
+    @avoid(f"Resize to the nearest, {coordinates}, {rounding}", "Resize", opset=13)
+    def gather_nearest(node: Node) -> None:
+        """With known lengths, a Gather along each axis."""
+        if _is_of(node, "nearest", coordinates) and node.attr("nearest_mode", "round_prefer_floor") == rounding:
+            spell_out(node)
+
+
+def _avoid_cubic(coordinates: str) -> None:
+    @avoid(f"Resize cubic, {coordinates}", "Resize", opset=13, exact=False)
+    def gather_cubic(node: Node) -> None:
+        """With known lengths, a weighted sum of Gathers along each axis."""
+        if _is_of(node, "cubic", coordinates):
+            spell_out(node)
+
+
+def _is_of(node: Node, mode: str, coordinates: str) -> bool:
+    found = node.attr("coordinate_transformation_mode", "half_pixel")
+    return node.opset >= 11 and node.attr("mode", "nearest") == mode and found in _COORDINATES[coordinates]
+
+
+for _coordinates, _rounding in product(_COORDINATES, _ROUNDINGS):
+    _avoid_nearest(_coordinates, _rounding)
+for _coordinates in _COORDINATES:
+    _avoid_cubic(_coordinates)

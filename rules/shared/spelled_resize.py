@@ -1,0 +1,156 @@
+"""Resize spelled out along each axis whose lengths are known: a Gather for mode nearest, a weighted sum of Gathers for others.
+
+https://onnx.ai/onnx/operators/onnx__Resize.html
+"""
+
+from __future__ import annotations
+
+import math
+from math import prod
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ...rewriter.errors import Unconvertible
+from ...rewriter.graph.node import Node
+from .axes import from_the_front
+from .resampling import Filter, Sampling, Tap, is_inside, taps
+from .tables import require_few
+
+ROI, SCALES, SIZES = 1, 2, 3
+"""Positions among the inputs of a Resize, from opset 11 on."""
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
+
+
+def rounded_otherwise(mode: str) -> Unconvertible:
+    """The refusal of a mode that cuts off between integers: positions that differ in the last bits give other whole numbers."""
+    return Unconvertible(f"mode {mode} of this type is rounded in ways that differ", "cast the input to float")
+
+
+def is_antialiased(node: Node) -> bool:
+    """Whether antialias=1 has an effect."""
+    return bool(node.attr("antialias", 0)) and node.attr("mode", "nearest") != "nearest"
+
+
+def spell_out(node: Node) -> None:
+    """Write the node as Gathers. It is of opset 11 to 19, whose inputs are roi, scales and sizes."""
+    how = Filter(
+        node.attr("mode", "nearest"),
+        node.attr("coordinate_transformation_mode", "half_pixel"),
+        node.attr("nearest_mode", "round_prefer_floor"),
+        node.attr("cubic_coeff_a", -0.75),
+        bool(node.attr("exclude_outside", 0)),
+        is_antialiased(node),
+    )
+    spell_out_with(node, _samplings(node), how)
+
+
+def spell_out_with(node: Node, samplings: dict[int, Sampling], how: Filter) -> None:
+    """Write the node as Gathers along the axes of `samplings`."""
+    op = node.op
+    kind = node.need_elem_type()
+    if how.mode != "nearest" and kind not in _FLOATS:
+        raise rounded_otherwise(how.mode)
+    weights_dtype = helper.tensor_dtype_to_np_dtype(kind)
+    data, rank = node.input(0), node.need_rank()
+    node.approximate = how.mode != "nearest"
+    for axis, sampling in samplings.items():
+        shape = [-1 if index == axis else 1 for index in range(rank)]
+        parts = [_tapped(node, data, axis, tap, shape, weights_dtype) for tap in taps(sampling, how)]
+        data = parts[0]
+        for part in parts[1:]:
+            data = op.Add(data, part)
+    inside = {axis: is_inside(sampling, how) for axis, sampling in samplings.items()}
+    if all(each.all() for each in inside.values()):
+        node.become.Identity(data)
+        return
+    require_few(prod(each.size for each in inside.values()))
+    mask = np.ones([1] * rank, bool)
+    for axis, each in inside.items():
+        mask = mask & each.reshape([-1 if index == axis else 1 for index in range(rank)])
+    beyond = op.const(node.attr("extrapolation_value", 0.0), weights_dtype)
+    node.become.Where(op.const(mask, np.bool_), data, beyond)
+
+
+def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype: np.dtype) -> str:
+    """The elements of `data` that `tap` takes along `axis`, times its weights."""
+    op = node.op
+    taken = op.Gather(data, op.int64(tap.indices.tolist()), axis=axis)
+    if tap.weights is None:
+        return taken
+    return op.Mul(taken, op.const(tap.weights.reshape(shape), dtype))
+
+
+def _samplings(node: Node) -> dict[int, Sampling]:
+    """How each axis is resampled that changes. Raises Unconvertible where that is only known at run time."""
+    rank = node.need_rank()
+    axes = from_the_front(node.attr("axes", list(range(rank))), rank)
+    whole = [0.0] * len(axes) + [1.0] * len(axes)
+    cropped = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
+    roi = node.const_input(ROI, "the region of interest").tolist() if cropped else whole
+    if len(roi) != 2 * len(axes):
+        raise Unconvertible(f"the region of interest is {len(roi)} numbers long, and not {2 * len(axes)}", "correct the model")
+    starts, ends = roi[: len(axes)], roi[len(axes) :]
+    if not node.has_input(SIZES):
+        if node.constant(SCALES) is None and (aligned := _aligned(node, axes)) is not None:
+            return aligned
+        scales = dict(zip(axes, node.const_input(SCALES, "the scales").tolist(), strict=True))
+        found = scaled(node, [scales.get(axis, 1.0) for axis in range(rank)])
+        if not cropped:
+            return found
+        raise Unconvertible("scales of a cropped region have no older form", "give sizes instead")
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    sizes = _sizes(node, axes, policy)
+    lengths = [node.need_dimension(axis) for axis in axes]
+    if policy == "stretch":
+        pairs = [(size, size / length) for size, length in zip(sizes, lengths, strict=True)]
+    else:
+        common = (min if policy == "not_larger" else max)(size / length for size, length in zip(sizes, lengths, strict=True))
+        pairs = [(math.floor(common * length + 0.5), common) for length in lengths]
+    return {
+        axis: Sampling(length, resized, scale, start, end)
+        for axis, length, (resized, scale), start, end in zip(axes, lengths, pairs, starts, ends, strict=True)
+        if cropped or resized != length
+    }
+
+
+def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
+    """As `_samplings`, for aligned corners and a result of known shape, which alone decide; None where that does not apply."""
+    if node.attr("coordinate_transformation_mode") != "align_corners" or is_antialiased(node):
+        return None
+    before, after = node.shape() or (), node.output_shape() or ()
+    found: dict[int, Sampling] = {}
+    for axis, (length, resized) in enumerate(zip(before, after, strict=False)):
+        if not isinstance(length, int) or not isinstance(resized, int):
+            return None
+        if axis in axes and length != resized:
+            found[axis] = Sampling(length, resized, resized / length, 0.0, 1.0)
+    return found if before and after else None
+
+
+def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
+    """The sizes: constants, or the dimensions of an output whose shape is known."""
+    shape = node.output_shape()
+    if node.constant(SIZES) is None and shape is not None and policy == "stretch":
+        known = [dim for axis in axes if isinstance(dim := shape[axis], int)]
+        if len(known) == len(axes):
+            return known
+    return node.const_input(SIZES, "the sizes").tolist()
+
+
+def scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
+    """How each axis is resampled whose scale is not 1.
+
+    Raises Unconvertible where a resized length computed in float32, as some runtimes do, would be another one.
+    """
+    found: dict[int, Sampling] = {}
+    for axis, scale in enumerate(scales):
+        if scale != 1:
+            length = node.need_dimension(axis)
+            resized = math.floor(length * float(scale))
+            if resized != math.floor(np.float32(length) * np.float32(scale)):
+                raise Unconvertible(
+                    f"{length} · {scale:.9g} is {resized} or {resized + 1} depending on rounding", "give sizes instead"
+                )
+            found[axis] = Sampling(length, resized, float(scale), 0.0, 1.0)
+    return found
