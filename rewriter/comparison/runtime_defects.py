@@ -35,6 +35,10 @@ def _has_axes_input(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 1
 
 
+def _has_element(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(node.input)
+
+
 def _has_position(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 2 and node.input[2] != ""
 
@@ -173,6 +177,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
         "Attention": (_gives_scores_below_a_cap, "caps the scores that Attention gives, which are those before the cap"),
         "Unique": (_is_unsorted, "sorts what Unique gives in the order of the input, or takes rows of it"),
+        "Optional": (_has_element, "gives a sequence for the element of an Optional"),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }

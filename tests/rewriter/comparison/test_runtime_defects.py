@@ -203,6 +203,14 @@ def test_onnxruntime_divides_by_a_deviation_of_0() -> None:
     assert "onnxruntime" in known_defects(proto)
 
 
+def test_the_reference_makes_a_sequence_of_an_element() -> None:
+    proto = model("g (float[1] x) => (float[1] y) {o = Optional(x) y = OptionalGetElement(o)}", 18)
+    assert isinstance(ReferenceEvaluator(proto).run(None, {"x": np.ones(1, np.float32)})[0], list)
+    assert "onnx.reference" in known_defects(proto)
+    empty = model("g (float[1] x) => (bool y) {o = Optional<type = float[1]>() y = OptionalHasElement(o)}", 18)
+    assert known_defects(empty) == {}
+
+
 @pytest.mark.parametrize("node", ["Pad(x, p)", "CenterCropPad(x, s)"])
 def test_the_reference_pads_strings_with_a_number(node: str) -> None:
     proto = model(f"g (string[1] x) => (string[3] y) <int64[2] p = {{1, 1}}, int64[1] s = {{3}}> {{y = {node}}}", 18)
