@@ -86,7 +86,6 @@ OF_A_PACKAGE = {
 }
 """Tests of several modules of a package together."""
 WRITE_NOTHING = {
-    "attention.causal_with_a_past",
     "attention.masked_rows",
     "cast.saturated_infinity_changes",
     "cast.saturated_infinity_changes_in_cast_like",
