@@ -47,7 +47,7 @@ _STYLES: tuple[Style, ...] = (
 _TURNS = 3
 """Samples of each style for a small model."""
 _MOST_TURNS = 8
-"""Samples with NaN or infinities at most: there is one for each floating-point input, since those of one input hide the others."""
+"""Samples with NaN or infinities at most: there are two for each floating-point input, since those of one input hide the others."""
 _FEW_NODES = 60
 """Nodes of the largest model that gets several samples of each style."""
 _UNKNOWN_LENGTH = 2
@@ -65,13 +65,14 @@ _WHOLE = (-1, 5, -3, 9, 101, -7, 0, 127, 2, -100)
 _DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
 _POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
 _LARGE_SIZES = (130, 17, 5)
+_FAR = (130, -130, 1 << 22, -(1 << 22))
 
 
 def styles(nodes: int, floats: int = 1) -> list[Style]:
     """The samples for a model of `nodes` nodes and `floats` floating-point inputs."""
     if nodes > _FEW_NODES:
         return list(_STYLES)
-    turns = max(_TURNS, min(floats, _MOST_TURNS))
+    turns = max(_TURNS, min(2 * floats, _MOST_TURNS))
     every = [(turn, number, style) for turn in range(turns) for number, style in enumerate(_STYLES)]
     return [style._replace(turn=turn, alone=_alone(style, turn, number)) for turn, number, style in every if _is_due(style, turn)]
 
@@ -95,7 +96,7 @@ def decide_floats(random: np.random.Generator, style: Style, reading: Reading, d
     """Numbers of `style` as float64, for an input that is used as `reading` says."""
     largest = _LARGEST_INTEGER if reading.is_cast else _LARGEST
     if reading.scales:
-        return _scales(random, dims, style.turn)
+        return _scales(random, style, dims)
     if reading.sizes:
         return random.integers(1, 4, dims).astype(float)
     if style.floats == "halves":
@@ -121,10 +122,15 @@ def _dealt(random: np.random.Generator, deck: Sequence[float] | np.ndarray, dims
     return np.array(deck)[places % len(deck)].reshape(dims)
 
 
-def _scales(random: np.random.Generator, dims: tuple[int, ...], turn: int) -> np.ndarray:
-    """Scales of a resize, or of quantized numbers; but on every second turn batches and channels keep their size."""
-    scales = _dealt(random, _SCALES, dims, turn)
-    if turn % 2 == 0 and dims and dims[0] > 2:
+def _scales(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
+    """Scales of a resize, or of quantized numbers; but on every second turn batches and channels keep their size.
+
+    Where numbers are tiny, so may be the scale: that of one quantized tensor, and not of the others.
+    """
+    scales = _dealt(random, _SCALES, dims, style.turn)
+    if style.floats == "tiny" and random.integers(2):
+        return scales * 2.0**-12
+    if style.turn % 2 == 0 and dims and dims[0] > 2:
         scales[: dims[0] - 2] = 1.0
     return scales
 
@@ -144,8 +150,8 @@ def _marked(random: np.random.Generator, style: Style, reading: Reading, dims: t
     values = np.array(random.standard_normal(dims) * 3)
     if reading.becomes_integer or (reading.is_ordered and style.floats == "nan"):
         return values
-    marks = (np.nan,) if style.floats == "nan" else (-np.inf, np.inf, -0.0)
-    count = max(1, values.size // (2 + 2 * style.turn))
+    count = max(1, values.size // (2 + 2 * (style.turn // 2 % 2)))
+    marks = (np.nan,) if style.floats == "nan" else (-np.inf, np.inf, -0.0)[: max(2, count)]
     places = random.permutation(values.size)[:count]
     values.reshape(-1)[places] = _dealt(random, marks, (len(places),), style.turn)
     return values
@@ -168,11 +174,12 @@ def decide_integers(
     if reading.axes:
         return _axes(random, style, min(reading.axes) or _UNKNOWN_RANK, dims)
     if reading.offsets:
-        return np.clip(random.integers(-3, 6, dims), low, high)
+        far = style.integers == "extremes" and not dims  # a diagonal may be anywhere; a padding that is far away takes its room
+        return np.clip(random.choice(_FAR, dims) if far else random.integers(-3, 6, dims), low, high)
     if reading.sizes:
         return _sizes(random, style, dims).clip(low, high)
     if reading.divides and style.integers == "bits":
-        return random.integers(1, min(high, 1 << 20), dims)
+        return random.integers(1, min(high, 1 << 24), dims)
     if reading.divides or reading.powers:
         dealt = _dealt(random, _DIVISORS if reading.divides else _POWERS, dims, style.turn)
         return np.abs(dealt) if low == 0 else dealt

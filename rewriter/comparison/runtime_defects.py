@@ -35,6 +35,10 @@ def _has_axes_input(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 1
 
 
+def _has_element(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(node.input)
+
+
 def _has_position(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 2 and node.input[2] != ""
 
@@ -173,6 +177,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
         "Attention": (_gives_scores_below_a_cap, "caps the scores that Attention gives, which are those before the cap"),
         "Unique": (_is_unsorted, "sorts what Unique gives in the order of the input, or takes rows of it"),
+        "Optional": (_has_element, "gives a sequence for the element of an Optional"),
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }
@@ -198,6 +203,8 @@ _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bo
     ("onnxruntime", _BFLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of bfloat16 by a body that overflows"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     *(("onnxruntime", kind, "Shrink", _always, "rounds integers to float in Shrink") for kind in _LARGE_INTEGERS),
+    ("onnx.reference", onnx.TensorProto.INT64, "Shrink", _always, "rounds 64-bit integers to double in Shrink"),
+    ("onnx.reference", onnx.TensorProto.UINT64, "Shrink", _always, "rounds 64-bit integers to double in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
     ("onnx.reference", _STRING, "CenterCropPad", _always, "pads strings with a 0"),
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),

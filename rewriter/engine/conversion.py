@@ -19,6 +19,7 @@ from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
+from .flags import odd_flag
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
 from .repeats import Form, RecordedNode, Repeats
@@ -390,7 +391,11 @@ class Engine:
         op_type = node.op_type
         node.begin_rule(rule.written_for)
         self._model.sizes_relied_on.clear()
+        odd = odd_flag(node.proto)
         rule.apply(node)
+        if node.changed and odd:
+            advice = f"set {odd.partition('=')[0]} to 0 or 1"
+            raise Unconvertible(f"{odd} is neither 0 nor 1, and it is not said what that means", advice)
         if node.changed:
             node.cautions += [_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()]
         for message in node.cautions:

@@ -208,29 +208,39 @@ REGIONAL_OPSET = 20
 """Where mutants are made: the operators that tell a region take all types there."""
 
 
-def regional(random: Random, model: ModelProto, count: int) -> Iterator[Mutant]:
-    """Up to `count` mutants of `model`, of opset REGIONAL_OPSET, that read another number where an input is in a region."""
+def regional(random: Random, model: ModelProto, count: int, original: ModelProto) -> Iterator[Mutant]:
+    """Up to `count` mutants of `model`, of opset REGIONAL_OPSET, that read another number where an input is in a region.
+
+    `original` is what it was made of: what reads an input there decides which regions are defined.
+    """
     places = [(value, name, region) for value in model.graph.input for name, region in _regions(value).items()]
-    reads = {(name, node.op_type, index) for node in model.graph.node for index, name in enumerate(node.input)}
-    places = [
-        place for place in places if not any((op, at, place[1]) in _NOT_DEFINED for name, op, at in reads if name == place[0].name)
-    ]
+    reads = {(name, node.op_type, index) for node in original.graph.node for index, name in enumerate(node.input)}
+    places = [place for place in places if all(_is_defined(op, at, place[1]) for name, op, at in reads if name == place[0].name)]
     for value, name, region in random.sample(places, min(count, len(places))):
         mutant = _with_region(model, value, region)
         if mutant is not None:
             yield Mutant(name, f"input {value.name}", mutant, (value.name, region.fill))
 
 
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _NOT_DEFINED = {
     ("BitShift", 1, "negative"),
     *(("BitShift", 1, region) for region in ("above 100", "above 2^20")),
     ("CenterCropPad", 1, "negative"),
+    ("Loop", 0, "negative"),
+    *((f"Reduce{name}", 1, region) for name in _REDUCTIONS for region in ("above 3", "above 100", "above 2^20")),
     ("SoftmaxCrossEntropyLoss", 1, "negative"),
     ("NegativeLogLikelihoodLoss", 1, "negative"),
     *((name, 0, "NaN") for name in ("ArgMax", "ArgMin", "Hardmax", "TopK", "QuantizeLinear", "DynamicQuantizeLinear")),
     *((name, index, "NaN") for name in ("QLinearMatMul", "QLinearConv") for index in (1, 4, 6)),
 }
 """operator, input, region: what some runtimes compute, and the specification does not allow."""
+_TOO_LARGE = {("ConstantOfShape", 0), ("Expand", 1), ("Tile", 1), ("Range", 1), ("Reshape", 1), ("TopK", 1)}
+"""operator, input: a size; above 2^20 it makes tensors that no sample has."""
+
+
+def _is_defined(op_type: str, index: int, region: str) -> bool:
+    return (op_type, index, region) not in _NOT_DEFINED and (region != "above 2^20" or (op_type, index) not in _TOO_LARGE)
 
 
 def _regions(value: onnx.ValueInfoProto) -> dict[str, _Region]:

@@ -183,7 +183,7 @@ def trials(bench: Bench, seed: int, forms: list[str], per_operator: int, per_mod
                 yield bench.trial("structural", right, mutant)
         raised = next(_converted(right.name, right.original, REGIONAL_OPSET, right.feeds), None)
         if "regional" in forms and raised is not None:
-            for mutant in regional(random, raised.result, per_model):
+            for mutant in regional(random, raised.result, per_model, raised.original):
                 yield bench.trial("regional", raised, mutant)
 
 

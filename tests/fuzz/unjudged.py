@@ -216,9 +216,9 @@ _OPEN = (
         "it is not said what the mean of no losses is",
     ),
     Row(
-        "ReduceLogSum ReduceLogSumExp",
+        "ReduceLogSumExp",
         lambda use: bool(_INTEGERS & use.kinds) and not {"float", "double", *_HALVES} & use.kinds,
-        "an infinity or the logarithm of a negative number becomes an integer",
+        "the logarithm is cut to an integer, of which last bits decide, and an infinity becomes any integer",
     ),
 )
 

@@ -17,7 +17,7 @@ from split_rewrite.rewriter import Options, Samples, Tolerance, convert_version
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
-from split_rewrite.rewriter.comparison.deciding import decide_floats, decide_integers, styles
+from split_rewrite.rewriter.comparison.deciding import Style, decide_floats, decide_integers, styles
 from split_rewrite.rewriter.comparison.differences import are_one_value, excused, is_empty
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.readers import Reading
@@ -181,9 +181,29 @@ def test_floats_of_each_style_hold_what_they_are_for() -> None:
 
 def test_each_input_has_nan_and_infinities_alone() -> None:
     found = {floats: {style.alone for style in styles(1, 5) if style.floats == floats} for floats in ("nan", "infinite", "halves")}
-    assert found["nan"] == found["infinite"] == {0, 1, 2, 3, 4}
+    assert found["nan"] == found["infinite"] == set(range(8))
     assert None in found["halves"]
     assert all(style.alone is None for style in styles(1000, 5))
+
+
+@pytest.mark.parametrize("style", [style for style in styles(1, 4) if style.floats == "infinite"], ids=str)
+@pytest.mark.parametrize("dims", [(), (1,), (2, 2)])
+def test_each_sample_of_infinities_has_one(style: Style, dims: tuple[int, ...]) -> None:
+    """A negative zero is not one."""
+    assert np.isinf(decide_floats(np.random.default_rng(0), style, Reading(), dims)).any()
+
+
+def test_one_scale_is_tiny_and_another_is_not() -> None:
+    style = next(style for style in styles(1) if style.floats == "tiny")
+    made = [decide_floats(np.random.default_rng(seed), style, Reading(scales=True), (1,)).item() for seed in range(8)]
+    assert min(made) < 1e-3 and max(made) >= 0.5
+
+
+def test_a_diagonal_may_be_far_away() -> None:
+    style = next(style for style in styles(1) if style.integers == "extremes")
+    limits, reading = (-(2**63), 2**63 - 1), Reading(offsets=True)
+    assert abs(decide_integers(np.random.default_rng(0), style, reading, (), limits, {}).item()) > 100
+    assert np.abs(decide_integers(np.random.default_rng(0), style, reading, (4,), limits, {})).max() < 10
 
 
 @pytest.mark.parametrize("style", styles(1), ids=str)

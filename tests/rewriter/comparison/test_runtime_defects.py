@@ -203,6 +203,14 @@ def test_onnxruntime_divides_by_a_deviation_of_0() -> None:
     assert "onnxruntime" in known_defects(proto)
 
 
+def test_the_reference_makes_a_sequence_of_an_element() -> None:
+    proto = model("g (float[1] x) => (float[1] y) {o = Optional(x) y = OptionalGetElement(o)}", 18)
+    assert isinstance(ReferenceEvaluator(proto).run(None, {"x": np.ones(1, np.float32)})[0], list)
+    assert "onnx.reference" in known_defects(proto)
+    empty = model("g (float[1] x) => (bool y) {o = Optional<type = float[1]>() y = OptionalHasElement(o)}", 18)
+    assert known_defects(empty) == {}
+
+
 @pytest.mark.parametrize("node", ["Pad(x, p)", "CenterCropPad(x, s)"])
 def test_the_reference_pads_strings_with_a_number(node: str) -> None:
     proto = model(f"g (string[1] x) => (string[3] y) <int64[2] p = {{1, 1}}, int64[1] s = {{3}}> {{y = {node}}}", 18)
@@ -261,6 +269,12 @@ def test_onnxruntime_shrinks_large_integers_as_floats() -> None:
     assert run(proto, {"x": np.array([2**25 + 1])})[0].tolist() != [2**25 + 1]
     assert "rounds integers to float in Shrink" in known_defects(proto)["onnxruntime"]
     assert known_defects(model("g (int16[1] x) => (int16[1] y) {y = Shrink(x)}", 18)) == {}
+
+
+def test_the_reference_shrinks_large_integers_as_doubles() -> None:
+    proto = model("g (int64[1] x) => (int64[1] y) {y = Shrink<bias = 1.0>(x)}", 18)
+    assert run(proto, {"x": np.array([2**60 + 3])}, "onnx.reference")[0].tolist() != [2**60 + 2]
+    assert "onnx.reference" in known_defects(proto)
 
 
 @pytest.mark.parametrize(("kind", "dtype"), [("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16)])
