@@ -50,9 +50,11 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     else:
         _require_folder(into)
         tasks = [Task(each.source, _join(into, each.name), each.name) for each in found]
-    tasks = list({_files(task): task for task in reversed(tasks)}.values())[::-1]
-    _refuse_collisions(tasks)
-    return tasks
+    distinct: dict[tuple[str, str | None], Task] = {}
+    for task in tasks:
+        distinct.setdefault(_files(task), task)
+    _refuse_collisions(distinct.values())
+    return list(distinct.values())
 
 
 def _is_file_for(inputs: Sequence[str], into: str) -> bool:

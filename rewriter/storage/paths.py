@@ -64,9 +64,11 @@ def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> 
 
 
 def _require_name_of_report(path: Path_) -> None:
-    """Raises PathConflictError where `path` is a link to a file whose name does not end as that of the link does."""
-    ending = os.path.splitext(path)[1]
-    if os.path.islink(path) and os.path.splitext(os.path.realpath(path))[1].lower() != ending.lower():
+    """Raises PathConflictError where `path` is a link to a name with another ending, whether or not a file has it yet."""
+    if not os.path.islink(path) or _is_special(Path(path)):
+        return
+    ending, real = os.path.splitext(path)[1], os.path.splitext(os.path.realpath(path))[1]
+    if real.lower() != ending.lower():
         raise PathConflictError(f"{path}: is a link to {os.readlink(path)}, which is no {ending} file; choose another name")
 
 

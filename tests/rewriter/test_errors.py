@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import io
 import os
 import re
 import sys
@@ -28,6 +29,7 @@ from onnx import ModelProto, TensorProto, helper
 from storage_models import field, runnable, to_external
 
 from split_rewrite.rewriter import SplitRewriteError, convert_file, convert_many, driver
+from split_rewrite.rewriter.batch import inputs
 from split_rewrite.rewriter.checks import validity
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 from split_rewrite.rewriter.storage import layout, reading, skeleton, spool, staging
@@ -300,6 +302,15 @@ def a_link_into_another_folder(_: pytest.MonkeyPatch) -> None:
     Path("leads/away.onnx").symlink_to("../elsewhere/o.onnx")
 
 
+def a_report_that_leads_to_data(_: pytest.MonkeyPatch) -> None:
+    Path("later.json").symlink_to("o.onnx.data")
+
+
+def an_endless_list(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"m.onnx\n" * 100)))
+    patch.setattr(inputs, "_MOST_BYTES", 100)
+
+
 def files_end_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(os, "copy_file_range", lambda *_: 0)
 
@@ -387,7 +398,8 @@ USAGE: dict[str, Row] = {
     "no-models": Row("folder new/", "there are no models (.onnx files) in folder"),
     "no-match": Row("no*.onnx new/", "no*.onnx: nothing matches"),
     "no-list": Row("@no.txt new/", "@no.txt: the list cannot be read: No such file or directory"),
-    "two-to-one": Row("m.onnx folder/../m.onnx new/", "new/m.onnx: would be the result of both m.onnx and folder/../m.onnx"),
+    "long-list": Row("@- new/", "@-: the list is longer than 0 MiB; split it", an_endless_list),
+    "two-to-one": Row("m.onnx folder/m.onnx new/", "new/m.onnx: would be the result of both m.onnx and folder/m.onnx"),
     "over-an-input": Row(
         "m.onnx folder/m.onnx folder",
         "folder/m.onnx: the result of m.onnx would replace it, and it belongs to the input folder/m.onnx",
@@ -673,6 +685,11 @@ UNWRITABLE: dict[str, Row] = {
     "disk-full": Row("m.onnx o.onnx", "o.onnx: cannot be written: No space left on device", the_disk_is_full),
     "data-of-the-input": Row(
         "beside.onnx w.bin", "w.bin: OUTPUT would replace the external data of INPUT, w.bin; choose another name"
+    ),
+    "report-by-a-link": Row(
+        "m.onnx o.onnx --report later.json",
+        "later.json: is a link to o.onnx.data, which is no .json file; choose another name",
+        a_report_that_leads_to_data,
     ),
     "name-is-not-unicode": Row(
         "weights.onnx o\udcff.onnx --external-data split",

@@ -400,12 +400,11 @@ REWRITES = [
         10,
         9,
         "g (float[2] x, float s, int8 z) => (int8[2] y) { y = QuantizeLinear (x, s, z) }",
-        """<float v6 = {0.5}, float v14 = {0}, float v22 = {2}, float v24 = {1}>
+        """<float v6 = {0.5}, float v11 = {0}>
         { v1 = Div (x, s) v2 = Cast <to = 1> (z)
-          v3 = Abs (v1) v4 = Floor (v3) v5 = Sub (v3, v4) v7 = Mul (v4, v6) v8 = Floor (v7) v9 = Sub (v7, v8) v10 = Greater (v5, v6)
-          v11 = Less (v5, v6) v12 = Or (v10, v11) v13 = Not (v12) v15 = Greater (v9, v14) v16 = And (v13, v15) v17 = Or (v10, v16)
-          v18 = Cast <to = 1> (v17) v19 = Add (v4, v18) v20 = Less (v1, v14) v21 = Cast <to = 1> (v20) v23 = Mul (v21, v22)
-          v25 = Sub (v24, v23) v26 = Mul (v19, v25)
+          v3 = Ceil (v1) v4 = Sub (v3, v1) v5 = Greater (v4, v6) v7 = Less (v4, v6) v8 = Not (v7) v9 = Mul (v3, v6) v10 = Floor (v9)
+          v12 = Sub (v9, v10) v13 = Greater (v12, v11) v14 = And (v8, v13) v15 = Or (v5, v14) v16 = Cast <to = 1> (v15)
+          v26 = Sub (v3, v16)
           v27 = Add (v26, v2) v28 = Clip <max = 127.0, min = -128.0> (v27) y = Cast <to = 3> (v28) }""",
     ),
     (

@@ -29,6 +29,7 @@ def test_zero_keeps_its_sign(target: int) -> None:
 def test_round_of_many(target: int) -> None:
     """All numbers of float16, as float: the magnitudes at which a sum could be rounded are among them."""
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    x = x[np.isfinite(x)]
     near = np.concatenate([x, np.nextafter(x, np.float32(np.inf)), np.nextafter(x, np.float32(-np.inf))])
     result = convert_version(model("g (float[N] x) => (float[N] y) { y = Round (x) }", 11), target)
     (rounded,) = run(result.model, {"x": near})

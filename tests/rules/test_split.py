@@ -364,7 +364,7 @@ REWRITES = [
         13,
         12,
         "g (float[4] x, int64[2] s) => (float[A] a, float[B] b) { a, b = Split (x, s) }",
-        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] end = {9007199254740992}> { v3 = Slice (s, v1, v2, v1) a = Slice (x, v1, v3, v1) b = Slice (x, v3, end, v1) }",
+        "<int64[1] v1 = {0}, int64[1] v2 = {1}, int64[1] end = {9223372036854775807}> { v3 = Slice (s, v1, v2, v1) a = Slice (x, v1, v3, v1) b = Slice (x, v3, end, v1) }",
     ),
     (
         "split.sizes_to_input",

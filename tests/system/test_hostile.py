@@ -235,7 +235,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "name-between-that-is-not-utf-8": (
         replaced(
-            "g (float[N] x) => (float[A] a, float[B] b) {tttt = Relu(x)\n a, b = Split<num_outputs = 2>(tttt)}",
+            "g (float[N] x, bool[N] c) => (float[A] a, float[B] b) {tttt = Compress(x, c)\n a, b = Split<num_outputs = 2>(tttt)}",
             b"tttt",
             b"\xff\xfe\xfd\xfc",
         ),

@@ -279,7 +279,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "quotient-in-bfloat16-to-8-bits": Refusal(
         "g (float[2] x, float s) => (float[2] y) <float8e4m3fn z = {0}> {b = Cast<to = 16>(x) t = Cast<to = 16>(s) q = QuantizeLinear(b, t, z) y = Cast<to = 1>(q)}",
-        19, 18, "it divides in bfloat16, which is not written out for float8e4m3fn",
+        23, 18, "it divides in bfloat16, which is not written out for float8e4m3fn",
     ),
     "frequencies-that-are-declared": Refusal(
         "g (float[1,16,1] x) => (float[1,7,4,2] y) <int64 s = {2}, int64 n = {4}> {y = STFT(x, s, ABSENT, n)}",
@@ -477,8 +477,8 @@ REFUSED: dict[str, Refusal] = {
         10, 9, "with ceil_mode=1 the last window sees padding only",
     ),
     "ceil-mode-and-automatic-padding": Refusal(
-        'g (float[1, 2, 7, 6] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [3, 3], ceil_mode = 1, auto_pad = "VALID">(x)}',
-        13, 9, "ceil_mode or dilations together with auto_pad=VALID",
+        'g (float[1, 2, 7, 6] x) => (float[A, B, C, D] y) {y = MaxPool<kernel_shape = [3, 3], dilations = [2, 2], auto_pad = "SAME_UPPER">(x)}',
+        13, 9, "ceil_mode or dilations together with auto_pad=SAME_UPPER",
     ),
     "automatic-padding-that-counts": Refusal(
         'g (float[1, 2, 7, 6] x) => (float[A, B, C, D] y) {y = AveragePool<kernel_shape = [3, 3], count_include_pad = 1, auto_pad = "SAME_UPPER">(x)}',
@@ -665,6 +665,18 @@ REFUSED: dict[str, Refusal] = {
     "excluded-rule": Refusal(
         "g (float[4] x) => (float[A] a, float[B] b) {a, b = Split<num_outputs = 2>(x)}",
         18, 17, "rule split.spell_out_parts is needed here, and --only or --skip excludes it", with_rules_skipped,
+    ),
+    "flag-that-says-neither-yes-nor-no": Refusal(
+        "g (float[2] x, float[2] d) => (float[2] y) {y = Mod<fmod = 17>(x, d)}",
+        13, 9, "fmod=17 is neither 0 nor 1, and it is not said what that means",
+    ),
+    "integer-mask-that-may-be-shorter": Refusal(
+        "g (float[1,1,2,4] q, float[1,1,N,4] k, float[1,1,N,4] v, int32[2,M] m) => (float[1,1,2,4] y) {y = Attention(q, k, v, m)}",
+        24, 23, "attn_mask may be shorter than the keys, and attn_mask is int32, which has no minus infinity: what is masked is not defined",
+    ),
+    "integer-mask-beside-a-causal-one": Refusal(
+        "g (float[1,1,2,4] q, float[1,1,2,4] k, float[1,1,2,4] v, int32[2,2] m) => (float[1,1,2,4] y) {y = Attention<is_causal = 1>(q, k, v, m)}",
+        23, 22, "is_causal masks keys, and attn_mask is int32, which has no minus infinity: what is masked is not defined",
     ),
     "two-values": Refusal(
         "g () => (int64 y) {y = Constant<value_int = 1, value_float = 2.0>()}",
