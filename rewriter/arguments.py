@@ -7,14 +7,17 @@ most a few words of the value, as it may be a model of a gigabyte.
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from .bridge.opening import is_of_library, is_pattern, is_pattern_set
+from .comparison.tolerance import Tolerance
 from .engine.registry import RuleFunction
 from .errors import ArgumentError, shortened
 
@@ -147,6 +150,42 @@ def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:
     check_kind(name, value, Mapping, "a mapping of input names to dimensions")
     assert isinstance(value, Mapping)
     return {key: _dimensions(f"{name}[{_shown(key)}]", dims) for key, dims in value.items()}
+
+
+def check_tolerance(value: object) -> None:
+    """Raises TypeError where `value` is no Tolerance, or holds what is no number; ArgumentError where a bound is not possible."""
+    check_kind("tolerance", value, Tolerance, "a Tolerance")
+    assert isinstance(value, Tolerance)
+    for name in ("rtol", "atol"):
+        _check_bound(f"tolerance.{name}", getattr(value, name))
+        bounds = getattr(value, f"{name}_of")
+        check_kind(f"tolerance.{name}_of", bounds, Mapping, "a mapping of output names to numbers")
+        for output, bound in bounds.items():
+            _check_bound(f"tolerance.{name}_of[{_shown(output)}]", bound)
+
+
+def _check_bound(name: str, value: object) -> None:
+    """Raises TypeError where `value` is neither a number nor None, ArgumentError where it is negative, infinite or NaN."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} has to be a number or None, not {_shown(value)}")
+    if not 0 <= float(value) < math.inf:
+        raise ArgumentError(f"{name} has to be a number from 0 on, not {_shown(value)}")
+
+
+def check_samples(value: object) -> None:
+    """Raises TypeError where `value` is no Samples, or holds something of another type; ArgumentError for a negative seed."""
+    from .comparison.samples import Samples
+
+    check_kind("samples", value, Samples, "Samples or None")
+    assert isinstance(value, Samples)
+    shapes("samples.shapes", value.shapes)
+    if (integer("samples.seed", value.seed) or 0) < 0:
+        raise ArgumentError(f"samples.seed has to be 0 or more, not {_shown(value.seed)}")
+    check_kind("samples.data", value.data, Sequence, "a sequence of samples, each a mapping of input names to arrays")
+    for sample in value.data:
+        check_kind("each of samples.data", sample, Mapping, "a mapping of input names to arrays")
 
 
 def _dimensions(name: str, value: object) -> tuple[int, ...]:

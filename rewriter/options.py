@@ -79,7 +79,7 @@ class Options:
         object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
         arguments.check_kind("strict", self.strict, bool, "True or False")
         self._check_how_to_run()
-        arguments.check_kind("tolerance", self.tolerance, Tolerance, "a Tolerance")
+        arguments.check_tolerance(self.tolerance)
         arguments.check_kind("external_data", self.external_data, str, "a str")
         object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
         demands_of_options(self)  # a wrong name is told before the model is read
@@ -101,9 +101,7 @@ class Options:
 
             arguments.check_choice("runtime", self.runtime, get_args(Runtime))
         if self.samples is not None:
-            from .comparison.samples import Samples
-
-            arguments.check_kind("samples", self.samples, Samples, "Samples or None")
+            arguments.check_samples(self.samples)
 
 
 def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:

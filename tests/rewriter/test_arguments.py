@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from split_rewrite.rewriter import (
     ConvertOpset,
     InvalidModelError,
     Options,
+    Samples,
     SplitRewriteError,
+    Tolerance,
     check_convertible,
     convert_file,
     convert_version,
@@ -152,6 +155,20 @@ OPTIONS = {
     "declarations": ({"declare": "a:float"}, TypeError, "declare has to be a mapping of names of values to types, not 'a:float'"),
     "samples": ({"samples": {"x": 1}}, TypeError, "samples has to be Samples or None, not dict"),
     "tolerance": ({"tolerance": 1e-3}, TypeError, "tolerance has to be a Tolerance, not 0.001"),
+    "bound": ({"tolerance": Tolerance(rtol="1e-3")}, TypeError, "tolerance.rtol has to be a number or None, not '1e-3'"),  # type: ignore[arg-type]
+    "negative bound": ({"tolerance": Tolerance(atol=-1)}, ArgumentError, "tolerance.atol has to be a number from 0 on, not -1"),
+    "bound that is NaN": (
+        {"tolerance": Tolerance(rtol_of={"y": math.nan})},
+        ArgumentError,
+        "tolerance.rtol_of['y'] has to be a number from 0 on, not nan",
+    ),
+    "shapes of samples": ({"samples": Samples(3)}, TypeError, "samples.shapes has to be a mapping of input names to dimensions"),  # type: ignore[arg-type]
+    "one sample": (
+        {"samples": Samples(data={"x": np.ones(2)})},  # type: ignore[arg-type]
+        TypeError,
+        "samples.data has to be a sequence of samples, each a mapping of input names to arrays, not dict",
+    ),
+    "seed": ({"samples": Samples(seed=-1)}, ArgumentError, "samples.seed has to be 0 or more, not -1"),
     "external data": ({"external_data": None}, TypeError, "external_data has to be a str, not None"),
 }
 
