@@ -11,7 +11,6 @@ of as many processes, each of which calls the library for its share of the sampl
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import shutil
@@ -22,8 +21,9 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
+
+from opset_matrix import collect_cases
 
 TARGET = "13"
 COMMAND = [sys.executable, "-m", "split_rewrite.rewriter", "-q", "-t", TARGET]
@@ -64,16 +64,19 @@ def main() -> None:
 
 
 def make_models(folder: Path, count: int) -> list[str]:
-    """`count` model files in `folder`: those of this repository, and then node tests of onnx, over again with other names."""
+    """`count` model files in `folder`: those of this repository, and node tests of onnx from all over the alphabet.
+
+    Where these are too few, they come over again with other names.
+    """
     own = sorted(Path(__file__).resolve().parents[2].joinpath("models").glob("*.onnx"))
-    spec = find_spec("onnx.backend.test")
-    assert spec is not None and spec.submodule_search_locations
-    nodes = sorted(Path(spec.submodule_search_locations[0], "data", "node").glob("*/model.onnx"))
+    cases = collect_cases()
+    missing = max(count - len(own), 1)
+    tests = [cases[index * len(cases) // missing].model for index in range(missing)]
+    models = [*map(Path.read_bytes, own), *(model.SerializeToString() for model in tests)][:count]
     folder.mkdir()
-    names = []
-    for number, source in zip(range(count), itertools.cycle([*own, *nodes]), strict=False):
-        names.append(f"zoo/{number:05}.onnx")
-        shutil.copyfile(source, folder.parent / names[-1])
+    names = [f"zoo/{number:05}.onnx" for number in range(len(models))]
+    for name, model in zip(names, models, strict=True):
+        (folder.parent / name).write_bytes(model)
     return names
 
 

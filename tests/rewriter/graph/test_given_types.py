@@ -79,7 +79,8 @@ def test_fixed_inputs_decide_formulas_of_their_symbols() -> None:
         g (float[N,M] x) => (float[a,b,c,d,e,f,h,i] y) { y = com.example.Mystery (x) }""")
     for dim, text in zip(source.graph.output[0].type.tensor_type.shape.dim, dims, strict=True):
         dim.dim_param = text
-    assert shown(fixed(source, {"x": [4, 3]}))["y"] == 'float[6,1,"M//(N - 4)","N + K","N-M","N**M","Max(N, M)","-N"]'
+    declared = shown(fixed(source, {"x": [4, 3]}))["y"].replace('"', "")  # old releases of onnx write no quotation marks
+    assert declared == "float[6,1,M//(N - 4),N + K,N-M,N**M,Max(N, M),-N]"
 
 
 def test_fixed_inputs_decide_in_subgraphs_and_in_sequences_too() -> None:
