@@ -54,7 +54,8 @@ class Rewrite:
     def settle(self, removed: set[str]) -> None:
         """Name values as the result does, and leave out what went because nothing reads it."""
         aliases, resolve = self.scope.model.aliases, self.scope.resolve
-        self.nodes[:] = [node for node in self.nodes if not all_gone(node, removed)]
+        if removed:
+            self.nodes[:] = [node for node in self.nodes if not all_gone(node, removed)]
         for node in self.nodes if aliases else ():
             for index, name in enumerate(node.input):
                 if name in aliases:

@@ -256,9 +256,12 @@ class OncePerForm:
 def _hold(facts: Sequence[Fact], node: RecordedNode) -> bool:
     """Whether all `facts`, noted for another node, hold for `node`. Asking notes nothing."""
     try:
-        return all(_is_same(question(node, *arguments), answer) for question, arguments, answer in facts)
+        for question, arguments, answer in facts:
+            if not _is_same(question(node, *arguments), answer):
+                return False
     except Unconvertible:
         return False
+    return True
 
 
 def _distinct(facts: Sequence[Fact]) -> list[Fact]:
