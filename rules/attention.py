@@ -89,7 +89,7 @@ def _pad_mask(node: Node) -> None:
     op, kind = node.op, node.need_elem_type(_MASK)
     if kind not in (TensorProto.BOOL, *ANY_FLOATING):
         raise Unconvertible(f"attn_mask may be shorter than the keys, and {_NO_INFINITY.format(type_name(kind))}", _FLOAT_MASK)
-    missing = op.Sub(_count_keys(node), _count(node, _MASK, -1))
+    missing = op.Sub(_count_keys(node), length(node, node.input(_MASK), -1))
     pads = op.Concat(op.int64([0]), missing, axis=0)
     padding = op.const(False, np.bool_) if kind == TensorProto.BOOL else op.const(-np.inf, kind)
     node.set_input(_MASK, op.Pad(node.input(_MASK), pads, padding, op.int64([-1])))
@@ -106,18 +106,8 @@ def _is_as_long_as_keys(node: Node) -> bool:
 
 def _count_keys(node: Node) -> str:
     """How many keys there are, with those of the past: a vector of one. Flat or not, they are counted by the last axis but one."""
-    own = _count(node, _K, -2)
-    return node.op.Add(_count(node, _PAST_KEY, -2), own) if node.has_input(_PAST_KEY) else own
-
-
-def _count(node: Node, index: int, axis: int) -> str:
-    """The length of an input along a negative axis, as a vector of one."""
-    known = node.dimension(axis, index)
-    if isinstance(known, int):
-        return node.op.int64([known])
-    if axis == -1:
-        return node.op.Shape(node.input(index), start=axis)
-    return node.op.Shape(node.input(index), start=axis, end=axis + 1)
+    own = length(node, node.input(_K), -2)
+    return node.op.Add(length(node, node.input(_PAST_KEY), -2), own) if node.has_input(_PAST_KEY) else own
 
 
 def _refuse_integer_mask(node: Node) -> None:
