@@ -23,10 +23,6 @@ _Path = str | os.PathLike[str]
 
 def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
     """The options of the job, and the target opset."""
-    from . import child_call
-
-    if source is not None:  # of many models, each is checked by the process that converts it
-        child_call.prepare()  # it gets ready while this process imports onnx
     with lean_imports():
         from .comparison.loadable import latest_opset
         from .options import Options

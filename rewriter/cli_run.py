@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from . import child_call
 from .cli_parameters import STREAM
 from .errors import SplitRewriteError, UnconvertibleError, status_and_line
 from .terminal import PROGRAM, discard, lean_imports, one_line, say
@@ -129,6 +130,7 @@ def progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
 @contextmanager
 def readable_input(source: str) -> Iterator[str | os.PathLike[str]]:
     """The file to read: INPUT, or a copy of what comes through a pipe."""
+    child_call.prepare()  # it gets ready while this process imports onnx
     with lean_imports():
         from . import driver as _driver  # noqa: F401 - with all that it imports
         from .storage import spooled, spooled_stream

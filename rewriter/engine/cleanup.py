@@ -16,12 +16,13 @@ HAVE_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "
 
 def clean(model: Model) -> set[str]:
     """Settle aliases and remove nodes and initializers that lost their last use to a rule. Returns the names that went."""
-    if not model.aliases and not model.lost_uses:
+    lost = model.lost_uses | (model.unread - model.new_uses)
+    if not model.aliases and not lost:
         return set()
     graphs = model.graphs
     if model.aliases:
         _rename_uses(model, graphs)
-    candidates = model.lost_uses.union(map(model.main.resolve, model.lost_uses))
+    candidates = lost.union(map(model.main.resolve, lost))
     unused = candidates - _used_among(graphs, candidates)
     if not unused:
         return set()

@@ -46,7 +46,7 @@ class Tidying:
         value = self._unchanged(node) or (self._constant(node) or self._computed_before(node) if is_ours else None)
         if value is None:
             if is_ours:
-                model.lost_uses.add(name)  # it goes if nothing comes to read it
+                model.unread.add(name)
             return False
         if not is_ours:
             return self._give_name(node, value, name)

@@ -200,7 +200,7 @@ class Constants:
         """As `add`, for a tensor that has its name."""
         graph = self._scope.graph
         if isinstance(graph, GraphProto) and self.takes_initializers:
-            self._scope.model.lost_uses.add(tensor.name)  # it goes if nothing comes to read it
+            self._scope.model.unread.add(tensor.name)
             graph.initializer.append(tensor)
             self._scope.initializers[tensor.name] = graph.initializer[-1]
             return tensor.name

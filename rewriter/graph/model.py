@@ -50,10 +50,14 @@ class Model:
         self.proto = skeleton.proto
         self.ir_version = self.proto.ir_version
         self.constants_as_initializers = constants_as_initializers
+        self.workshop = onnx.GraphProto()
+        """Holds the nodes that rules make. Many small messages on their own take twice the memory, and twice the time to copy."""
         self.lost_uses: set[str] = set()
         """Names that lost a use: what produces them may be dead now."""
         self.new_uses: set[str] = set()
         """Names that a rule let something read."""
+        self.unread: set[str] = set()
+        """Names of values that rules made. What nothing came to read, by `new_uses`, is not needed."""
         self.fresh_names: set[str] = set()
         """Names that rules gave; all others are the author's, and stay."""
         self.retired: set[str] = set()

@@ -414,7 +414,7 @@ class Node:
             node_name = model.fresh_name(f"{self.name}_{label}_node")
         else:
             node_name = names[0] if isinstance(outputs, int) else model.node_name(names[0])
-        made = NodeProto(op_type=op_type, input=inputs, output=names, name=node_name)
+        made = model.workshop.node.add(op_type=op_type, input=inputs, output=names, name=node_name)
         for key, value in sorted(attributes.items()):
             _fill(made.attribute.add(), key, value)
         self._queue(made, where, opset)

@@ -225,7 +225,7 @@ class Scope:
 
     def register(self, node: NodeProto, opset: int) -> None:
         """Make the outputs of a node that a rule wrote in the form of `opset` known in this scope."""
-        snapshot = NodeProto()
+        snapshot = self.model.workshop.node.add()
         snapshot.CopyFrom(node)
         outputs = [name for name in node.output[:] if name]
         for name in outputs:

@@ -15,6 +15,7 @@ import onnx
 from onnx import AttributeProto, NodeProto, defs, helper
 
 from ..errors import Unconvertible
+from .inference import elem_type_name, type_string
 
 OpSchema = defs.OpSchema
 Attribute = AttributeProto
@@ -417,8 +418,6 @@ def stated_types(graphs: Iterable[onnx.GraphProto | onnx.FunctionProto], operato
 
 def _collect_stored_types(graph: onnx.GraphProto, names: set[str], whole: set[str]) -> None:
     """Add the element types of initializers to `names`, and the types of inputs to `whole`."""
-    from .inference import elem_type_name, type_string
-
     # Inputs of subgraphs may be untyped: their values come from the outer graph.
     whole.update(kind for value in graph.input if (kind := type_string(value.type)) is not None)
     names.update(elem_type_name(tensor.data_type) for tensor in graph.initializer)
@@ -444,23 +443,20 @@ _DEFAULT_TYPES = {"QuantizeLinear": "uint8", "LayerNormalization": "float"}
 
 def _named_types(node: NodeProto) -> set[str] | None:
     """The types that the attributes of `node` bring in; None where a function's caller chooses them."""
-    from .inference import elem_type_name
-
     found = {_DEFAULT_TYPES[node.op_type]} if node.op_type in _DEFAULT_TYPES else set()
     for attribute in node.attribute:
-        if attribute.ref_attr_name and node.op_type in _NAMES_A_TYPE:
+        name, kind = attribute.name, attribute.type
+        if kind == AttributeProto.TYPE_PROTO or attribute.ref_attr_name:
             return None
-        if attribute.type == AttributeProto.TENSOR:
+        if kind == AttributeProto.TENSOR:
             found.add(elem_type_name(attribute.t.data_type))
-        elif attribute.type == AttributeProto.SPARSE_TENSOR:
+        elif kind == AttributeProto.SPARSE_TENSOR:
             found.add(elem_type_name(attribute.sparse_tensor.values.data_type))
-        elif attribute.type == AttributeProto.TYPE_PROTO:
-            return None
-        elif attribute.type == AttributeProto.STRING and attribute.name == "to":
+        elif kind == AttributeProto.STRING and name == "to":
             found.add(attribute.s.decode(errors="replace").lower())
-        elif attribute.name in _VALUES:
-            found.add(_VALUES[attribute.name])
-        elif attribute.name in TYPE_ATTRIBUTES and attribute.type == AttributeProto.INT:
+        elif name in _VALUES:
+            found.add(_VALUES[name])
+        elif name in TYPE_ATTRIBUTES and kind == AttributeProto.INT:
             found.add(elem_type_name(attribute.i))
     return found
 
