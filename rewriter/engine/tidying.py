@@ -13,15 +13,15 @@ import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, helper
 
 from ..graph.node import Node
+from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import inference
 from ..opsets.folding import MAX_ELEMENTS
 from .cleanup import HAVE_EFFECTS
 from .widening import holds
 
-_GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-_DRAW = HAVE_EFFECTS | {"Dropout"}
-"""Operators of which two equal nodes give different results."""
+_NOT_COMPARED = HAVE_EFFECTS | {"Dropout"} | GRAPH_HOLDERS
+"""Operators of which two equal nodes may give different results, or that take long to compare."""
 
 
 class Tidying:
@@ -116,11 +116,11 @@ class Tidying:
     def _computed_before(self, node: Node) -> str | None:
         """The output of an equal node that stands before this one; where there is none, this one is remembered."""
         proto = node.proto
-        op_type, attributes, output = proto.op_type, proto.attribute[:], node.output(0)
-        if op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in attributes):
+        op_type, output = proto.op_type, node.output(0)
+        if op_type in _NOT_COMPARED:
             return None
         inputs = map(self._scope.resolve, proto.input[:])
-        essences = sorted(map(_without_name, attributes)) if attributes else ()
+        essences = sorted(map(_without_name, proto.attribute[:]))
         found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
         return None if found == output else self._scope.resolve(found)
 

@@ -17,7 +17,7 @@ from ..opsets.choices import CHOICES
 from ..opsets.inference import Dimension, Shape
 from . import hints
 from .operators import Operators
-from .protos import reads, shown_name
+from .protos import GRAPH_HOLDERS, reads, shown_name
 from .scope import Scope
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ class Node:
         if isinstance(made, str):
             return made
         # Constant-1 takes floats only: let the node be one of opset 9, whose way down knows what to do.
-        self._queue(made, self.added_before, max(self.written_for, 9))
+        self._queue(made, (), self.added_before, max(self.written_for, 9))
         return made.output[0]
 
     @property
@@ -417,16 +417,17 @@ class Node:
         made = model.workshop.node.add(op_type=op_type, input=inputs, output=names, name=node_name)
         for key, value in sorted(attributes.items()):
             _fill(made.attribute.add(), key, value)
-        self._queue(made, where, opset)
+        self._queue(made, reads(made) if op_type in GRAPH_HOLDERS else inputs, where, opset)
         return names
 
     def add_node(self, proto: NodeProto, opset: int | None = None) -> None:
         """Put a ready-made node, written for `opset`, before this one; its output names must be fresh or this node's."""
-        self._queue(proto, self.added_before, opset)
+        self._queue(proto, reads(proto), self.added_before, opset)
 
-    def _queue(self, proto: NodeProto, where: list[Node], opset: int | None = None) -> None:
+    def _queue(self, proto: NodeProto, read: Sequence[str], where: list[Node], opset: int | None) -> None:
+        """Put `proto`, which reads the values `read`, among the nodes that the rule at work made."""
         opset = opset or self.written_for
-        self._scope.model.new_uses.update(reads(proto))
+        self._scope.model.new_uses.update(read)
         self._scope.register(proto, opset)
         made = Node(proto, self._scope, opset)
         made.why = self.why
