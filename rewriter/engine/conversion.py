@@ -344,8 +344,8 @@ class Engine:
         On its way up the node may be in a form that does not take them yet.
         """
         opset = max(node.opset, transitions.form_opset(node.op_type, target))
-        form = transitions.form_of_rules(node.op_type, opset)
-        if form is None or not form.loses(self._types):
+        form = self._routes.form_that_loses(node.op_type, opset)
+        if form is None:
             return
         refused = form.refused_types(node.proto, node.type_string)
         if refused:

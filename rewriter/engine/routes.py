@@ -10,7 +10,7 @@ from ..graph import bodies
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import transitions
-from ..opsets.transitions import Transition
+from ..opsets.transitions import Delta, Transition
 from .registry import Registry, Rule
 from .restrictions import Restrictions
 from .selection import Selection
@@ -97,6 +97,7 @@ class Routes:
         self._restrictions = restrictions
         self._types = types
         self._found: dict[tuple[str, int, int, bool], Route | None] = {}
+        self._forms: dict[tuple[str, int], Delta | None] = {}
 
     def of_label(self, label: str, scope: Scope, target: int) -> Route:
         """The route of the nodes called `label` in the graph's list of operators ("Split", "com.example::Op")."""
@@ -114,6 +115,14 @@ class Routes:
         if key not in self._found:
             self._found[key] = self._make(op_type, opset, target, None if made else self._types)
         return self._found[key]
+
+    def form_that_loses(self, op_type: str, opset: int) -> Delta | None:
+        """What `op_type` takes at `opset`, where that is less than the newest version takes and the model may have such types."""
+        key = (op_type, opset)
+        if key not in self._forms:
+            form = transitions.form_of_rules(op_type, opset)
+            self._forms[key] = form if form is not None and form.loses(self._types) else None
+        return self._forms[key]
 
     def _make(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Route | None:
         """Look up the route of an operator; `types` are those that its values can have, None where any is."""

@@ -64,6 +64,8 @@ class Constants:
         Raises InvalidModelError when the data of a tensor is missing or does not fit its shape.
         """
         name = self._scope.resolve(name)
+        if name in self._values:
+            return self._values[name]
         scope = self._scope.find(name)
         if scope is None:
             return None
