@@ -57,6 +57,7 @@ class Tidying:
         node.removed = True
         model.aliases[name] = value
         model.new_uses.add(value)
+        model.lost_uses.add(value)  # perhaps nothing reads `name` in its place
         return True
 
     def _merge_transposes(self, node: Node) -> None:
