@@ -237,9 +237,7 @@ def _is_broken(engine: str, failure: Failure, model: ModelProto) -> bool:
     return is_trusted and failure.kind not in ("unsupported", "memory", "timeout")
 
 
-def _difference(
-    expected: list[np.ndarray], got: list[np.ndarray], original: Original, tolerance: Tolerance, folder: Path
-) -> str:
+def _difference(expected: list[np.ndarray], got: list[np.ndarray], original: Original, tolerance: Tolerance, folder: Path) -> str:
     if not comparable(expected, got):
         kinds = [[f"{array.dtype}{list(array.shape)}" for array in arrays] for arrays in (got, expected)]
         return f"{kinds[0]} instead of {kinds[1]}"
