@@ -10,7 +10,7 @@ import functools
 import importlib.util
 import itertools
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -194,9 +194,11 @@ class _Judge:
         self._semantics = semantics
         self._evidence = Evidence(original, result, worker, tolerance)
         self._computed: Mapping[str, frozenset[str]] = {}
+        self._engines: Sequence[str] = ()
 
     def verdict(self, engines: list[str]) -> Comparison:
         """The verdict of the first of `engines` that can tell."""
+        self._engines = engines
         interface = self._interface()
         if isinstance(interface, Comparison):
             return interface
@@ -300,9 +302,14 @@ class _Judge:
     def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
+        if isinstance(results, _Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
+            return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
         if not isinstance(results, list):
             return results
         return self._judge(engine, spaces, runs, results)
+
+    def _fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:
+        return "onnxruntime" in self._engines and self._evidence.fails_in_onnxruntime(engine, runs)
 
     def _judge(self, engine: str, spaces: list[InputSpace], runs: list[Run], results: list[Outputs]) -> Comparison | _Inconclusive:
         outputs = compare_outputs(runs, results, self._tolerance)

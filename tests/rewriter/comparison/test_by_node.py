@@ -394,7 +394,9 @@ def _big(path: Path, columns: int = 1 << 12) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("factor", "status"), [pytest.param(0.5, "partly compared", id="right"), pytest.param(0.75, "different", id="wrong")])
+@pytest.mark.parametrize(
+    ("factor", "status"), [pytest.param(0.5, "partly compared", id="right"), pytest.param(0.75, "different", id="wrong")]
+)
 def test_what_a_branch_that_became_a_constant_is_folded_into(factor: float, status: str) -> None:
     """The original computes it in an If, and the result has folded it."""
     before = """g (float[2] x) => (float[2] y, float[2] z) <float h = {0.5}> { off = Constant<value = bool {0}>()
