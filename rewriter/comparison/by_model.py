@@ -10,14 +10,14 @@ import functools
 import importlib.util
 import itertools
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
-from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_nan_throughout
+from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout
 from .evidence import Evidence, Run, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
@@ -194,9 +194,11 @@ class _Judge:
         self._semantics = semantics
         self._evidence = Evidence(original, result, worker, tolerance)
         self._computed: Mapping[str, frozenset[str]] = {}
+        self._engines: Sequence[str] = ()
 
     def verdict(self, engines: list[str]) -> Comparison:
         """The verdict of the first of `engines` that can tell."""
+        self._engines = engines
         interface = self._interface()
         if isinstance(interface, Comparison):
             return interface
@@ -290,16 +292,24 @@ class _Judge:
         return found if isinstance(found, Comparison) else None
 
     def _allowed(self, runs: list[Run]) -> list[Run]:
-        """The runs whose inputs onnx.reference takes, too."""
+        """The runs whose inputs onnx.reference takes, too; where it lacks an operator, those that give no empty output.
+
+        An empty output may be what a Loop collects in no turn, of which onnxruntime makes up the shape.
+        """
         answers = self._evidence.run_again("onnx.reference", runs)
-        return [run for run, answer in zip(runs, answers, strict=True) if isinstance(answer, Outputs) or answer.kind != "runtime"]
+        return [run for run, answer in zip(runs, answers, strict=True) if _is_allowed(run, answer)]
 
     def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
+        if isinstance(results, _Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
+            return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
         if not isinstance(results, list):
             return results
         return self._judge(engine, spaces, runs, results)
+
+    def _fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:
+        return "onnxruntime" in self._engines and self._evidence.fails_in_onnxruntime(engine, runs)
 
     def _judge(self, engine: str, spaces: list[InputSpace], runs: list[Run], results: list[Outputs]) -> Comparison | _Inconclusive:
         outputs = compare_outputs(runs, results, self._tolerance)
@@ -476,6 +486,12 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
             return _Inconclusive(reason)
         return Comparison("different", run.outputs.runtime, reason)
     return results
+
+
+def _is_allowed(run: Run, answer: Outputs | Failure) -> bool:
+    if isinstance(answer, Outputs):
+        return True
+    return answer.kind != "runtime" and not any(map(is_empty, run.outputs.values))
 
 
 def _explain(failure: Failure) -> str:

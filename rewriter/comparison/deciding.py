@@ -60,12 +60,20 @@ _LARGEST_INTEGER = 100.0
 """The bound on numbers that are cast to an integer: no specification says what becomes of one beyond the integer type."""
 _HALVES = (0.5, -1.5, -0.0, 2.5, -0.5, 1.0, 0.0, -2.5, 3.0, 1.5, -1.0, 3.5, -4.0, 2.0, -3.5, 4.0, -3.0, -2.0)
 _HALVES_BUT_0 = tuple(number for number in _HALVES if number)
-_SCALES = (0.5, 2.0, 1.0, 1.5, 0.75)
+_ODD_HALVES = tuple(number for number in _HALVES if number % 1)
+_DECKS = (_HALVES, _HALVES_BUT_0, _ODD_HALVES)
+"""What each turn deals of multiples of a half: where only the largest counts, halves among whole numbers would be hidden."""
+_FAR_BOUND = 1e4
+"""A bound of a Clip that lets most numbers pass."""
+_SCALES = (0.5, 2.0, 1.0, 1.5, 0.75, 9.0)
 _WHOLE = (-1, 5, -3, 9, 101, -7, 0, 127, 2, -100)
 _DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
 _POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
 _LARGE_SIZES = (130, 17, 5)
 _FAR = (130, -130, 1 << 22, -(1 << 22))
+_FRONT = (0, 1, -130, -(1 << 22), 2)
+_BACK = (1 << 22, 130, 5, -1)
+_STRIDES = (1, 2, 1 << 22, 1, 130)
 
 
 def styles(nodes: int, floats: int = 1) -> list[Style]:
@@ -100,7 +108,7 @@ def decide_floats(random: np.random.Generator, style: Style, reading: Reading, d
     if reading.sizes:
         return random.integers(1, 4, dims).astype(float)
     if style.floats == "halves":
-        return _dealt(random, _HALVES_BUT_0 if style.turn % 2 else _HALVES, dims, style.turn)
+        return _dealt(random, _DECKS[style.turn % len(_DECKS)], dims, style.turn)
     if style.floats == "wide":
         return _signs(random, dims, style.turn) * np.exp2(random.uniform(-14, math.log2(largest), dims))
     if style.floats == "large":
@@ -125,9 +133,10 @@ def _dealt(random: np.random.Generator, deck: Sequence[float] | np.ndarray, dims
 def _scales(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
     """Scales of a resize, or of quantized numbers; but on every second turn batches and channels keep their size.
 
-    Where numbers are tiny, so may be the scale: that of one quantized tensor, and not of the others.
+    A single scale is drawn, since several inputs that are dealt one number would get the same. Where numbers are tiny, so may be
+    the scale: that of one quantized tensor, and not of the others.
     """
-    scales = _dealt(random, _SCALES, dims, style.turn)
+    scales = _dealt(random, _SCALES, dims, style.turn if math.prod(dims) > 1 else random.integers(len(_SCALES)))
     if style.floats == "tiny" and random.integers(2):
         return scales * 2.0**-12
     if style.turn % 2 == 0 and dims and dims[0] > 2:
@@ -170,14 +179,19 @@ def decide_integers(
     if reading.shifts:
         return random.integers(0, high.bit_length(), dims)
     if reading.positions:
-        return _positions(random, style, _shortest(reading.positions, sizes), dims, is_signed=low < 0)
+        is_signed = low < 0 and not reading.from_front
+        positions = _positions(random, style, _shortest(reading.positions, sizes), dims, is_signed=is_signed)
+        return _some_ignored(random, positions, sorted(reading.ignored)) + reading.is_count
     if reading.axes:
         return _axes(random, style, min(reading.axes) or _UNKNOWN_RANK, dims)
     if reading.offsets:
-        far = style.integers == "extremes" and not dims  # a diagonal may be anywhere; a padding that is far away takes its room
-        return np.clip(random.choice(_FAR, dims) if far else random.integers(-3, 6, dims), low, high)
+        return _offsets(random, style, dims).clip(low, high)
+    if reading.shape and dims == (len(reading.shape),):
+        return _declared_shape(style, reading.shape, is_signed=low < 0)
     if reading.sizes:
         return _sizes(random, style, dims).clip(low, high)
+    if reading.strides or reading.starts or reading.ends:
+        return _cuts(random, style, reading, dims).clip(low, high)
     if reading.divides and style.integers == "bits":
         return random.integers(1, min(high, 1 << 24), dims)
     if reading.divides or reading.powers:
@@ -201,10 +215,38 @@ def _whole_numbers(
     return np.clip(_dealt(random, _WHOLE, dims, style.turn), low, high)
 
 
+def _offsets(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
+    """A diagonal, which may be anywhere, or paddings, of which one is large: one that is far away takes its room."""
+    if not dims and style.integers == "extremes":
+        return _dealt(random, _FAR, dims, style.turn)
+    offsets = random.integers(-3, 6, dims)
+    if style.integers == "bits" and offsets.size:
+        offsets.reshape(-1)[style.turn % offsets.size] = _LARGE_SIZES[0]
+    return offsets
+
+
+def _declared_shape(style: Style, shape: tuple[int, ...], is_signed: bool) -> np.ndarray:
+    """The shape itself, and on every second turn with one dimension that follows from the others."""
+    sizes = np.array(shape)
+    if style.turn % 2 and is_signed and 0 not in shape:
+        sizes[style.turn // 2 % len(shape)] = -1
+    return sizes
+
+
+def _cuts(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
+    """Starts, ends and steps of a Slice: forwards, and on every second turn backwards."""
+    is_backward = style.turn % 2 == 1
+    if reading.strides:
+        return random.choice(_STRIDES, dims) * (-1 if is_backward else 1)
+    if style.integers not in ("extremes", "bits"):
+        return random.integers(-3, 6, dims)
+    return random.choice(_FRONT if reading.starts != is_backward else _BACK, dims)
+
+
 def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
     """Small sizes; where bits count, one of them is large, so that the product of all is not too large."""
     count = math.prod(dims)
-    if style.integers != "bits" or not count:
+    if style.integers != "bits" or not count or (count == 1 and not random.integers(3)):
         return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
     sizes = random.integers(1, 4, dims)
     sizes.reshape(-1)[style.turn % count] = _LARGE_SIZES[style.turn // count % len(_LARGE_SIZES)]
@@ -216,6 +258,34 @@ def _positions(random: np.random.Generator, style: Style, length: int, dims: tup
     if style.integers == "ends":
         return _dealt(random, (length - 1, -1, first, 0) if first else (length - 1, 0), dims, style.turn)
     return random.integers(first, max(length, 1), dims)
+
+
+def _some_ignored(random: np.random.Generator, positions: np.ndarray, ignored: Sequence[int]) -> np.ndarray:
+    """The positions, a quarter of them replaced by numbers that stand for none."""
+    if not ignored:
+        return positions
+    return np.where(random.random(positions.shape) < 0.25, random.choice(ignored, positions.shape), positions)
+
+
+def as_it_is_read(integers: np.ndarray, reading: Reading) -> np.ndarray:
+    """Small integers, made to name axes that are there, or to be steps, or the shape that is declared."""
+    if reading.shape and integers.shape == (len(reading.shape),):
+        return np.array(reading.shape)
+    if reading.strides:
+        return np.maximum(integers, 1)
+    return integers % min(reading.axes) if min(reading.axes, default=0) else integers
+
+
+def far_bound(reading: Reading) -> float:
+    """The bound of a Clip that hides least of what is clipped."""
+    return -_FAR_BOUND if reading.is_lower else _FAR_BOUND
+
+
+def on_its_side(values: np.ndarray, reading: Reading) -> np.ndarray:
+    """Bounds of a Clip: lower ones below zero and upper ones above, since those that pass each other hide what is clipped."""
+    if values.dtype.kind == "u" or reading.is_lower == reading.is_upper:
+        return values
+    return -np.abs(values) if reading.is_lower else np.abs(values)
 
 
 def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:

@@ -79,6 +79,15 @@ def _is_wrong(tolerance: Tolerance, name: str, expected: Any, got: Any, may_over
     return wrong
 
 
+def _has_nan(inputs: Mapping[str, Any]) -> bool:
+    arrays = (value for value in inputs.values() if isinstance(value, np.ndarray) and value.dtype.kind in "fV")
+    return any(np.isnan(array.astype(np.float64)).any() for array in arrays)
+
+
+def _is_certain_failure(answer: Outputs | Failure) -> bool:
+    return isinstance(answer, Failure) and answer.kind == "runtime" and answer.certain
+
+
 class Evidence:
     """Runs two models again, to find out whether a difference between them is real."""
 
@@ -117,7 +126,11 @@ class Evidence:
     def _is_confirmed(
         self, run: Run, result: Outputs | Failure, before: Outputs | Failure, after: Outputs | Failure, *, may_overflow: bool
     ) -> bool:
-        """Whether the other runtime, with `before` from the original and `after` from the result, finds a difference, too."""
+        """Whether the other runtime, with `before` from the original and `after` from the result, finds a difference, too.
+
+        NaN among small numbers makes no overflow.
+        """
+        may_overflow = may_overflow and not (run.decides == "odd" and _has_nan(run.inputs))
         if not isinstance(result, Outputs):
             return True
         if not isinstance(before, Outputs) or not isinstance(after, Outputs):
@@ -141,6 +154,13 @@ class Evidence:
         if self._tolerance.inexact and np.shape(expected) == np.shape(got):
             found = found & (is_number(expected) | is_number(got))
         return bool(np.any(found))
+
+    def fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:
+        """Whether onnxruntime, too, runs the original and not the result, which `engine`, another runtime, could not run."""
+        if engine == "onnxruntime" or not importlib.util.find_spec("onnxruntime"):
+            return False
+        answers = zip(*(self.run_again("onnxruntime", runs, model) for model in (self._original, self._result)), strict=True)
+        return any(isinstance(before, Outputs) and _is_certain_failure(after) for before, after in answers)
 
     def are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
         """Whether the results are as near to the original computed in float64 as the original itself, wherever they differ.

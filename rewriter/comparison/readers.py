@@ -35,20 +35,32 @@ class Reading:
 
     `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks of
     the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is done.
-    `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of a shift, a divisor, an exponent, the scale of a resize,
-    a start, end, diagonal or padding. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities;
-    `is_cast`: nor for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no
+    `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of
+    a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is where a Slice
+    begins or ends, which may be beyond the axis, or its step, which is not 0. `is_lower`, `is_upper`: it is a bound of a Clip.
+    `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that stand for
+    no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor for numbers
+    beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no
     specification says where NaN goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it.
     """
 
     positions: set[Dim] = field(default_factory=set)
     axes: set[int] = field(default_factory=set)
     sizes: bool = False
+    shape: tuple[int, ...] = ()
     shifts: bool = False
     divides: bool = False
     powers: bool = False
     scales: bool = False
     offsets: bool = False
+    starts: bool = False
+    ends: bool = False
+    strides: bool = False
+    is_lower: bool = False
+    is_upper: bool = False
+    from_front: bool = False
+    is_count: bool = False
+    ignored: set[int] = field(default_factory=set)
     becomes_integer: bool = False
     is_cast: bool = False
     is_ordered: bool = False
@@ -60,11 +72,20 @@ class Reading:
             self.positions | other.positions,
             self.axes | other.axes,
             self.sizes or other.sizes,
+            self.shape,
             self.shifts or other.shifts,
             self.divides or other.divides,
             self.powers or other.powers,
             self.scales or other.scales,
             self.offsets or other.offsets,
+            self.starts or other.starts,
+            self.ends or other.ends,
+            self.strides or other.strides,
+            self.is_lower or other.is_lower,
+            self.is_upper or other.is_upper,
+            self.from_front,
+            self.is_count,
+            self.ignored,
             self.becomes_integer,
             self.is_cast,
             self.is_ordered or other.is_ordered,
@@ -125,10 +146,18 @@ _MOVERS: dict[str, frozenset[int] | None] = {
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _POSITIONS = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "Scatter": 1, "GatherND": 1, "ScatterND": 1}
 _POSITIONS |= {"SequenceAt": 1, "SequenceErase": 1, "SequenceInsert": 2}
+_COUNTS = {"TopK": 1, "ReverseSequence": 1, "RNN": 4, "GRU": 4, "LSTM": 4}
+_POSITIONS_FROM_FRONT = {
+    **_COUNTS,
+    "RotaryEmbedding": 3,
+    "MaxUnpool": 1,
+    "SoftmaxCrossEntropyLoss": 1,
+    "NegativeLogLikelihoodLoss": 1,
+}
 _AXES = {**{f"Reduce{name}": (1,) for name in _REDUCTIONS}, "Squeeze": (1,), "Unsqueeze": (1,), "CumSum": (1,), "CumProd": (1,)}
 _AXES |= {"DFT": (2,), "Slice": (3,), "Pad": (3,)}
 _SIZES: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Reshape", "Expand", "Tile", "Split", "SplitToSequence", "TopK", "OneHot", "CenterCropPad"), (1,)),
+    **dict.fromkeys(("Reshape", "Expand", "Tile", "Split", "SplitToSequence", "OneHot", "CenterCropPad"), (1,)),
     **dict.fromkeys(("ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow", "Loop"), (0,)),
     **dict.fromkeys(("Range", "MelWeightMatrix"), (0, 1, 2)),
     "AffineGrid": (1,),
@@ -137,7 +166,6 @@ _SIZES: dict[str, tuple[int, ...]] = {
     "DFT": (1,),
     "STFT": (1, 3),
     "Resize": (3,),
-    "Slice": (4,),
     "RoiAlign": (2,),
     "NonMaxSuppression": (2,),
 }
@@ -147,7 +175,7 @@ _SCALES: dict[str, tuple[int, ...]] = {
     "QLinearMatMul": (1, 4, 6),
     "QLinearConv": (1, 4, 6),
 }
-_OFFSETS = {"Slice": (1, 2), "Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
+_OFFSETS = {"Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
 """Operators that read the shape of their input alone."""
@@ -219,7 +247,15 @@ class _Walk:
         reading.becomes_integer |= is_cast or name in _QUANTIZERS
         reading.is_ordered |= name in _ORDERED
         if not as_it_is:
+            reading.sizes |= index == {"Slice": 4, "TopK": 1}.get(name)
             return
+        if name == "Reshape" and index == 1:
+            reading.shape = self._declared_sizes(node.output[0])
+        reading.strides |= name == "Slice" and index == 4
+        reading.starts |= name == "Slice" and index == 1
+        reading.ends |= name == "Slice" and index == 2
+        reading.is_lower |= name == "Clip" and index == 1
+        reading.is_upper |= name == "Clip" and index == 2
         reading.shifts |= name == "BitShift" and index == 1
         reading.divides |= _DIVISORS.get(name) == index
         reading.powers |= name == "Pow" and index == 1
@@ -227,8 +263,13 @@ class _Walk:
         reading.offsets |= index in _OFFSETS.get(name, ())
         if _POSITIONS.get(name) == index:
             reading.positions |= self._lengths(node)
+        if _POSITIONS_FROM_FRONT.get(name) == index:
+            reading.from_front, reading.is_count = True, name in _COUNTS
+            reading.positions.add(self._length(node))
+            reading.ignored.update(attribute.i for attribute in node.attribute if attribute.name == "ignore_index")
         if index in _AXES.get(name, ()):
-            reading.axes.add(len(self._dims.get(node.input[0], ())))
+            added = self._dims.get(node.input[1], ()) if name == "Unsqueeze" else ()
+            reading.axes.add(len(self._dims.get(node.input[0], ())) + sum(dim for dim in added if isinstance(dim, int)))
         if len(reading.landmarks) < _MAX_LANDMARKS:
             reading.landmarks.update(self._numbers(node, index))
 
@@ -239,6 +280,20 @@ class _Walk:
         axis = _attribute(node, "axis")
         return {dims[axis] if -len(dims) <= axis < len(dims) else ""}
 
+    def _length(self, node: NodeProto) -> Dim:
+        """How many positions there are for a node of _POSITIONS_FROM_FRONT."""
+        if node.op_type == "MaxUnpool":
+            dims = self._dims.get(node.output[0], ("",))
+            return "" if any(isinstance(dim, str) for dim in dims) else math.prod(map(int, dims))
+        dims = self._dims.get(node.input[node.op_type == "RotaryEmbedding"], ())
+        axis = _counted_axis(node)
+        return dims[axis] if -len(dims) <= axis < len(dims) else ""
+
+    def _declared_sizes(self, name: str) -> tuple[int, ...]:
+        """The shape of a value whose dimensions are all known; () for others."""
+        dims = self._dims.get(name, ())
+        return tuple(dim for dim in dims if isinstance(dim, int)) if all(isinstance(dim, int) for dim in dims) else ()
+
     def _numbers(self, node: NodeProto, index: int) -> Iterator[float]:
         for attribute in node.attribute:
             if attribute.type == AttributeProto.FLOAT:
@@ -246,6 +301,15 @@ class _Walk:
         for other, name in enumerate(node.input):
             if other != index:
                 yield from self._constants.get(name, ())
+
+
+def _counted_axis(node: NodeProto) -> int:
+    """The axis whose length bounds the positions of a node of _POSITIONS_FROM_FRONT."""
+    if node.op_type == "TopK":
+        return next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
+    if node.op_type == "ReverseSequence":
+        return _attribute(node, "time_axis")
+    return int(node.op_type.endswith("Loss"))
 
 
 def _stored(tensor: TensorProto) -> np.ndarray | None:

@@ -64,7 +64,7 @@ class RegionModels:
 
     def _plans(self, region: Region) -> list[Plan]:
         sizes = [_elements(value) for value in region.inputs.values() if value.name and small_constant(value) is None]
-        weights = [value for value in region.inputs.values() if value.name and self._weight(value) is not None]
+        weights = [name for name, value in region.inputs.items() if value.name and self._stored(name, value) is not None]
         if any(
             tensor.data_type != TensorProto.STRING and raw_length(tensor) > FEW for tensor in self._new_tensors(region).values()
         ):
@@ -125,12 +125,23 @@ class RegionModels:
         array = small_constant(value)
         if array is not None:
             return tensor_of(array, name)
-        weight = self._weight(value) if plan.with_values else None
-        if weight is None:
+        stored = self._stored(name, value) if plan.with_values else None
+        if stored is None:
             return None
-        tensor = _inlined_tensor(weight, self._original.skeleton, budget)
+        tensor = _inlined_tensor(*stored, budget)
         tensor.name = name
         return tensor
+
+    def _stored(self, name: str, value: Input) -> tuple[TensorProto, Skeleton] | None:
+        """The stored tensor that an input is, in the original or, where nodes of the original make it, in the result; and whose."""
+        weight = self._weight(value)
+        if weight is not None:
+            return weight, self._original.skeleton
+        if small_constant(value) is not None or value.pair.old_maker(value.name) is None:
+            return None
+        tensor, maker = value.pair.new_tensor(name), value.pair.new_maker(name)
+        tensor = _constant_of(maker[0].new_nodes[maker[1]]) if maker is not None else tensor
+        return None if tensor is None else (tensor, self._result)
 
     def _weight(self, value: Input) -> TensorProto | None:
         """The stored tensor that an input is, in an initializer or a Constant node; None where there is none or it is small."""
@@ -140,10 +151,7 @@ class RegionModels:
         maker = value.pair.old_maker(value.name)
         if tensor is not None or maker is None:
             return tensor
-        node = maker[0].old_nodes[maker[1]]
-        if node.op_type != "Constant":
-            return None
-        return next((attribute.t for attribute in node.attribute if attribute.name == "value"), None)
+        return _constant_of(maker[0].old_nodes[maker[1]])
 
     def _new_tensors(self, region: Region) -> dict[str, TensorProto]:
         """The stored tensors that the region needs in the result, and that the original does not have."""
@@ -171,6 +179,13 @@ class _Budget:
         self._left -= raw_length(tensor)
         if self._left < 0:
             raise UnfitError(f"it computes with constants of over {_MAX_VALUES >> 20} MiB, which are not read")
+
+
+def _constant_of(node: NodeProto) -> TensorProto | None:
+    """The tensor that a Constant node is; None for other nodes."""
+    if node.op_type != "Constant":
+        return None
+    return next((attribute.t for attribute in node.attribute if attribute.name == "value"), None)
 
 
 def _elements(value: Input) -> int:

@@ -13,7 +13,7 @@ import onnx
 
 from ..errors import ArgumentError
 from ..opsets.inference import symbol
-from .deciding import Style, decide_floats, decide_integers, styles
+from .deciding import Style, as_it_is_read, decide_floats, decide_integers, far_bound, on_its_side, styles
 from .model_server import ML_DTYPES, Description, numpy_dtype
 from .readers import Reading
 
@@ -274,16 +274,21 @@ class _Filler:
             return self._random.integers(0, 2, dims).astype(bool)
         if self._style is not None and self._decides != "floats" and dtype.kind in "iu":
             limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-            return np.asarray(decide_integers(self._random, self._style, self._reading, dims, limits, self._sizes)).astype(dtype)
+            integers = np.asarray(decide_integers(self._random, self._style, self._reading, dims, limits, self._sizes))
+            return on_its_side(integers, self._reading).astype(dtype)
         if dtype.kind in "iu" or name in ("INT4", "UINT4", "INT2", "UINT2"):
-            return self._whole_numbers(dims, largest=1 if name == "INT2" else 3).astype(dtype)
+            integers = self._whole_numbers(dims, largest=1 if name == "INT2" else 3)
+            return on_its_side(as_it_is_read(integers, self._reading), self._reading).astype(dtype)
         if name == "FLOAT8E8M0":  # powers of two, no sign
             return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
         if dtype.kind == "c":
             return (self._random.standard_normal(dims) + 1j * self._random.standard_normal(dims)).astype(dtype)
         if self._style is not None and self._decides_floats and name in _DECIDED_FLOATS:
             with np.errstate(over="ignore"):
-                return np.asarray(decide_floats(self._random, self._style, self._reading, dims)).astype(dtype)
+                values = np.asarray(decide_floats(self._random, self._style, self._reading, dims))
+                return on_its_side(values, self._reading).astype(dtype)
+        if self._style is not None and (self._reading.is_lower or self._reading.is_upper):
+            return np.full(dims, far_bound(self._reading)).astype(dtype)
         values = self._random.uniform(0.1, 1, dims) if self._positive else self._random.standard_normal(dims)
         return np.asarray(values).astype(dtype)
 

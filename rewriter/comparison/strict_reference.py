@@ -18,7 +18,7 @@ def strict_evaluator() -> Any:
     """The class of evaluators with strict operators; a call takes a model, as that of onnx's ReferenceEvaluator."""
     from onnx.reference import ReferenceEvaluator
 
-    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice()]
+    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice(), _scatter()]
 
     class Evaluator(ReferenceEvaluator):
         """Bodies of functions are evaluators of the same class, to which `new_ops` are not passed on."""
@@ -116,6 +116,21 @@ def _strict_slice() -> Any:
             return super()._run(data, starts, ends, axes, steps)
 
     return Slice
+
+
+def _scatter() -> Any:
+    """Scatter, the old name of ScatterElements, which the reference does not know."""
+    from onnx.reference.ops.op_scatter_elements import ScatterElements
+
+    class Scatter(ScatterElements):
+        """https://onnx.ai/onnx/operators/onnx__Scatter.html"""
+
+        op_domain = ""
+
+        def _run(self, *inputs: Any, **attributes: Any) -> Any:
+            return super()._run(*inputs, axis=attributes.get("axis", 0), reduction="none")
+
+    return Scatter
 
 
 def _even_sizes(dim: int, count: int) -> list[int]:

@@ -87,9 +87,7 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
     whole = [0.0] * len(axes) + [1.0] * len(axes)
     cropped = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
-    roi = node.const_input(ROI, "the region of interest").tolist() if cropped else whole
-    if len(roi) != 2 * len(axes):
-        raise Unconvertible(f"the region of interest is {len(roi)} numbers long, and not {2 * len(axes)}", "correct the model")
+    roi = _region(node, 2 * len(axes)) if cropped else whole
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(SIZES):
         if node.constant(SCALES) is None and (aligned := _aligned(node, axes)) is not None:
@@ -112,6 +110,16 @@ def _samplings(node: Node) -> dict[int, Sampling]:
         for axis, length, (resized, scale), start, end in zip(axes, lengths, pairs, starts, ends, strict=True)
         if cropped or resized != length
     }
+
+
+def _region(node: Node, count: int) -> list[float]:
+    """The constant region of interest. Raises Unconvertible where it is not a vector of `count` numbers."""
+    region = node.const_input(ROI, "the region of interest")
+    if region.shape != (count,):
+        raise Unconvertible(
+            f"the region of interest must have the shape [{count}], and not {list(region.shape)}", "correct the model"
+        )
+    return region.tolist()
 
 
 def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:

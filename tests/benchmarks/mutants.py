@@ -47,6 +47,33 @@ _COMMUTES = frozenset(
 )
 
 
+_FLAGS = frozenset(
+    [
+        "align_corners",
+        "allowzero",
+        "antialias",
+        "ceil_mode",
+        "count_include_pad",
+        "exclude_outside",
+        "exclusive",
+        "fmod",
+        "inverse",
+        "is_causal",
+        "keepdims",
+        "largest",
+        "linear_before_reset",
+        "noop_with_empty_axes",
+        "periodic",
+        "reverse",
+        "sorted",
+        "transA",
+        "transB",
+        "upper",
+    ]
+)
+"""Attributes that are 0 or 1; no specification says what another number means."""
+
+
 def structural(random: Random, model: ModelProto, count: int) -> Iterator[Mutant]:
     """Up to `count` mutants that differ from `model` in one node or one constant."""
     makers = [_change_attribute, _swap_inputs, _replace_operator, _change_constant, _rewire, _drop_node, _swap_outputs]
@@ -78,7 +105,9 @@ def _change_attribute(random: Random, model: ModelProto) -> str:
     if node is None:
         return ""
     attribute = random.choice([a for a in node.attribute if a.type in kinds])
-    if attribute.type == AttributeProto.INT:
+    if attribute.name in _FLAGS:
+        attribute.i = int(not attribute.i)
+    elif attribute.type == AttributeProto.INT:
         attribute.i += random.choice((-1, 1))
     elif attribute.type == AttributeProto.FLOAT:
         attribute.f = attribute.f * random.choice((0.5, 1.5)) + (attribute.f == 0)
@@ -228,6 +257,8 @@ _NOT_DEFINED = {
     *(("BitShift", 1, region) for region in ("above 100", "above 2^20")),
     ("CenterCropPad", 1, "negative"),
     ("Loop", 0, "negative"),
+    ("NonMaxSuppression", 2, "negative"),
+    ("DynamicQuantizeLinear", 0, "infinity"),
     *((f"Reduce{name}", 1, region) for name in _REDUCTIONS for region in ("above 3", "above 100", "above 2^20")),
     ("SoftmaxCrossEntropyLoss", 1, "negative"),
     ("NegativeLogLikelihoodLoss", 1, "negative"),
@@ -235,7 +266,15 @@ _NOT_DEFINED = {
     *((name, index, "NaN") for name in ("QLinearMatMul", "QLinearConv") for index in (1, 4, 6)),
 }
 """operator, input, region: what some runtimes compute, and the specification does not allow."""
-_TOO_LARGE = {("ConstantOfShape", 0), ("Expand", 1), ("Tile", 1), ("Range", 1), ("Reshape", 1), ("TopK", 1)}
+_TOO_LARGE = {
+    *((f"{name}Window", 0) for name in ("Hann", "Hamming", "Blackman")),
+    ("ConstantOfShape", 0),
+    ("Expand", 1),
+    ("Tile", 1),
+    ("Range", 1),
+    ("Reshape", 1),
+    ("TopK", 1),
+}
 """operator, input: a size; above 2^20 it makes tensors that no sample has."""
 
 

@@ -109,6 +109,29 @@ def _has_no_bound_for_infinity(use: Use) -> bool:
     return use.opset >= 11 and len(bounds) < 2 and _has_infinity(use)
 
 
+def _crops_without_region(use: Use) -> bool:
+    """Whether a Resize crops, and its region has not two numbers for each axis."""
+    if use.attribute("coordinate_transformation_mode") != b"tf_crop_and_resize":
+        return False
+    data, region = use.operand(0), use.operand(1)
+    axes = use.attribute("axes") or (range(data.ndim) if data is not None else ())
+    return region is None or region.shape != (2 * len(axes),)
+
+
+def _names_no_axis(use: Use) -> bool:
+    data, axis = use.operand(0), use.operand(1)
+    return data is not None and axis is not None and not (-data.ndim <= axis.reshape(-1)[0] < data.ndim)
+
+
+def _is_beyond_double(use: Use) -> bool:
+    data = use.operand(0)
+    return data is not None and data.dtype in (np.int64, np.uint64) and bool((data.astype(object) ** 2 > 2**106).any())
+
+
+def _has_halves_without_bound(use: Use) -> bool:
+    return bool(_HALVES & use.kinds) and _has_no_bound_for_infinity(use)
+
+
 def _counts_heads_twice(use: Use) -> bool:
     queries = use.operand(0)
     return queries is not None and queries.ndim == 4 and use.attribute("q_num_heads") is not None
@@ -136,6 +159,7 @@ _DISTRUSTED = {
         Row("ReduceLogSumExp", _has_nan_beside_infinity, "gives an infinity for the sum of NaN and an infinity in ReduceLogSumExp"),
         Row("MatMulInteger QLinearMatMul", _multiplies_nothing, "leaves memory as it was where a product adds up nothing"),
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
+        Row("Clip", _has_halves_without_bound, "takes the bounds of float for those that a Clip of float16 leaves out"),
         Row("MaxPool", _has_infinity, "takes the lowest finite number for the maximum of -inf in some kernels of MaxPool"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
@@ -153,6 +177,7 @@ _DISTRUSTED = {
         ),
         Row("LpPool", lambda use: use.opset < 2, "takes the root of LpPool in float"),
         Row("Resize", lambda use: bool({"complex64", "complex128"} & use.kinds), "drops imaginary parts in Resize"),
+        Row("Resize", _is_beyond_double, "multiplies large integers by weights in double in Resize"),
         Row("Resize", lambda use: "double" in use.kinds, "computes the positions of a Resize of doubles in float"),
         Row("ReduceLogSumExp", _has_infinity, "subtracts infinities in ReduceLogSumExp"),
         Row(
@@ -200,7 +225,18 @@ def _exceeds_integers(use: Use) -> bool:
         return bool((np.log2(np.abs(bases)) * exponents >= 8 * base.dtype.itemsize - 1).any())
 
 
+def _squares_overflow(use: Use) -> bool:
+    """Whether a sum of squares is beyond the integer type of the operand."""
+    data = use.operand(0)
+    if data is None or data.dtype.kind not in "iu":
+        return False
+    return sum(int(number) ** 2 for number in data.reshape(-1)) > np.iinfo(data.dtype).max
+
+
 _OPEN = (
+    Row("Resize", _crops_without_region, "it crops, and has no region of two numbers for each axis"),
+    Row("CumSum CumProd", _names_no_axis, "its axis is none of the tensor's"),
+    Row("ReduceL2", _squares_overflow, "it is not said what the root of squares beyond their integer type is"),
     Row("Pow", _exceeds_integers, "it is not said what a power of integers beyond their type becomes"),
     Row("MaxPool GlobalMaxPool", _has_nan, "it is not said whether NaN is the largest number, and kernels differ"),
     Row("TopK", _has_nan, "it is not said where TopK puts NaN"),
@@ -237,6 +273,17 @@ def _overflows(use: Use) -> bool:
     return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
 
 
+def _folds_infinities(use: Use) -> bool:
+    """Whether the factor of a normalization, or what it makes of the mean, is no number of the type."""
+    operands = list(use.floats)
+    if len(operands) < 5 or any(array.shape != operands[4].shape for array in operands[1:4]):
+        return False
+    _, scale, bias, mean, variance = operands[:5]
+    with np.errstate(all="ignore"):
+        shift = scale / np.sqrt(variance + use.attribute("epsilon", 1e-5)) * (np.abs(mean) + 1) + bias
+    return not (np.abs(shift) <= float(_limit(use.arrays[use.node.input[0]]))).all()
+
+
 def _is_float(array: np.ndarray | None) -> bool:
     return array is not None and array.dtype.kind not in "OUSbiuc"
 
@@ -248,7 +295,12 @@ def _limit(array: Any) -> Any:
 
 
 _SQUARES = "DFT STFT LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
-_EXTREME = (Row(_SQUARES, _overflows, "the square of an operand overflows, and forms of a variance differ in where"),)
+_EXTREME = (
+    Row(_SQUARES, _overflows, "the square of an operand overflows, and forms of a variance differ in where"),
+    Row(
+        "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
+    ),
+)
 
 
 def overflowing(model: ModelProto, feeds: Mapping[str, Any]) -> str:

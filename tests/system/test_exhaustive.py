@@ -84,6 +84,27 @@ def test_elements_about_which_the_runtimes_disagree_are_not_judged(folder):
     assert exhaustive.judge(exhaustive.Original(case, arrays, agreed), other, EXACT, folder)[0] == "wrong"
 
 
+@pytest.mark.parametrize(
+    ("terms", "result", "outcome"),
+    [
+        pytest.param([1, -1, 5], 0, "wrong", id="usual-numbers"),
+        pytest.param([1e30, -1e30, 5], 1e28, "wrong", id="more-than-rounding"),
+        pytest.param([1e37, 1e37, 5], np.inf, "wrong", id="no-overflow"),
+        pytest.param([np.inf, 1, 5], 6, "wrong", id="infinite-term"),
+        pytest.param([1e30, -1e30, 5], 0, "converted", id="cancels-out"),
+        pytest.param([3e38, 3e38, -3e38], 3e38, "converted", id="overflows-in-one-order"),
+    ],
+)
+def test_what_the_order_of_a_sum_makes_is_not_judged(folder, terms, result, outcome):
+    graph = "g (float[3] x) => (float[1] y) {%s}"
+    case = _case(graph % "y = ReduceSum(x)", x=np.array(terms, np.float32))
+    with np.errstate(all="ignore"):
+        total = [np.array([np.sum(case.feeds["x"][::-1])], np.float32)]
+    original = exhaustive.Original(case, dict.fromkeys(exhaustive.ENGINES, total), [np.ones(1, bool)])
+    other = helpers.model(graph % f"y = Constant<value = float[1] {{{result}}}>()", opset=13)
+    assert exhaustive.judge(original, other, EXACT, folder)[0] == outcome
+
+
 @pytest.mark.parametrize("kind", enumeration.VALUES)
 @pytest.mark.parametrize("dtype", ["float", "float16", "bfloat16", "int8", "uint64", "bool", "string", "complex64", "float8e4m3fn"])
 def test_values_that_decide_have_the_type_and_shape_asked_for(dtype, kind):

@@ -211,7 +211,7 @@ REFUSED: dict[str, Refusal] = {
     ),
     "no-region": Refusal(
         'g (float[1, 1, 6, 8] x) => (float[1, 1, 3, 4] y) <float[0] r = {}, int64[4] z = {1, 1, 3, 4}> {y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">(x, r, ABSENT, z)}',
-        13, 10, "the region of interest is 0 numbers long, and not 8",
+        13, 10, "the region of interest must have the shape [8], and not [0]",
     ),
     "scales-of-a-region": Refusal(
         'g (float[1, 1, 6, 8] x) => (float[1, 1, A, B] y) <float[8] r = {0, 0, 0, 0, 1, 1, 0.9, 0.8}, float[4] s = {1, 1, 1.5, 2}> {y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">(x, r, s)}',

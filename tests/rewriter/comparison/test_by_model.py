@@ -239,6 +239,23 @@ def test_inputs_that_onnxruntime_alone_takes_are_no_proof(before: str, after: st
     assert compare(save(text % before), save(text % after), worker=worker, samples=given).status == "different"
 
 
+@pytest.mark.parametrize(
+    ("nodes", "status"),
+    [
+        pytest.param("s = Shape(x) a = Abs(x) e = Reshape(a, s)", "equal", id="right where it turns"),
+        pytest.param("s = Shape(x) a = Neg(x) e = Reshape(a, s)", "different", id="wrong where it turns"),
+    ],
+)
+def test_shape_of_what_is_collected_in_no_turn_does_not_count(nodes: str, status: str, save: Save, worker: Worker) -> None:
+    """onnxruntime makes it up, and onnx.reference does not run models that scan backwards."""
+    text = """g (float[n, 3] x, int64 turns) => (float[a, b, c] y, float[d, f] z) {
+        on = Constant<value = bool {1}>()
+        y = Loop(turns, on) <body = once (int64 i, bool go) => (bool keep, float[?, ?] e) { keep = Identity(go) %s }>
+        z = Scan(x) <num_scan_inputs = 1, scan_input_directions = [1], body = turn (float[3] r) => (float[3] o) { o = Neg(r) }> }"""
+    before, after = save(text % "e = Abs(x)"), save(text % nodes)
+    assert compare(before, after, worker=worker, thorough=True).status == status
+
+
 _ROUNDED = "k = Constant<value_ints = [0]>() a = ReduceL2(x, k) "
 _THROUGH_A_SEQUENCE = "s = SplitToSequence(a) n = Constant<value_int = 0>() b = SequenceAt(s, n) "
 

@@ -394,6 +394,19 @@ def _big(path: Path, columns: int = 1 << 12) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("factor", "status"), [pytest.param(0.5, "partly compared", id="right"), pytest.param(0.75, "different", id="wrong")]
+)
+def test_what_a_branch_that_became_a_constant_is_folded_into(factor: float, status: str) -> None:
+    """The original computes it in an If, and the result has folded it."""
+    before = """g (float[2] x) => (float[2] y, float[2] z) <float h = {0.5}> { off = Constant<value = bool {0}>()
+        w = If(off) <then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = Constant<value = float[2] {1, 2}>() }>
+        half = Mul(w, h) y = Add(half, w) z = Neg(x) }"""
+    after = f"""g (float[2] x) => (float[2] y, float[2] z) <float[2] folded = {{{factor}, {2 * factor}}}> {{
+        w = Constant<value = float[2] {{1, 2}}>() y = Add(folded, w) z = Neg(x) }}"""
+    assert pair(before, after).status == status
+
+
 def test_weights_stay_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """MatMul has another definition at 13, and its 64 MiB of weights are not needed to run it."""
     path = _big(tmp_path / "big.onnx")

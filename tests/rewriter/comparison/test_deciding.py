@@ -17,7 +17,7 @@ from split_rewrite.rewriter import Options, Samples, Tolerance, convert_version
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
-from split_rewrite.rewriter.comparison.deciding import Style, decide_floats, decide_integers, styles
+from split_rewrite.rewriter.comparison.deciding import Style, decide_floats, decide_integers, on_its_side, styles
 from split_rewrite.rewriter.comparison.differences import are_one_value, excused, is_empty
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.readers import Reading
@@ -197,6 +197,29 @@ def test_one_scale_is_tiny_and_another_is_not() -> None:
     style = next(style for style in styles(1) if style.floats == "tiny")
     made = [decide_floats(np.random.default_rng(seed), style, Reading(scales=True), (1,)).item() for seed in range(8)]
     assert min(made) < 1e-3 and max(made) >= 0.5
+
+
+def test_bounds_do_not_pass_each_other() -> None:
+    drawn = np.array([3, -2, 1])
+    np.testing.assert_array_equal(on_its_side(drawn, Reading(is_lower=True)), [-3, -2, -1])
+    np.testing.assert_array_equal(on_its_side(drawn, Reading(is_upper=True)), [3, 2, 1])
+
+
+def test_nan_of_halves_is_no_overflow(worker: Worker) -> None:
+    """Where arithmetic is written in another order, infinities may be of either; NaN that was fed is not."""
+    text = "g (float16[5] x) => (float16[5] y) { %s }"
+    wrong = "n = IsNaN(x) o = Constant<value = float16 {1}>() w = Where(n, o, x) y = Elu(w)"
+    one, other = (model(text % nodes, 18) for nodes in ("y = Elu(x)", wrong))
+    assert compared(worker, one, other, Tolerance(inexact=True)).status == "different"
+
+
+def test_what_no_runtime_runs_is_different(worker: Worker) -> None:
+    """onnxruntime has no kernel of the operator that counts; but that it cannot run the result says the same as the reference."""
+    text = "g (float[3,4] x) => (float[3,4] y) { r = ReduceLogSumExp<keepdims = 0>(x) %s }"
+    one, other = (
+        model(text % nodes, 18) for nodes in ("y = Add(x, r)", "s = Constant<value_ints = [7]>() t = Reshape(x, s) y = Add(t, r)")
+    )
+    assert compared(worker, one, other).status == "different"
 
 
 def test_a_diagonal_may_be_far_away() -> None:

@@ -35,6 +35,38 @@ READ = {
         "x",
         {"landmarks": {6.0, 0.5}},
     ),
+    "a bound": ("g (float[4] x, float a) => (float[4] y) { y = Clip(x, a) }", "a", {"is_lower": True}),
+    "starts": ("g (float[4] x, int64[1] s, int64[1] e) => (float[n] y) { y = Slice(x, s, e) }", "s", {"starts": True}),
+    "steps": (
+        "g (float[4] x, int64[1] s, int64[1] e, int64[1] a, int64[1] t) => (float[n] y) { y = Slice(x, s, e, a, t) }",
+        "t",
+        {"strides": True},
+    ),
+    "labels": (
+        "g (float[3,5] x, int64[3] l) => (float y) { y = SoftmaxCrossEntropyLoss<ignore_index = -5>(x, l) }",
+        "l",
+        {"positions": {5}, "from_front": True, "ignored": {-5}},
+    ),
+    "positions in the whole output": (
+        "g (float[1,1,2,2] x, int64[1,1,2,2] i) => (float[1,1,4,4] y) { y = MaxUnpool<kernel_shape = [2,2], strides = [2,2]>(x, i) }",
+        "i",
+        {"positions": {16}, "from_front": True},
+    ),
+    "counts": (
+        "g (float[5,2] x, int64[1] k) => (float[n,2] v, int64[n,2] i) { v, i = TopK<axis = 0>(x, k) }",
+        "k",
+        {"positions": {5}, "from_front": True, "is_count": True},
+    ),
+    "a declared shape": (
+        "g (float[6] x, int64[2] s) => (float[2,3] y) { y = Reshape(x, s) }",
+        "s",
+        {"sizes": True, "shape": (2, 3)},
+    ),
+    "axes that are added": (
+        "g (float[6] x, int64[2] a) => (float[1,6,1] y) { y = Unsqueeze(x, a) }",
+        "a",
+        {"axes": {3}},
+    ),
     "nothing but the shape": ("g (float[n] x) => (int64[1] y) { y = Shape(x) }", "x", {}),
 }
 
