@@ -24,6 +24,9 @@ _MOST_STORED = 1 << 22
 
 def flattened(node: Node, name: str) -> str:
     """`name` as a vector."""
+    value = node.scope.constant(name)
+    if value is not None and value.size == 1:
+        return node.op.const(value.reshape(-1), node.scope.elem_type(name))
     return node.op.Reshape(name, node.op.int64([-1]))
 
 
