@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, NodeProto
 
 from ..graph.node import Node
 from ..graph.scope import Scope
 from ..opsets import inference
 from ..opsets.folding import MAX_ELEMENTS
+from ..storage.payload import element_type_of
 from .cleanup import HAVE_EFFECTS
 from .widening import holds
 
@@ -108,7 +109,7 @@ class Tidying:
             return None
         name = node.output(0)
         array = self._scope.constant(name)
-        if array is None or _tensor_type(array) != self._scope.elem_type(name):
+        if array is None or element_type_of(array.dtype) != self._scope.elem_type(name):
             return None
         made = self._scope.constants.add(array, name)
         return made if isinstance(made, str) else None
@@ -241,7 +242,3 @@ def _cast_type(cast: NodeProto) -> int | None:
 def _is_large(proto: NodeProto) -> bool:
     """Whether `proto` is a Constant whose data should stay where it is."""
     return proto.op_type == "Constant" and any(math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
-
-
-def _tensor_type(array: np.ndarray) -> int:
-    return TensorProto.STRING if array.dtype == object else helper.np_dtype_to_tensor_dtype(array.dtype)
