@@ -18,6 +18,7 @@ from ..opsets import inference
 from ..opsets.folding import MAX_ELEMENTS
 from ..storage.payload import element_type_of
 from .cleanup import HAVE_EFFECTS
+from .standing import Standing
 from .widening import holds
 
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
@@ -31,7 +32,10 @@ class Tidying:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._computed: dict[tuple[object, ...], str] = {}
+        self._standing = Standing(scope)
         self._takes_initializers = scope.constants.takes_initializers
+        self.position = 0
+        """The number of the node, among those that the graph was read with, that is being converted."""
 
     def dissolves(self, node: Node) -> bool:
         """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
@@ -115,7 +119,10 @@ class Tidying:
         return made if isinstance(made, str) else None
 
     def _computed_before(self, node: Node) -> str | None:
-        """The output of an equal node that stands before this one; where there is none, this one is remembered."""
+        """The output of an equal node that stands before this one; where there is none, this one is remembered.
+
+        Of the author's nodes, those that compute with shapes are compared.
+        """
         proto = node.proto
         op_type, attributes, output = proto.op_type, proto.attribute[:], node.output(0)
         if op_type in _DRAW or any(attribute.type in _GRAPHS for attribute in attributes):
@@ -123,7 +130,7 @@ class Tidying:
         inputs = map(self._scope.resolve, proto.input[:])
         essences = sorted(map(_without_name, attributes)) if attributes else ()
         found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
-        return None if found == output else self._scope.resolve(found)
+        return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
 
     def _give_name(self, node: Node, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name`, which is the author's, so that nothing is needed between."""
