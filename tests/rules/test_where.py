@@ -40,6 +40,13 @@ def test_shapes(shapes, are_known, target):
     assert_same(proto, target, given)
 
 
+@pytest.mark.parametrize("kind, number", [("string", '"a"'), ("int64", "9007199254740993"), ("bool", "1"), ("uint8", "3")])
+def test_one_element_of_a_type_that_constants_did_not_have_first(kind, number):
+    text = f"g (bool[3] c, {kind}[3] a) => ({kind}[3] y) <{kind} b = {{{number}}}> {{ y = Where (c, a, b) }}"
+    a = np.array(["p", "q", "r"], object) if kind == "string" else np.array([0, 1, 1], {"bool": bool}.get(kind, kind))
+    assert_same(model(text, 9), 8, {"c": np.array([True, False, True]), "a": a})
+
+
 REWRITES = [
     (
         "where.gather_from_both",
