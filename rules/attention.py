@@ -21,7 +21,7 @@ from ..rewriter.graph.node import Node
 from .shared.fences import fenced, is_transposed, may_be_transposed
 from .shared.indices import length
 from .shared.normalization import cast_between
-from .shared.typed import ANY_FLOATING, FLOATING, type_name
+from .shared.typed import ANY_FLOATING, type_name
 
 _ALIGNMENT = "the mask is aligned to the bottom right since onnx 1.23, to the top left before"
 _WINDOWS = ("left_window_size", "right_window_size")
@@ -31,6 +31,8 @@ _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _NONPAD_KV_SEQLEN = range(7)
 _PRESENT_KEY, _PRESENT_VALUE, _QK_OUTPUT = 1, 2, 3
 _SCORES, _SOFTMAX = 0, 3
 """Values of qk_matmul_output_mode. What 1 and 2 mean was put right in place."""
+
+_LOWEST_BFLOAT16 = -(2 - 2**-7) * 2.0**127
 
 
 @upgrade("Attention", 24)
@@ -178,7 +180,7 @@ def in_matrix_products(node: Node) -> None:
     if may_mask_all:
         weights = _without_masked_rows(node, weights, bias, kind)
     if node.has_output(_QK_OUTPUT):
-        chosen = scores if node.attr("qk_matmul_output_mode", _SCORES) == _SCORES else weights
+        chosen = scores if _gives_scores(node) else weights
         op.Identity(chosen, output=node.output(_QK_OUTPUT))
     _finish(node, op.MatMul(weights, values), heads)
 
@@ -186,13 +188,20 @@ def in_matrix_products(node: Node) -> None:
 def _is_plain(node: Node) -> bool:
     """Whether nothing is asked for of which texts and runtimes say different things, and every type is one to compute in."""
     kind = node.elem_type(_Q)
-    if kind not in FLOATING or any(node.elem_type(index) != kind for index in (_K, _V)):
+    if kind not in ANY_FLOATING or any(node.elem_type(index) != kind for index in (_K, _V)):
         return False
     if node.attr("softcap", 0.0) and (node.has_input(_MASK) or node.attr("is_causal", 0)):
         return False
     if node.has_input(_PAST_KEY) != node.has_input(_PAST_VALUE):
         return False
-    return not node.has_output(_QK_OUTPUT) or node.attr("qk_matmul_output_mode", _SCORES) in (_SCORES, _SOFTMAX)
+    return not node.has_output(_QK_OUTPUT) or _gives_scores(node) or node.attr("qk_matmul_output_mode", _SCORES) == _SOFTMAX
+
+
+def _gives_scores(node: Node) -> bool:
+    """Whether the fourth output is the scores, as they are: by its mode, or because nothing is done to them before the softmax."""
+    is_altered = node.attr("softcap", 0.0) or node.has_input(_MASK) or node.attr("is_causal", 0)
+    mode = node.attr("qk_matmul_output_mode", _SCORES)
+    return mode == _SCORES or (mode < _SOFTMAX and not is_altered)
 
 
 def _heads(node: Node) -> _Heads | None:
@@ -279,10 +288,9 @@ def _causal_bias(node: Node, key: str, kind: int) -> str:
 
 def _repeated(node: Node, name: str, heads: _Heads) -> str:
     """[batch, keys, length, size] as [batch, queries, length, size]: each head as often as queries share it."""
-    times = heads.queries // heads.keys
-    if times == 1:
-        return name
-    shared = np.repeat(np.arange(heads.keys), times)
+    if heads.keys in (1, heads.queries):
+        return name  # a matrix product broadcasts one head
+    shared = np.repeat(np.arange(heads.keys), heads.queries // heads.keys)
     return node.op.Gather(name, node.op.int64(shared), axis=1)
 
 
@@ -312,7 +320,7 @@ def _without_masked_rows(node: Node, weights: str, bias: str, kind: int) -> str:
     """Weights of 0, where softmax gives NaN, for the queries whose keys are all masked."""
     op = node.op
     highest = op.ReduceMax(bias, axes=[-1], keepdims=1)
-    lowest = float(np.finfo(helper.tensor_dtype_to_np_dtype(kind)).min)
+    lowest = _LOWEST_BFLOAT16 if kind == TensorProto.BFLOAT16 else np.finfo(helper.tensor_dtype_to_np_dtype(kind)).min
     is_masked = op.Less(highest, op.const(lowest, kind))  # Equal came later
     return op.Where(is_masked, op.const(0, kind), weights)
 

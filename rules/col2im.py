@@ -39,22 +39,18 @@ class _Axis(NamedTuple):
 
 @decompose("Col2Im", opset=13, exact=False)
 def sum_of_blocks(node: Node) -> None:
-    """Each pixel gathers one element for each place in a block, or a zero where no block puts one there, and sums them."""
+    """Each pixel gathers the elements that blocks put onto it, or zeros where others get more of them, and sums them."""
     op = node.op
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
         raise Unconvertible(f"older operators cannot add {type_name(kind)}")
     image, block = node.constant(1), node.constant(2)
     if image is not None and block is not None:
-        places, form = _known_places(node, image.tolist(), block.tolist())
+        total = _sum_at_known_places(node, image.tolist(), block.tolist())
     else:
         places, beyond = places_at_run_time(node)
-        form = op.Concat(op.int64([0, -1]), beyond, axis=0)
-    flat = op.Reshape(node.input(0), form)
-    zero = op.const(0, kind)
-    padded = op.Pad(flat, op.int64([0, 0, 0, 0, 0, 1]), zero)
-    parts = op.Gather(padded, places, axis=2)
-    total = op.ReduceSum(parts, op.int64([2]), keepdims=0)
+        flat = op.Reshape(node.input(0), op.Concat(op.int64([0, -1]), beyond, axis=0))
+        total = _sum(node, _with_zero(node, flat), places)
     if image is not None:
         shape = op.int64([0, 0, *image.tolist()])
     else:
@@ -62,15 +58,37 @@ def sum_of_blocks(node: Node) -> None:
     node.become.Reshape(total, shape)
 
 
-def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, str]:
-    """(places in a block, pixels): where each element is in the flattened columns, as a constant; and the shape to flatten to."""
-    rank = len(image)
+def _with_zero(node: Node, flat: str) -> str:
+    """The flattened columns with a zero behind them."""
+    return node.op.Pad(flat, node.op.int64([0, 0, 0, 0, 0, 1]))
+
+
+def _sum(node: Node, flat: str, places: str) -> str:
+    """For each pixel the sum of what is at its places."""
+    parts = node.op.Gather(flat, places, axis=2)
+    return node.op.ReduceSum(parts, node.op.int64([2]), keepdims=0)
+
+
+def _sum_at_known_places(node: Node, image: list[int], block: list[int]) -> str:
+    """The sums, gathered at constant places: without a zero where no pixel needs one, without a sum where each has one element."""
+    op, rank = node.op, len(image)
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
     pads = node.attr("pads", [0] * 2 * rank)
     steps = [(image[d] + pads[d] + pads[rank + d] - dilations[d] * (block[d] - 1) - 1) // strides[d] + 1 for d in range(rank)]
     require_few(prod(block) * prod(image))
-    places = _places(image, block, steps, strides, dilations, pads)
-    return node.op.int64(places), node.op.int64([0, -1, prod(block) * prod(steps)])
+    beyond = prod(block) * prod(steps)
+    places = _first_rows(_places(image, block, steps, strides, dilations, pads), beyond)
+    flat = op.Reshape(node.input(0), op.int64([0, -1, beyond]))
+    if (places == beyond).any():
+        flat = _with_zero(node, flat)
+    return op.Gather(flat, op.int64(places[0]), axis=2) if len(places) == 1 else _sum(node, flat, op.int64(places))
+
+
+def _first_rows(places: np.ndarray, beyond: int) -> np.ndarray:
+    """The places of each column moved up, in their order, before those that are `beyond`; rows with nothing else are left out."""
+    order = np.argsort(places == beyond, axis=0, kind="stable")
+    rows = np.take_along_axis(places, order, axis=0)
+    return rows[: max(1, int((rows != beyond).any(axis=1).sum()))]
 
 
 def _places(

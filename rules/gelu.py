@@ -11,7 +11,6 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 
 
@@ -20,9 +19,6 @@ def in_elementary_functions(node: Node) -> None:
     """(0.5 x) (1 + erf(x / sqrt 2)), or with tanh in the place of erf where it approximates."""
     op = node.op
     kind = node.need_elem_type()
-    if kind == TensorProto.BFLOAT16:  # numpy has no constants of it
-        bodies.expand(node)
-        return
     curve = _tanh(node, kind) if node.attr("approximate", "none") == "tanh" else _erf(node, kind)
     share = op.Add(curve, op.const(1, kind))
     node.become.Mul(op.Mul(node.input(0), op.const(0.5, kind)), share)

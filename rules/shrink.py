@@ -36,18 +36,27 @@ def choose_by_bounds(node: Node) -> None:
     x, work = node.input(0), _WORK.get(kind, kind)
     if work != kind:
         x = op.Cast(x, to=work)
-    step = op.const(bias, work)
-    above = op.Greater(x, op.const(lambd, work))
-    lowered = op.Sub(x, step)
-    result = op.Where(above, lowered, op.const(0, work))
-    if kind not in UNSIGNED:
+    above, zero = op.Greater(x, op.const(lambd, work)), op.const(0, work)
+    if kind in UNSIGNED:
+        result = op.Where(above, op.Sub(x, op.const(bias, work)), zero)
+    else:
         below = op.Less(x, op.const(-lambd, work))
-        raised = op.Add(x, step)
-        result = op.Where(below, raised, result)
+        result = op.Where(op.Or(above, below), _moved(node, x, above, below, work), zero)
     if work == kind:
         node.become.Identity(result)
     else:
         node.become.Cast(result, to=kind)
+
+
+def _moved(node: Node, x: str, above: str, below: str, kind: int) -> str:
+    """`x` less bias where `above` holds, plus bias where `below` does, which goes first where both do."""
+    op, bias = node.op, node.attr("bias", 0.0)
+    if bias == 0:
+        return x
+    if node.attr("lambd", 0.5) < 0:
+        above = op.And(above, op.Not(below))
+    ways = op.Sub(op.Cast(below, to=kind), op.Cast(above, to=kind))
+    return op.Add(x, op.Mul(ways, op.const(bias, kind)))
 
 
 def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:

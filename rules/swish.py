@@ -5,10 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Swish.html
 
 from __future__ import annotations
 
-from onnx import TensorProto
-
 from ..rewriter.engine.registry import decompose
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 
 
@@ -17,8 +14,5 @@ def times_a_sigmoid(node: Node) -> None:
     """x sigmoid(alpha x)."""
     op = node.op
     kind, alpha, x = node.need_elem_type(), node.attr("alpha", 1.0), node.input(0)
-    if kind == TensorProto.BFLOAT16:  # numpy has no constants of it
-        bodies.expand(node)
-        return
     scaled = x if alpha == 1 else op.Mul(x, op.const(alpha, kind))
     node.become.Mul(x, op.Sigmoid(scaled))

@@ -20,9 +20,27 @@ from .shared.tables import arange
 def gather_from_both(node: Node) -> None:
     """X and Y are flattened and joined, and a Gather takes each element at the place that the condition chooses."""
     op = node.op
-    x, y = node.input(1), node.input(2)
-    both = op.Concat(flattened(node, x), flattened(node, y), axis=0)
-    node.become.Gather(both, _chosen_places(node), axis=0)
+    first, second = (2, 1) if _is_one(node, 2, 1) else (1, 2)
+    both = op.Concat(flattened(node, node.input(first)), flattened(node, node.input(second)), axis=0)
+    places = _places_behind_one(node, second) if _is_one(node, first, second) else _chosen_places(node)
+    node.become.Gather(both, places, axis=0)
+
+
+def _is_one(node: Node, index: int, other: int) -> bool:
+    """Whether input `index` is one element, which gives the result no axis that input `other` does not have."""
+    shape = node.shape(index)
+    return shape is not None and len(shape) <= node.need_rank(other) and all(dim == 1 for dim in shape)
+
+
+def _places_behind_one(node: Node, index: int) -> str:
+    """For each element of the result, its place in one element and input `index` joined."""
+    op, places = node.op, _known_places(node, index)
+    condition = node.input(0) if index == 1 else op.Not(node.input(0))
+    chosen = node.scope.constant(condition)
+    if places is not None and chosen is not None:
+        return stored_places(node, np.where(chosen, places + 1, 0))
+    behind = op.Add(_own_places(node, index), op.int64(1)) if places is None else op.int64(places + 1)
+    return op.Mul(op.Cast(condition, to=TensorProto.INT64), behind)
 
 
 def _chosen_places(node: Node) -> str:

@@ -108,7 +108,7 @@ class Engine:
                 route = routes[label] = self._routes.of_label(label, scope, target)
             if route is STAYS:
                 continue
-            proto = protos[index]
+            proto, tidying.position = protos[index], index
             if route is FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue

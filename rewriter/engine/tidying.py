@@ -10,14 +10,16 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, NodeProto
 
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import inference
 from ..opsets.folding import MAX_ELEMENTS
+from ..storage.payload import element_type_of
 from .cleanup import HAVE_EFFECTS
+from .standing import Standing
 from .widening import holds
 
 _NOT_COMPARED = HAVE_EFFECTS | {"Dropout"} | GRAPH_HOLDERS
@@ -30,7 +32,10 @@ class Tidying:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._computed: dict[tuple[object, ...], str] = {}
+        self._standing = Standing(scope)
         self._takes_initializers = scope.constants.takes_initializers
+        self.position = 0
+        """The number of the node, among those that the graph was read with, that is being converted."""
 
     def dissolves(self, node: Node) -> bool:
         """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
@@ -109,13 +114,16 @@ class Tidying:
             return None
         name = node.output(0)
         array = self._scope.constant(name)
-        if array is None or _tensor_type(array) != self._scope.elem_type(name):
+        if array is None or element_type_of(array.dtype) != self._scope.elem_type(name):
             return None
         made = self._scope.constants.add(array, name)
         return made if isinstance(made, str) else None
 
     def _computed_before(self, node: Node) -> str | None:
-        """The output of an equal node that stands before this one; where there is none, this one is remembered."""
+        """The output of an equal node that stands before this one; where there is none, this one is remembered.
+
+        Of the author's nodes, those that compute with shapes are compared.
+        """
         proto = node.proto
         op_type, output = proto.op_type, node.output(0)
         if op_type in _NOT_COMPARED:
@@ -123,7 +131,7 @@ class Tidying:
         inputs = map(self._scope.resolve, proto.input[:])
         essences = sorted(map(_without_name, proto.attribute[:]))
         found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
-        return None if found == output else self._scope.resolve(found)
+        return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
 
     def _give_name(self, node: Node, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name`, which is the author's, so that nothing is needed between."""
@@ -242,7 +250,3 @@ def _cast_type(cast: NodeProto) -> int | None:
 def _is_large(proto: NodeProto) -> bool:
     """Whether `proto` is a Constant whose data should stay where it is."""
     return proto.op_type == "Constant" and any(math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)
-
-
-def _tensor_type(array: np.ndarray) -> int:
-    return TensorProto.STRING if array.dtype == object else helper.np_dtype_to_tensor_dtype(array.dtype)

@@ -15,6 +15,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 from ..errors import NotSimplified, Unconvertible
 from ..opsets.choices import CHOICES
 from ..opsets.inference import Dimension, Shape
+from ..storage.payload import element_dtype
 from . import hints
 from .operators import Operators
 from .protos import GRAPH_HOLDERS, reads, shown_name
@@ -370,7 +371,7 @@ class Node:
 
     def _add_constant(self, value: Any, dtype: Any) -> str:
         if isinstance(dtype, int):
-            dtype = helper.tensor_dtype_to_np_dtype(dtype)
+            dtype = object if dtype == TensorProto.STRING else element_dtype(TensorProto(data_type=dtype))
         try:
             array = np.array(value, dtype)
         except OverflowError:

@@ -77,6 +77,8 @@ def _cast(inputs: Values, attributes: Attributes) -> list[np.ndarray]:
     source, to = _data(inputs), attributes["to"]
     if isinstance(to, bytes):  # a name until opset 5
         to = onnx.TensorProto.DataType.Value(to.decode())
+    if source.dtype.name == "bfloat16":
+        source = source.astype(np.float32)  # which holds it
     if to in _FLOAT_TARGETS and source.dtype.kind in "iubf":
         result = source.astype(_FLOAT_TARGETS[to])
         if to == onnx.TensorProto.FLOAT16 and not np.array_equal(source.astype(np.float32).astype(np.float16), result):

@@ -104,6 +104,7 @@ CASES = {
     "HardSwish": Case(14, _X, "HardSwish (x)", "float[2,4,8]", 2),
     "Celu": Case(12, _X, "Celu (x)", "float[2,4,8]", 1),
     "ThresholdedRelu": Case(10, _VECTOR, "ThresholdedRelu (x)", "float[4]", 2, targets=_BELOW_10),
+    "Shrink": Case(9, _VECTOR, "Shrink (x)", "float[4]", 8, targets=_BELOW_9),
     "Trilu": Case(14, _X, "Trilu (x)", "float[2,4,8]", 1),
     "Trilu, open square": Case(14, {"x": "float[N,N]"}, "Trilu (x)", "float[N,N]", 6),
     "CenterCropPad": Case(18, _X, "CenterCropPad (x, n)", "float[2,4,6]", 1, "int64[3] n = {2, 4, 6}"),
@@ -119,6 +120,14 @@ CASES = {
     ),
     "DFT": Case(17, {"x": "float[1,8,1]"}, "DFT <axis = 1> (x)", "float[1,8,2]", 3),
     "Col2Im": Case(18, {"x": "float[1,8,9]"}, "Col2Im (x, i, b)", "float[1,2,4,4]", 5, "int64[2] i = {4,4}, int64[2] b = {2,2}"),
+    "Col2Im, blocks side by side": Case(
+        18,
+        {"x": "float[1,8,4]"},
+        "Col2Im <strides = [2, 2]> (x, i, b)",
+        "float[1,2,4,4]",
+        3,
+        "int64[2] i = {4,4}, int64[2] b = {2,2}",
+    ),
     "AffineGrid": Case(20, {"x": "float[1,2,3]"}, "AffineGrid (x, n)", "float[1,4,4,2]", 3, "int64[4] n = {1,1,4,4}"),
     "TensorScatter": Case(
         24, {"x": "float[2,3,8,4]", "u": "float[2,3,2,4]", "w": "int64[2]"}, "TensorScatter (x, u, w)", "float[2,3,8,4]", 4

@@ -1,9 +1,11 @@
 """Attention: what 24 and 25 brought, by ONNX's own function body, and cautions."""
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from helpers import assert_rewrites, convert_version, model, optimized, refusal, run
+from onnx.reference import ReferenceEvaluator
 
 from split_rewrite.rewriter import Options
 from split_rewrite.rewriter.opsets.transitions import newest_opset
@@ -238,6 +240,37 @@ def test_heads_of_keys_that_queries_share_are_gathered():
     assert names == ["Gather", "Gather", "Mul", "Transpose", "MatMul", "Softmax", "MatMul"]
 
 
+def test_one_head_of_keys_is_broadcast():
+    result = convert_version(
+        model("g (float[1,2,3,4] q, float[1,1,3,4] k, float[1,1,3,4] v) => (float[1,2,3,4] y) { y = Attention (q, k, v) }", 23, 10),
+        13,
+    ).model
+    assert [node.op_type for node in result.graph.node] == ["Mul", "Transpose", "MatMul", "Softmax", "MatMul"]
+    feeds = {"q": FEEDS["q"], "k": FEEDS["k"][:, :1], "v": FEEDS["v"][:, :1]}
+    np.testing.assert_allclose(run(result, feeds)[0], expected(feeds, True), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [13, 14, 17, 22])
+@pytest.mark.parametrize("length", ["3", "L"])
+@pytest.mark.parametrize("attributes, given", [("", ""), ("<is_causal = 1>", ""), ("<is_causal = 1>", "m")])
+def test_bfloat16_by_the_same_form(attributes, given, length, target):
+    mask, call = (f", bool[{length},{length}] m", "q, k, v, m") if given else ("", "q, k, v")
+    shape = f"bfloat16[1,2,{length},4]"
+    text = f"g ({shape} q, {shape} k, {shape} v{mask}) => ({shape} y) {{ y = Attention {attributes} ({call}) }}"
+    result = convert_version(model(text, 23, 10), target, compare="off").model
+    onnx.checker.check_model(result, full_check=True)
+    assert "ConstantOfShape" not in [node.op_type for node in result.graph.node]  # ONNX's body adds zeros where there is no mask
+    i, j = np.indices((3, 3))
+    allowed = (j <= i) | (attributes == "")
+    feeds = {name: value.astype(ml_dtypes.bfloat16) for name, value in FEEDS.items()}
+    if given:
+        feeds["m"] = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
+        allowed &= feeds["m"]
+    got = ReferenceEvaluator(result).run(None, feeds)[0].astype(np.float32)
+    want = expected({name: feeds[name].astype(np.float64) for name in "qkv"}, allowed)
+    np.testing.assert_allclose(got, want, rtol=0.05, atol=0.05)
+
+
 @pytest.mark.parametrize("target", [13, 17])
 def test_onnxruntime_does_not_transpose_the_angles_of_keys(target):
     """It would where the product is not fenced off: keys are rotated behind a Transpose, and it moves that to the next one."""
@@ -272,15 +305,17 @@ def test_a_causal_mask_is_no_trilu_for_a_runtime_that_has_none():
     assert "Trilu" not in names
 
 
-@pytest.mark.parametrize("mode", [0, 3])
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
 def test_the_scores_as_an_output(mode):
     text = f"""g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v) => (float[1,2,3,4] y, float[1,2,3,3] w) {{
       y, ABSENT, ABSENT, w = Attention <qk_matmul_output_mode = {mode}> (q, k, v)
     }}"""
-    y, weights = run(convert_version(model(text, 23, 10), 13).model, FEEDS)
+    result = convert_version(model(text, 23, 10), 13).model
+    assert [node.op_type for node in result.graph.node] == ["Mul", "Transpose", "MatMul", "Softmax", "MatMul"]
+    y, weights = run(result, FEEDS)
     scores = (FEEDS["q"] @ FEEDS["k"].transpose(0, 1, 3, 2)).astype(np.float64) / 2
     softmax = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(weights, scores if mode == 0 else softmax, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weights, softmax if mode == 3 else scores, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(y, softmax @ FEEDS["v"], rtol=1e-4, atol=1e-5)
 
 

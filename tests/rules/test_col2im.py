@@ -14,7 +14,10 @@ def test_refuses_an_image_of_unknown_rank():
     assert "the axis dimension 'N' of 'i'" in refusal(model(text, 18), 17)
 
 
-@pytest.mark.parametrize("strides, pads, dilations", [([1, 1], [0] * 4, [1, 1]), ([2, 1], [1, 0, 1, 1], [1, 2])])
+@pytest.mark.parametrize(
+    "strides, pads, dilations",
+    [([1, 1], [0] * 4, [1, 1]), ([2, 1], [1, 0, 1, 1], [1, 2]), ([2, 2], [1, 0, 0, 0], [1, 1]), ([3, 3], [0] * 4, [1, 1])],
+)
 def test_col2im(strides, pads, dilations):
     """An infinity stays in the pixels that it belongs to."""
     image, block = [5, 6], [2, 2]
@@ -52,15 +55,30 @@ REWRITES = [
         17,
         "g (float[1,4,2] x) => (float[1,1,2,3] y) <int64[2] size = {2, 3}, int64[2] block = {2, 2}> { y = Col2Im (x, size, block) }",
         """
-            <int64[3] form = {0, -1, 8}, int64[6] pads = {0, 0, 0, 0, 0, 1}, float zero = {0},
-             int64[4,6] places = {0, 1, 8, 8, 8, 8, 8, 2, 3, 8, 8, 8, 8, 8, 8, 4, 5, 8, 8, 8, 8, 8, 6, 7},
+            <int64[3] form = {0, -1, 8}, int64[6] pads = {0, 0, 0, 0, 0, 1},
+             int64[2,6] places = {0, 1, 3, 4, 5, 7, 8, 2, 8, 8, 6, 8},
              int64[1] axis = {2}, int64[4] image = {0, 0, 2, 3}>
             {
               flat = Reshape (x, form)
-              padded = Pad (flat, pads, zero)
+              padded = Pad (flat, pads)
               parts = Gather <axis = 2> (padded, places)
               sum = ReduceSum <keepdims = 0> (parts, axis)
               y = Reshape (sum, image)
+            }
+        """,
+    ),
+    (
+        "col2im.sum_of_blocks",
+        18,
+        17,
+        "g (float[1,4,2] x) => (float[1,1,2,4] y) <int64[2] size = {2, 4}, int64[2] block = {2, 2}> "
+        "{ y = Col2Im <strides = [2, 2]> (x, size, block) }",
+        """
+            <int64[3] form = {0, -1, 8}, int64[8] places = {0, 2, 1, 3, 4, 6, 5, 7}, int64[4] image = {0, 0, 2, 4}>
+            {
+              flat = Reshape (x, form)
+              parts = Gather <axis = 2> (flat, places)
+              y = Reshape (parts, image)
             }
         """,
     ),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from helpers import assert_rewrites, convert_version, known, model, optimized, run
+from onnx import TensorProto
 
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -51,9 +52,10 @@ def test_half_precision_does_not_overflow_where_the_result_does_not():
 
 
 @pytest.mark.parametrize("target", known(13, 19))
-def test_bfloat16_by_onnxs_own_body(target):
+def test_bfloat16_has_constants_of_its_own(target):
     result = convert_version(model("g (bfloat16[2] x) => (bfloat16[2] y) { y = Gelu (x) }", 20), target).model
-    assert "Erf" in [node.op_type for node in result.graph.node]
+    assert [node.op_type for node in result.graph.node] == ["Div", "Erf", "Add", "Mul", "Mul"]
+    assert {tensor.data_type for tensor in result.graph.initializer} == {TensorProto.BFLOAT16}
 
 
 REWRITES = [

@@ -35,6 +35,13 @@ REWRITES = [
         "g (float[3] x) => (float[3] y) { y = Swish <alpha = 2.0> (x) }",
         "<float alpha = {2}> { scaled = Mul (x, alpha) sigmoid = Sigmoid (scaled) y = Mul (x, sigmoid) }",
     ),
+    (
+        "swish.times_a_sigmoid",
+        24,
+        13,
+        "g (bfloat16[3] x) => (bfloat16[3] y) { y = Swish (x) }",
+        "{ sigmoid = Sigmoid (x) y = Mul (x, sigmoid) }",
+    ),
 ]
 
 

@@ -24,6 +24,8 @@ def test_refuses_an_unknown_rank():
         pytest.param(((2, 0), (2, 1), (1,)), id="nothing"),
         pytest.param(((1,), (0,), (3, 0)), id="of nothing"),
         pytest.param(((3, 1, 1), (), (4, 1)), id="a scalar"),
+        pytest.param(((3, 1), (2,), (1,)), id="one element"),
+        pytest.param(((3,), (3,), (1, 1)), id="one element with more axes"),
     ],
 )
 @pytest.mark.parametrize("are_known", [True, False], ids=["known", "at run time"])
@@ -36,6 +38,13 @@ def test_shapes(shapes, are_known, target):
     proto = model(f"g (bool{c} c, float{x} x, float{y} y) => (float[{out}] z) {{ z = Where (c, x, y) }}", 9)
     given = {"c": RNG.random(shapes[0]) < 0.5, "x": np.resize(SPECIAL, shapes[1]), "y": np.resize(SPECIAL[::-1], shapes[2])}
     assert_same(proto, target, given)
+
+
+@pytest.mark.parametrize("kind, number", [("string", '"a"'), ("int64", "9007199254740993"), ("bool", "1"), ("uint8", "3")])
+def test_one_element_of_a_type_that_constants_did_not_have_first(kind, number):
+    text = f"g (bool[3] c, {kind}[3] a) => ({kind}[3] y) <{kind} b = {{{number}}}> {{ y = Where (c, a, b) }}"
+    a = np.array(["p", "q", "r"], object) if kind == "string" else np.array([0, 1, 1], {"bool": bool}.get(kind, kind))
+    assert_same(model(text, 9), 8, {"c": np.array([True, False, True]), "a": a})
 
 
 REWRITES = [
@@ -65,10 +74,40 @@ REWRITES = [
         v1 = Constant <value = double[1] {-1}> ()
         v2 = Cast <to = 7> (v1)
         v3 = Reshape (b, v2)
-        v4 = Concat <axis = 0> (a, v3)
-        v5 = Constant <value = double[2] {0,2}> ()
+        v4 = Concat <axis = 0> (v3, a)
+        v5 = Constant <value = double[2] {1,0}> ()
         v6 = Cast <to = 7> (v5)
         y = Gather <axis = 0> (v4, v6)
+        }""",
+    ),
+    (
+        "where.gather_from_both",
+        9,
+        8,
+        "g (bool[2] c, float[2] a) => (float[2] y) <float b = {5}> { y = Where (c, a, b) }",
+        """{
+        v1 = Constant <value = float[1] {5}> ()
+        v2 = Concat <axis = 0> (v1, a)
+        v3 = Constant <value = double[2] {1,2}> ()
+        v4 = Cast <to = 7> (v3)
+        v5 = Cast <to = 7> (c)
+        v6 = Mul (v5, v4)
+        y = Gather <axis = 0> (v2, v6)
+        }""",
+    ),
+    (
+        "where.gather_from_both",
+        9,
+        8,
+        "g (bool[2] c, float[1] a, float[2] b) => (float[2] y) { y = Where (c, a, b) }",
+        """{
+        v1 = Concat <axis = 0> (a, b)
+        v2 = Not (c)
+        v3 = Constant <value = double[2] {1,2}> ()
+        v4 = Cast <to = 7> (v3)
+        v5 = Cast <to = 7> (v2)
+        v6 = Mul (v5, v4)
+        y = Gather <axis = 0> (v1, v6)
         }""",
     ),
 ]
