@@ -1,5 +1,19 @@
-"""`python -m split_rewrite.rewriter` is the command `split-rewrite`."""
+"""The command `split-rewrite`, which is also `python -m split_rewrite.rewriter`."""
 
-from .cli import main
+from __future__ import annotations
 
-main()
+import signal
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """The entry point of the command. While it is being imported, Ctrl-C ends it at once: there is nothing to clean up yet."""
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from .cli import main as run_command
+
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -22,7 +20,7 @@ from .cli_options import job_options
 from .cli_parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
 from .cli_run import Run, check_streams, only_destination, progress_bar, readable_input, run_job
 from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, SplitRewriteError, UnconvertibleError, status_and_line
-from .terminal import PROGRAM, lean_imports, one_line, open_streams, say
+from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals
 
 INTERRUPTED = 130
 
@@ -323,8 +321,9 @@ def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]
     if any(path.endswith(".json") for path in given["report"]):
         raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
     options, target = job_options(None, given)
-    from .batch.command import Wanted, convert_all
-    from .batch.task import Request
+    with lean_imports():
+        from .batch.command import Wanted, convert_all
+        from .batch.task import Request
 
     wanted = Wanted(
         inputs,
@@ -425,18 +424,6 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
     return status, [f"error: {line}"]
 
 
-def _unwind(number: int, _: FrameType | None) -> NoReturn:
-    """A signal ends the program as any error does, so that temporary files go; further ones do not disturb that."""
-    for name in _SIGNALS:
-        signal.signal(name, signal.SIG_IGN)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    sys.exit(128 + number)
-
-
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-
-
 def main() -> NoReturn:
     """The entry point of the `split-rewrite` command."""
     open_streams()
@@ -448,10 +435,11 @@ def main() -> NoReturn:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(command, {}, PROGRAM, completion, os.environ[completion]))
-    for number in _SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
-            signal.signal(number, _unwind)
-    _leave(run(sys.argv[1:]))
+    unwind_on_signals()
+    status = INTERRUPTED
+    with suppress(KeyboardInterrupt):  # one that comes before or after all that `run` does
+        status = run(sys.argv[1:])
+    _leave(status)
 
 
 def _leave(status: int) -> NoReturn:

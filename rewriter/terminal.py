@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from types import FrameType
+from typing import NoReturn, TextIO
 
 import click
 
@@ -17,6 +19,23 @@ PROGRAM = "split-rewrite"
 LONGEST_LINE = 2000
 """Characters of the longest line that is printed whole."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def unwind_on_signals() -> None:
+    """From now on a signal ends the program as any error does, so that temporary files go."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _unwind)
+
+
+def _unwind(number: int, _: FrameType | None) -> NoReturn:
+    """Raise what ends the program; further signals do not disturb that."""
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
 
 
 @contextmanager
@@ -24,13 +43,20 @@ def lean_imports() -> Iterator[None]:
     """Modules stay to the end: the collector need not look for garbage in them, now or at the end (12 % of a start).
 
     And numpy's BLAS starts no threads: they spin for 0.1 s of processor time, and nothing here multiplies matrices.
+    A signal ends the program at once: there are no files to remove yet, and an exception in the midst of onnx's native code,
+    which is being initialized, would crash it.
     """
     inherited = os.environ.get(_BLAS_THREADS)
     os.environ.setdefault(_BLAS_THREADS, "1")
+    handled = [number for number in _SIGNALS if signal.getsignal(number) == _unwind]
+    for number in handled:
+        signal.signal(number, signal.SIG_DFL)
     gc.disable()
     try:
         yield
     finally:
+        for number in handled:
+            signal.signal(number, _unwind)
         gc.freeze()
         gc.set_threshold(100_000)  # looking after every 700 objects would cost 5 % of the conversion of a million nodes
         gc.enable()

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cached import cached_property
 from ..errors import Blocker
 from ..options import Comparing, Options
 from ..report.json_document import Document

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
+from ..cached import cached_property
 from ..opsets import by_reference, folding
 from ..storage.payload import raw_length, tensor_of
 from .protos import DEFAULT_DOMAINS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Mapping
-from functools import cached_property
 from typing import Any, Literal
 
 import onnx
 from onnx import GraphProto
 
+from ..cached import cached_property
 from ..opsets import inference
 from ..opsets.inference import Shape
 from ..storage.skeleton import Skeleton

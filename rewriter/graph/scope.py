@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
+from ..cached import cached_property
 from ..opsets.inference import Shape
 from .constants import Constants
 from .partial_values import PartialValues

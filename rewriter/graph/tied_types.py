@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
+from ..cached import cached_property
 from ..opsets import inference
 from .protos import DEFAULT_DOMAINS
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper
 
+from ..cached import cached_property
 from ..opsets import inference, partial
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_type_of, tensor_of

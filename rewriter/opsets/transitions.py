@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 import onnx
 from onnx import AttributeProto, NodeProto, defs, helper
 
+from ..cached import cached_property
 from ..errors import Unconvertible
 from .inference import elem_type_name, type_string
 

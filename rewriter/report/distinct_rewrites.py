@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 
 from onnx import AttributeProto, NodeProto
 
+from ..cached import cached_property
 from ..engine.outcome import Rewrite
 from ..graph.model import Model
 from ..graph.protos import GRAPH_HOLDERS, defined_names, resolved, shown_name

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -432,6 +433,34 @@ def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int)
     assert done.returncode == status
     assert "Traceback" not in done.stderr
     assert os.listdir(tmp_path) == ["m.onnx"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("module", ["click", "onnx.onnx_cpp2py_export"])
+@pytest.mark.parametrize(
+    "arguments", [["m.onnx", "o.onnx", "-t", "13"], ["m.onnx", "n.onnx", "out", "-t", "13"], ["--text", "m.onnx"]]
+)
+def test_a_signal_during_the_start_ends_it_silently(tmp_path: Path, module: str, signal_name: str, arguments: list[str]) -> None:
+    """An exception in the midst of an import would be a traceback, or a crash of the native code that imports."""
+    for name in ("m.onnx", "n.onnx"):
+        onnx.save(named(SPLIT, "cut"), tmp_path / name)
+    program = (
+        "import os, runpy, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}:\n"
+        f"            os.kill(os.getpid(), signal.{signal_name})\n"
+        "            time.sleep(60)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"sys.argv = ['split-rewrite', *{arguments!r}]\n"
+        "runpy.run_module('split_rewrite.rewriter', run_name='__main__')\n"
+    )
+    done = python("-c", program, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (-getattr(signal, signal_name), "", "")
+    assert sorted(os.listdir(tmp_path)) == ["m.onnx", "n.onnx"]
 
 
 # -- what is lost to nobody: paths that are read and written, streams, and ends at any moment

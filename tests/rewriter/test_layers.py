@@ -12,7 +12,7 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
-    {"errors", "progress", "serving"},
+    {"cached", "errors", "progress", "serving"},
     {"child_call", "onnx_child"},
     {"storage", "opsets"},
     {"graph"},
