@@ -71,9 +71,12 @@ _DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
 _POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
 _LARGE_SIZES = (130, 17, 5)
 _FAR = (130, -130, 1 << 22, -(1 << 22))
+_SINGLE_SIZES = (130, 130, 17, 5)
 _FRONT = (0, 1, -130, -(1 << 22), 2)
 _BACK = (1 << 22, 130, 5, -1)
-_STRIDES = (1, 2, 1 << 22, 1, 130)
+_STRIDES = (1, 2, 1, 3)
+_LONG_STRIDES = (1 << 22, 1 << 22, 130)
+_RANGE_ENDS = (-7, 4, 130, 0, 9, -1)
 
 
 def styles(nodes: int, floats: int = 1) -> list[Style]:
@@ -177,7 +180,7 @@ def decide_integers(
     """Integers of `style` within `limits`, the ends of their type; `sizes` are the symbolic dimensions of this sample."""
     low, high = limits
     if reading.shifts:
-        return random.integers(0, high.bit_length(), dims)
+        return random.integers(-3 if low < 0 and style.turn % 2 else 0, high.bit_length(), dims)
     if reading.positions:
         is_signed = low < 0 and not reading.from_front
         positions = _positions(random, style, _shortest(reading.positions, sizes), dims, is_signed=is_signed)
@@ -190,6 +193,8 @@ def decide_integers(
         return _declared_shape(style, reading.shape, is_signed=low < 0)
     if reading.sizes:
         return _sizes(random, style, dims).clip(low, high)
+    if reading.ranges:
+        return random.choice(_RANGE_ENDS, dims).clip(low, high)
     if reading.strides or reading.starts or reading.ends:
         return _cuts(random, style, reading, dims).clip(low, high)
     if reading.divides and style.integers == "bits":
@@ -237,7 +242,8 @@ def _cuts(random: np.random.Generator, style: Style, reading: Reading, dims: tup
     """Starts, ends and steps of a Slice: forwards, and on every second turn backwards."""
     is_backward = style.turn % 2 == 1
     if reading.strides:
-        return random.choice(_STRIDES, dims) * (-1 if is_backward else 1)
+        deck = _LONG_STRIDES if style.integers == "extremes" else _STRIDES
+        return random.choice(deck, dims) * (-1 if is_backward else 1)
     if style.integers not in ("extremes", "bits"):
         return random.integers(-3, 6, dims)
     return random.choice(_FRONT if reading.starts != is_backward else _BACK, dims)
@@ -246,8 +252,10 @@ def _cuts(random: np.random.Generator, style: Style, reading: Reading, dims: tup
 def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
     """Small sizes; where bits count, one of them is large, so that the product of all is not too large."""
     count = math.prod(dims)
-    if style.integers != "bits" or not count or (count == 1 and not random.integers(3)):
+    if style.integers != "bits" or not count:
         return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
+    if count == 1:
+        return np.full(dims, random.choice(_SINGLE_SIZES))
     sizes = random.integers(1, 4, dims)
     sizes.reshape(-1)[style.turn % count] = _LARGE_SIZES[style.turn // count % len(_LARGE_SIZES)]
     return sizes

@@ -271,6 +271,7 @@ _TOO_LARGE = {
     ("ConstantOfShape", 0),
     ("Expand", 1),
     ("Tile", 1),
+    ("Range", 0),
     ("Range", 1),
     ("Reshape", 1),
     ("TopK", 1),
