@@ -72,7 +72,7 @@ _POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
 _LARGE_SIZES = (130, 17, 5)
 _FAR = (130, -130, 1 << 22, -(1 << 22))
 _SINGLE_SIZES = (130, 130, 17, 5)
-_FRONT = (0, 1, -130, -(1 << 22), 2)
+_FRONT = (0, 1, -130, -(1 << 22), 2, 1 << 22)
 _BACK = (1 << 22, 130, 5, -1)
 _STRIDES = (1, 2, 1, 3)
 _LONG_STRIDES = (1 << 22, 1 << 22, 130)
@@ -110,6 +110,10 @@ def decide_floats(random: np.random.Generator, style: Style, reading: Reading, d
         return _scales(random, style, dims)
     if reading.sizes:
         return random.integers(1, 4, dims).astype(float)
+    if reading.strides:
+        return random.choice((0.5, 1.0, 2.0, 9.5), dims) * (-1.0) ** style.turn
+    if reading.ranges:
+        return random.choice(_RANGE_ENDS, dims) + random.choice((0.0, 0.5, 1e-4), dims)
     if style.floats == "halves":
         return _dealt(random, _DECKS[style.turn % len(_DECKS)], dims, style.turn)
     if style.floats == "wide":

@@ -68,6 +68,11 @@ class Reading:
     is_ordered: bool = False
     landmarks: set[float] = field(default_factory=set)
 
+    @property
+    def counts_elements(self) -> bool:
+        """Whether the input decides how many elements a value has."""
+        return self.scales or self.sizes or self.strides or self.ranges
+
     def joined(self, other: Reading) -> Reading:
         """What either of two models does with the input; what only the first must be able to do stays its own."""
         return Reading(
@@ -184,7 +189,6 @@ _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
 """Operators that read the shape of their input alone."""
 _ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
-_WHOLE = frozenset({TensorProto.INT16, TensorProto.INT32, TensorProto.INT64})
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
 )
@@ -258,10 +262,8 @@ class _Walk:
             return
         if name == "Reshape" and index == 1:
             reading.shape = self._declared_sizes(node.output[0])
-        is_whole = name == "Range" and self._kinds.get(node.input[0]) in _WHOLE
-        reading.ranges |= is_whole and index < 2
-        reading.sizes |= name == "Range" and not is_whole
-        reading.strides |= (name == "Slice" and index == 4) or (is_whole and index == 2)
+        reading.ranges |= name == "Range" and index < 2
+        reading.strides |= index == {"Slice": 4, "Range": 2}.get(name)
         reading.starts |= name == "Slice" and index == 1
         reading.ends |= name == "Slice" and index == 2
         reading.is_lower |= name == "Clip" and index == 1
