@@ -72,8 +72,10 @@ _POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
 _LARGE_SIZES = (130, 17, 5)
 _FAR = (130, -130, 1 << 22, -(1 << 22))
 _SINGLE_SIZES = (130, 130, 17, 5)
-_FRONT = (0, 1, -130, -(1 << 22), 2, 1 << 22)
-_BACK = (1 << 22, 130, 5, -1)
+_FRONT = (0, -130, 1, -(1 << 22), 1 << 22, -130)
+_BACK = (1 << 22, 130, 5, 1 << 22, -1)
+_FIRST = (0, -130, 1, -(1 << 22))
+_LAST = (1 << 22, 130)
 _STRIDES = (1, 2, 1, 3)
 _LONG_STRIDES = (1 << 22, 1 << 22, 130)
 _RANGE_ENDS = (-7, 4, 130, 0, 9, -1)
@@ -143,7 +145,7 @@ def _scales(random: np.random.Generator, style: Style, dims: tuple[int, ...]) ->
     A single scale is drawn, since several inputs that are dealt one number would get the same. Where numbers are tiny, so may be
     the scale: that of one quantized tensor, and not of the others.
     """
-    scales = _dealt(random, _SCALES, dims, style.turn if math.prod(dims) > 1 else random.integers(len(_SCALES)))
+    scales = _dealt(random, _SCALES, dims, style.turn if math.prod(dims) > 1 else int(random.integers(len(_SCALES))))
     if style.floats == "tiny" and random.integers(2):
         return scales * 2.0**-12
     if style.turn % 2 == 0 and dims and dims[0] > 2:
@@ -243,14 +245,16 @@ def _declared_shape(style: Style, shape: tuple[int, ...], is_signed: bool) -> np
 
 
 def _cuts(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
-    """Starts, ends and steps of a Slice: forwards, and on every second turn backwards."""
+    """Starts, ends and steps of a Slice: forwards, and on every second turn backwards; with extremes, long steps through all."""
     is_backward = style.turn % 2 == 1
+    is_whole = style.integers == "extremes"
     if reading.strides:
-        deck = _LONG_STRIDES if style.integers == "extremes" else _STRIDES
-        return random.choice(deck, dims) * (-1 if is_backward else 1)
-    if style.integers not in ("extremes", "bits"):
+        return random.choice(_LONG_STRIDES if is_whole else _STRIDES, dims) * (-1 if is_backward else 1)
+    if style.integers in ("ends", "landmarks"):
         return random.integers(-3, 6, dims)
-    return random.choice(_FRONT if reading.starts != is_backward else _BACK, dims)
+    if reading.starts != is_backward:
+        return random.choice(_FIRST if is_whole else _FRONT, dims)
+    return random.choice(_LAST if is_whole else _BACK, dims)
 
 
 def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
