@@ -284,12 +284,15 @@ def _some_ignored(random: np.random.Generator, positions: np.ndarray, ignored: S
 
 
 def as_it_is_read(integers: np.ndarray, reading: Reading) -> np.ndarray:
-    """Small integers, made to name axes that are there, or to be steps, or the shape that is declared."""
+    """Small integers, made to name distinct axes, or to be steps, or the shape that is declared."""
     if reading.shape and integers.shape == (len(reading.shape),):
         return np.array(reading.shape)
     if reading.strides:
         return np.maximum(integers, 1)
-    return integers % min(reading.axes) if min(reading.axes, default=0) else integers
+    rank = min(reading.axes, default=0)
+    if not rank or not integers.size:
+        return integers
+    return (np.arange(integers.size) + integers.reshape(-1)[0]).reshape(integers.shape) % rank
 
 
 def far_bound(reading: Reading) -> float:

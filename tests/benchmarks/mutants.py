@@ -269,6 +269,8 @@ _NOT_DEFINED = {
 """operator, input, region: what some runtimes compute, and the specification does not allow or say; and more elements than a sample has."""
 _TOO_LARGE = {
     *((f"{name}Window", 0) for name in ("Hann", "Hamming", "Blackman")),
+    ("MelWeightMatrix", 1),
+    ("CenterCropPad", 1),
     ("ConstantOfShape", 0),
     ("Expand", 1),
     ("Tile", 1),

@@ -17,7 +17,7 @@ from split_rewrite.rewriter import Options, Samples, Tolerance, convert_version
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
-from split_rewrite.rewriter.comparison.deciding import Style, decide_floats, decide_integers, on_its_side, styles
+from split_rewrite.rewriter.comparison.deciding import Style, as_it_is_read, decide_floats, decide_integers, on_its_side, styles
 from split_rewrite.rewriter.comparison.differences import are_one_value, excused, is_empty
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Description, Outputs
@@ -215,6 +215,12 @@ def test_every_sample_of_scalar_bounds_runs(worker: Worker, tmp_path: Path) -> N
     with worker.open(tmp_path / "m.onnx") as session:
         for choice in (way for ways in space.deciding(space.choices()[:1]) for way in ways):
             assert isinstance(session.run(space.make(choice)), Outputs), choice
+
+
+def test_axes_of_usual_samples_are_distinct() -> None:
+    assert sorted(as_it_is_read(np.array([2, 1, 1]), Reading(axes={3}))) == [0, 1, 2]
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(strides=True)), [1, 3])
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(sizes=True, shape=(5, 7))), [5, 7])
 
 
 def test_nan_of_halves_is_no_overflow(worker: Worker) -> None:
