@@ -144,6 +144,8 @@ class _Sampler:
             place = self._where_outside(place, self._clamp(place, size), size)
         elif self.padding == "reflection":
             place = self._reflect(place, size)
+        if self.padding != "zeros":  # NaN, and what comes of infinities, is not within any borders: its index would be none
+            place = op.Where(op.IsNaN(place), self._number(0), place)
         if self.mode == "nearest":
             return [self._tap(place, "", size)]
         first = op.Floor(place)

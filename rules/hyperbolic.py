@@ -86,8 +86,8 @@ def signed_log_of_sum(node: Node) -> None:
     log = op.Add(op.Log(rounded), lost)
     sign = op.Div(x, op.Add(size, op.const(_TINY, np.float64)))
     result = op.Cast(op.Mul(log, sign), to=TensorProto.FLOAT)
-    infinite = op.Sub(given, finite)
-    node.become.Cast(op.Add(result, infinite), to=node.need_elem_type())
+    infinite = op.Sub(finite, given)  # 0 subtracted keeps -0.0, and 0 added does not
+    node.become.Cast(op.Sub(result, infinite), to=node.need_elem_type())
 
 
 @decompose("Atanh", opset=8, exact=False)
@@ -96,9 +96,9 @@ def difference_of_logs(node: Node) -> None:
     op = node.op
     x, one = _wide(node), op.const(1, np.float64)
     above, below = op.Add(one, x), op.Sub(one, x)
-    logs = op.Sub(op.Log(above), op.Log(below))
+    logs = op.Sub(op.Log(below), op.Log(above))
     lost_above = op.Sub(x, op.Sub(above, one))
     lost_below = op.Sub(x, op.Sub(one, below))
     lost = op.Add(lost_above, lost_below)
-    twice = op.Add(logs, lost)
+    twice = op.Sub(lost, logs)  # 0 subtracted keeps -0.0
     node.become.Cast(op.Mul(twice, op.const(0.5, np.float64)), to=node.need_elem_type())

@@ -71,9 +71,14 @@ _DIVISORS = (-3, 5, 2, -2, 7, 1, -5, 3)
 _POWERS = (-3, 101, 2, -2, 7, 1, 0, 3)
 _LARGE_SIZES = (130, 17, 5)
 _FAR = (130, -130, 1 << 22, -(1 << 22))
-_FRONT = (0, 1, -130, -(1 << 22), 2)
-_BACK = (1 << 22, 130, 5, -1)
-_STRIDES = (1, 2, 1 << 22, 1, 130)
+_SINGLE_SIZES = (130, 130, 17, 5)
+_FRONT = (0, -130, 1, -(1 << 22), 1 << 22, -130)
+_BACK = (1 << 22, 130, 5, 1 << 22, -1)
+_FIRST = (0, -130, 1, -(1 << 22))
+_LAST = (1 << 22, 130)
+_STRIDES = (1, 2, 1, 3)
+_LONG_STRIDES = (1 << 22, 1 << 22, 130)
+_RANGE_ENDS = (-7, 4, 130, 0, 9, -1)
 
 
 def styles(nodes: int, floats: int = 1) -> list[Style]:
@@ -107,6 +112,10 @@ def decide_floats(random: np.random.Generator, style: Style, reading: Reading, d
         return _scales(random, style, dims)
     if reading.sizes:
         return random.integers(1, 4, dims).astype(float)
+    if reading.strides:
+        return random.choice((0.5, 1.0, 2.0, 9.5), dims) * (-1.0) ** style.turn
+    if reading.ranges:
+        return random.choice(_RANGE_ENDS, dims) + random.choice((0.0, 0.5, 1e-4), dims)
     if style.floats == "halves":
         return _dealt(random, _DECKS[style.turn % len(_DECKS)], dims, style.turn)
     if style.floats == "wide":
@@ -136,7 +145,7 @@ def _scales(random: np.random.Generator, style: Style, dims: tuple[int, ...]) ->
     A single scale is drawn, since several inputs that are dealt one number would get the same. Where numbers are tiny, so may be
     the scale: that of one quantized tensor, and not of the others.
     """
-    scales = _dealt(random, _SCALES, dims, style.turn if math.prod(dims) > 1 else random.integers(len(_SCALES)))
+    scales = _dealt(random, _SCALES, dims, style.turn if math.prod(dims) > 1 else int(random.integers(len(_SCALES))))
     if style.floats == "tiny" and random.integers(2):
         return scales * 2.0**-12
     if style.turn % 2 == 0 and dims and dims[0] > 2:
@@ -177,7 +186,7 @@ def decide_integers(
     """Integers of `style` within `limits`, the ends of their type; `sizes` are the symbolic dimensions of this sample."""
     low, high = limits
     if reading.shifts:
-        return random.integers(0, high.bit_length(), dims)
+        return random.integers(-3 if low < 0 and style.turn % 2 else 0, high.bit_length(), dims)
     if reading.positions:
         is_signed = low < 0 and not reading.from_front
         positions = _positions(random, style, _shortest(reading.positions, sizes), dims, is_signed=is_signed)
@@ -190,6 +199,8 @@ def decide_integers(
         return _declared_shape(style, reading.shape, is_signed=low < 0)
     if reading.sizes:
         return _sizes(random, style, dims).clip(low, high)
+    if reading.ranges:
+        return random.choice(_RANGE_ENDS, dims).clip(low, high)
     if reading.strides or reading.starts or reading.ends:
         return _cuts(random, style, reading, dims).clip(low, high)
     if reading.divides and style.integers == "bits":
@@ -234,20 +245,25 @@ def _declared_shape(style: Style, shape: tuple[int, ...], is_signed: bool) -> np
 
 
 def _cuts(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
-    """Starts, ends and steps of a Slice: forwards, and on every second turn backwards."""
+    """Starts, ends and steps of a Slice: forwards, and on every second turn backwards; with extremes, long steps through all."""
     is_backward = style.turn % 2 == 1
+    is_whole = style.integers == "extremes"
     if reading.strides:
-        return random.choice(_STRIDES, dims) * (-1 if is_backward else 1)
-    if style.integers not in ("extremes", "bits"):
+        return random.choice(_LONG_STRIDES if is_whole else _STRIDES, dims) * (-1 if is_backward else 1)
+    if style.integers in ("ends", "landmarks"):
         return random.integers(-3, 6, dims)
-    return random.choice(_FRONT if reading.starts != is_backward else _BACK, dims)
+    if reading.starts != is_backward:
+        return random.choice(_FIRST if is_whole else _FRONT, dims)
+    return random.choice(_LAST if is_whole else _BACK, dims)
 
 
 def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
     """Small sizes; where bits count, one of them is large, so that the product of all is not too large."""
     count = math.prod(dims)
-    if style.integers != "bits" or not count or (count == 1 and not random.integers(3)):
+    if style.integers != "bits" or not count:
         return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
+    if count == 1:
+        return np.full(dims, random.choice(_SINGLE_SIZES))
     sizes = random.integers(1, 4, dims)
     sizes.reshape(-1)[style.turn % count] = _LARGE_SIZES[style.turn // count % len(_LARGE_SIZES)]
     return sizes
@@ -268,12 +284,15 @@ def _some_ignored(random: np.random.Generator, positions: np.ndarray, ignored: S
 
 
 def as_it_is_read(integers: np.ndarray, reading: Reading) -> np.ndarray:
-    """Small integers, made to name axes that are there, or to be steps, or the shape that is declared."""
+    """Small integers, made to name distinct axes, or to be steps, or the shape that is declared."""
     if reading.shape and integers.shape == (len(reading.shape),):
         return np.array(reading.shape)
     if reading.strides:
         return np.maximum(integers, 1)
-    return integers % min(reading.axes) if min(reading.axes, default=0) else integers
+    rank = min(reading.axes, default=0)
+    if not rank or not integers.size:
+        return integers
+    return (np.arange(integers.size) + integers.reshape(-1)[0]).reshape(integers.shape) % rank
 
 
 def far_bound(reading: Reading) -> float:
@@ -285,7 +304,7 @@ def on_its_side(values: np.ndarray, reading: Reading) -> np.ndarray:
     """Bounds of a Clip: lower ones below zero and upper ones above, since those that pass each other hide what is clipped."""
     if values.dtype.kind == "u" or reading.is_lower == reading.is_upper:
         return values
-    return -np.abs(values) if reading.is_lower else np.abs(values)
+    return np.asarray(-np.abs(values) if reading.is_lower else np.abs(values))  # of a scalar, numpy makes a number
 
 
 def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:

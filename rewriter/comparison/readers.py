@@ -33,15 +33,16 @@ Dim = int | str
 class Reading:
     """What is done with the values of one input.
 
-    `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks of
-    the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is done.
-    `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the amount of
-    a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is where a Slice
-    begins or ends, which may be beyond the axis, or its step, which is not 0. `is_lower`, `is_upper`: it is a bound of a Clip.
-    `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that stand for
-    no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor for numbers
-    beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no
-    specification says where NaN goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it.
+    `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks
+    of the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is
+    done. `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the
+    amount of a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is
+    where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0; `ranges`: that of a Range.
+    `is_lower`, `is_upper`: it is a bound of a Clip. `from_front`: positions are not counted from the back; `is_count`: they are
+    counts, from 1 on; `ignored`: numbers that stand for no position. `becomes_integer`: it is cast or quantized, which is not
+    defined for NaN and infinities; `is_cast`: nor for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is
+    the place of the largest, where no specification says where NaN goes. `landmarks`: the numbers that it meets: constants and
+    attributes of the nodes that read it.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -53,6 +54,7 @@ class Reading:
     powers: bool = False
     scales: bool = False
     offsets: bool = False
+    ranges: bool = False
     starts: bool = False
     ends: bool = False
     strides: bool = False
@@ -66,6 +68,11 @@ class Reading:
     is_ordered: bool = False
     landmarks: set[float] = field(default_factory=set)
 
+    @property
+    def counts_elements(self) -> bool:
+        """Whether the input decides how many elements a value has."""
+        return self.scales or self.sizes or self.strides or self.ranges
+
     def joined(self, other: Reading) -> Reading:
         """What either of two models does with the input; what only the first must be able to do stays its own."""
         return Reading(
@@ -78,6 +85,7 @@ class Reading:
             self.powers or other.powers,
             self.scales or other.scales,
             self.offsets or other.offsets,
+            self.ranges or other.ranges,
             self.starts or other.starts,
             self.ends or other.ends,
             self.strides or other.strides,
@@ -159,7 +167,7 @@ _AXES |= {"DFT": (2,), "Slice": (3,), "Pad": (3,)}
 _SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("Reshape", "Expand", "Tile", "Split", "SplitToSequence", "OneHot", "CenterCropPad"), (1,)),
     **dict.fromkeys(("ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow", "Loop"), (0,)),
-    **dict.fromkeys(("Range", "MelWeightMatrix"), (0, 1, 2)),
+    "MelWeightMatrix": (0, 1, 2),
     "AffineGrid": (1,),
     "MaxUnpool": (2,),
     "Col2Im": (1, 2),
@@ -194,12 +202,15 @@ class _Walk:
         self.found = {value.name: Reading() for value in model.graph.input}
         self.sources: dict[str, _Sources] = {value.name: {value.name: True} for value in model.graph.input}
         self._dims: dict[str, tuple[Dim, ...]] = {}
+        self._kinds: dict[str, int] = {}
         self._constants: dict[str, list[float]] = {}
 
     def graph(self, graph: GraphProto) -> None:
         self._constants.update((tensor.name, _few_numbers(_stored(tensor))) for tensor in graph.initializer)
         self._dims.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer)
+        self._kinds.update((tensor.name, tensor.data_type) for tensor in graph.initializer)
         for value in (*graph.input, *graph.value_info, *graph.output):
+            self._kinds[value.name] = value.type.tensor_type.elem_type
             if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):
                 shape = value.type.tensor_type.shape.dim
                 self._dims[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else symbol(dim) for dim in shape)
@@ -242,16 +253,17 @@ class _Walk:
             reading.sizes = True  # nobody knows
             return
         reading.sizes |= index in _SIZES.get(name, ())
-        is_cast = name == "CastLike" or (name == "Cast" and _attribute(node, "to") not in _HOLD_ANYTHING)
+        is_cast = self._cast_type(node) not in _HOLD_ANYTHING
         reading.is_cast |= is_cast
         reading.becomes_integer |= is_cast or name in _QUANTIZERS
         reading.is_ordered |= name in _ORDERED
         if not as_it_is:
-            reading.sizes |= index == {"Slice": 4, "TopK": 1}.get(name)
+            reading.sizes |= name == "Range" or index == {"Slice": 4, "TopK": 1}.get(name)
             return
         if name == "Reshape" and index == 1:
             reading.shape = self._declared_sizes(node.output[0])
-        reading.strides |= name == "Slice" and index == 4
+        reading.ranges |= name == "Range" and index < 2
+        reading.strides |= index == {"Slice": 4, "Range": 2}.get(name)
         reading.starts |= name == "Slice" and index == 1
         reading.ends |= name == "Slice" and index == 2
         reading.is_lower |= name == "Clip" and index == 1
@@ -272,6 +284,12 @@ class _Walk:
             reading.axes.add(len(self._dims.get(node.input[0], ())) + sum(dim for dim in added if isinstance(dim, int)))
         if len(reading.landmarks) < _MAX_LANDMARKS:
             reading.landmarks.update(self._numbers(node, index))
+
+    def _cast_type(self, node: NodeProto) -> int:
+        """The type to which a node casts; UNDEFINED for other nodes, and where it is unknown, a narrow one."""
+        if node.op_type == "CastLike":
+            return self._kinds.get(node.input[1], TensorProto.INT8)
+        return _attribute(node, "to") if node.op_type == "Cast" else TensorProto.UNDEFINED
 
     def _lengths(self, node: NodeProto) -> set[Dim]:
         dims = self._dims.get(node.input[0], ())

@@ -249,7 +249,7 @@ class _Filler:
         self._decides = choice.decides
         self._reading = reading
         self._sizes = sizes
-        self._decides_floats = choice.decides != "integers" and (not has_usual_floats or reading.scales or reading.sizes)
+        self._decides_floats = choice.decides != "integers" and (not has_usual_floats or reading.counts_elements)
 
     def fill(self, declared: onnx.TypeProto, dims: tuple[int, ...]) -> Any:
         kind = declared.WhichOneof("value")

@@ -258,6 +258,7 @@ _NOT_DEFINED = {
     ("CenterCropPad", 1, "negative"),
     ("Loop", 0, "negative"),
     ("NonMaxSuppression", 2, "negative"),
+    ("Range", 2, "below 1e-3"),
     ("DynamicQuantizeLinear", 0, "infinity"),
     *((f"Reduce{name}", 1, region) for name in _REDUCTIONS for region in ("above 3", "above 100", "above 2^20")),
     ("SoftmaxCrossEntropyLoss", 1, "negative"),
@@ -265,12 +266,15 @@ _NOT_DEFINED = {
     *((name, 0, "NaN") for name in ("ArgMax", "ArgMin", "Hardmax", "TopK", "QuantizeLinear", "DynamicQuantizeLinear")),
     *((name, index, "NaN") for name in ("QLinearMatMul", "QLinearConv") for index in (1, 4, 6)),
 }
-"""operator, input, region: what some runtimes compute, and the specification does not allow."""
+"""operator, input, region: what some runtimes compute, and the specification does not allow or say; and more elements than a sample has."""
 _TOO_LARGE = {
     *((f"{name}Window", 0) for name in ("Hann", "Hamming", "Blackman")),
+    ("MelWeightMatrix", 1),
+    ("CenterCropPad", 1),
     ("ConstantOfShape", 0),
     ("Expand", 1),
     ("Tile", 1),
+    ("Range", 0),
     ("Range", 1),
     ("Reshape", 1),
     ("TopK", 1),

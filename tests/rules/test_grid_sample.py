@@ -72,6 +72,16 @@ def test_pixels_outside_do_not_count_even_if_they_are_infinite():
     assert run(convert_version(older, 15).model, inputs)[0].item() == 0
 
 
+@pytest.mark.parametrize("mode, padding", list(itertools.product(["bilinear", "nearest", "bicubic"], PADDINGS)))
+def test_positions_that_are_no_numbers_read_some_pixel(mode, padding):
+    """What they give is not said; the original runs, and so has the result to."""
+    older = proto(f'mode="{mode}", padding_mode="{padding}"', 16, "[1,1,2,2]", "[1,1,4,2]", "[1,1,1,4]")
+    grid = np.float32([[[[np.nan, 0], [np.inf, 0], [0, -np.inf], [0, 0]]]])
+    inputs = {"x": np.ones((1, 1, 2, 2), np.float32), "grid": grid}
+    got, expected = run(convert_version(older, 15).model, inputs)[0], run(older, inputs)[0]
+    np.testing.assert_allclose(got[..., 3], expected[..., 3], rtol=1e-5)
+
+
 def test_refuses_a_mode_that_there_is_not() -> None:
     text = 'g (float[1,1,2,2] x, float[1,1,1,2] p) => (float[1,1,1,1] y) {y = GridSample<mode = "nothing">(x, p)}'
     assert "mode is 'nothing'; GridSample has only linear, bilinear, nearest, cubic, bicubic" in refusal(model(text, 16), 15)
@@ -116,7 +126,9 @@ REWRITES = [
               greater = Greater (nearest, number_5)
               outside = Or (less, greater)
               place = Where (outside, clamped, nearest)
-              clamped_2 = Clip (place, number_3, number)
+              nowhere = IsNaN (place)
+              somewhere = Where (nowhere, number_3, place)
+              clamped_2 = Clip (somewhere, number_3, number)
               index = Cast <to = 7> (clamped_2)
               positions_3 = Gather <axis = 3> (p, axis_2)
               positions_4 = Reshape (positions_3, samples)
@@ -130,7 +142,9 @@ REWRITES = [
               greater_2 = Greater (nearest_2, number_5)
               outside_2 = Or (less_2, greater_2)
               place_2 = Where (outside_2, clamped_3, nearest_2)
-              clamped_4 = Clip (place_2, number_3, number)
+              nowhere_2 = IsNaN (place_2)
+              somewhere_2 = Where (nowhere_2, number_3, place_2)
+              clamped_4 = Clip (somewhere_2, number_3, number)
               index_2 = Cast <to = 7> (clamped_4)
               mul_3 = Mul (index, size)
               index_3 = Add (mul_3, index_2)

@@ -42,6 +42,15 @@ def test_half(operator):
     np.testing.assert_allclose(run(convert_version(proto, 7).model, {"x": x})[0], expected, rtol=1e-3)
 
 
+@pytest.mark.parametrize("operator", ["Sinh", "Asinh", "Atanh"])
+@pytest.mark.parametrize("kind", ["float", "float16"])
+def test_zero_keeps_its_sign(operator, kind):
+    """1 / y is another infinity otherwise."""
+    proto = model(f"g ({kind}[2] x) => ({kind}[2] y) {{ t = {operator} (x) y = Reciprocal (t) }}", 9)
+    x = np.array([0.0, -0.0], np.float32 if kind == "float" else np.float16)
+    np.testing.assert_array_equal(run(convert_version(proto, 8).model, {"x": x})[0], [np.inf, -np.inf])
+
+
 REWRITES = [
     (
         "hyperbolic.mean_of_exponentials",
@@ -55,7 +64,7 @@ REWRITES = [
         9,
         8,
         "g (float[2] x) => (float[2] y) { y = Atanh (x) }",
-        "{ v1 = Cast <to = 11> (x) v2 = Constant <value = double {1}> () v3 = Add (v2, v1) v4 = Sub (v2, v1) v5 = Log (v3) v6 = Log (v4) v7 = Sub (v5, v6) v8 = Sub (v3, v2) v9 = Sub (v1, v8) v10 = Sub (v2, v4) v11 = Sub (v1, v10) v12 = Add (v9, v11) v13 = Add (v7, v12) v14 = Constant <value = double {0.5}> () v15 = Mul (v13, v14) y = Cast <to = 1> (v15) }",
+        "{ v1 = Cast <to = 11> (x) v2 = Constant <value = double {1}> () v3 = Add (v2, v1) v4 = Sub (v2, v1) v5 = Log (v4) v6 = Log (v3) v7 = Sub (v5, v6) v8 = Sub (v3, v2) v9 = Sub (v1, v8) v10 = Sub (v2, v4) v11 = Sub (v1, v10) v12 = Add (v9, v11) v13 = Sub (v12, v7) v14 = Constant <value = double {0.5}> () v15 = Mul (v13, v14) y = Cast <to = 1> (v15) }",
     ),
     (
         "hyperbolic.log_of_sum",
@@ -99,8 +108,8 @@ REWRITES = [
               sign = Div (wide, size)
               asinh = Mul (log_2, sign)
               asinh_2 = Cast <to = 1> (asinh)
-              infinite = Sub (x, finite)
-              y = Add (asinh_2, infinite)
+              infinite = Sub (finite, x)
+              y = Sub (asinh_2, infinite)
             }
         """,
     ),

@@ -17,10 +17,12 @@ from split_rewrite.rewriter import Options, Samples, Tolerance, convert_version
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
-from split_rewrite.rewriter.comparison.deciding import Style, decide_floats, decide_integers, on_its_side, styles
+from split_rewrite.rewriter.comparison.deciding import Style, as_it_is_read, decide_floats, decide_integers, on_its_side, styles
 from split_rewrite.rewriter.comparison.differences import are_one_value, excused, is_empty
 from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.model_server import Description, Outputs
 from split_rewrite.rewriter.comparison.readers import Reading
+from split_rewrite.rewriter.comparison.samples import InputSpace
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
@@ -203,6 +205,22 @@ def test_bounds_do_not_pass_each_other() -> None:
     drawn = np.array([3, -2, 1])
     np.testing.assert_array_equal(on_its_side(drawn, Reading(is_lower=True)), [-3, -2, -1])
     np.testing.assert_array_equal(on_its_side(drawn, Reading(is_upper=True)), [3, 2, 1])
+
+
+def test_every_sample_of_scalar_bounds_runs(worker: Worker, tmp_path: Path) -> None:
+    onnx.save(model("g (float[3] x, float a, float b) => (float[3] y) { y = Clip(x, a, b) }", 18), tmp_path / "m.onnx")
+    found = worker.describe(tmp_path / "m.onnx")
+    assert isinstance(found, Description)
+    space = InputSpace(found, found, Samples())
+    with worker.open(tmp_path / "m.onnx") as session:
+        for choice in (way for ways in space.deciding(space.choices()[:1]) for way in ways):
+            assert isinstance(session.run(space.make(choice)), Outputs), choice
+
+
+def test_axes_of_usual_samples_are_distinct() -> None:
+    assert sorted(as_it_is_read(np.array([2, 1, 1]), Reading(axes={3}))) == [0, 1, 2]
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(strides=True)), [1, 3])
+    np.testing.assert_array_equal(as_it_is_read(np.array([0, 3]), Reading(sizes=True, shape=(5, 7))), [5, 7])
 
 
 def test_nan_of_halves_is_no_overflow(worker: Worker) -> None:

@@ -55,7 +55,7 @@ READ = {
     "counts": (
         "g (float[5,2] x, int64[1] k) => (float[n,2] v, int64[n,2] i) { v, i = TopK<axis = 0>(x, k) }",
         "k",
-        {"positions": {5}, "from_front": True, "is_count": True},
+        {"positions": {5}, "from_front": True, "is_count": True, "is_ordered": True},
     ),
     "a declared shape": (
         "g (float[6] x, int64[2] s) => (float[2,3] y) { y = Reshape(x, s) }",
@@ -67,6 +67,12 @@ READ = {
         "a",
         {"axes": {3}},
     ),
+    "the start of a Range": (
+        "g (int64 a, int64 b, int64 d) => (int64[n] y) { y = Range(a, b, d) }",
+        "a",
+        {"ranges": True},
+    ),
+    "what becomes a float": ("g (double[4] x, float[1] t) => (float[4] y) { y = CastLike(x, t) }", "x", {}),
     "nothing but the shape": ("g (float[n] x) => (int64[1] y) { y = Shape(x) }", "x", {}),
 }
 

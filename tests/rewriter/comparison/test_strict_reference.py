@@ -96,3 +96,9 @@ def test_sequences_keep_the_axis_or_lose_it() -> None:
         text = f"g (float[2,2] x) => (seq(float[A]) y) {{ y = SplitToSequence <keepdims = {keepdims}> (x) }}"
         (parts,) = strict_evaluator()(model(text, 13)).run(None, {"x": np.ones((2, 2), np.float32)})
         assert [part.shape for part in parts] == [shape, shape]
+
+
+def test_scatter_is_known_by_its_old_name() -> None:
+    text = "g (float[1,4] x, int64[1,2] i, float[1,2] u) => (float[1,4] y) { y = Scatter <axis = 1> (x, i, u) }"
+    given = {"x": np.zeros((1, 4), np.float32), "i": np.array([[1, 3]]), "u": np.float32([[5, np.nan]])}
+    np.testing.assert_array_equal(strict_evaluator()(model(text, 9)).run(None, given)[0], [[0, 5, 0, np.nan]])
