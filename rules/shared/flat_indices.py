@@ -17,16 +17,17 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from .indices import count_up, is_never_negative, length, wrapped
 from .tables import index_grid, require_few
+from .typed import FLOATING
 
 _MOST_STORED = 1 << 22
 """Places that are stored in the model although they could be computed when it runs: 32 MiB of int64."""
 
 
 def flattened(node: Node, name: str) -> str:
-    """`name` as a vector."""
-    value = node.scope.constant(name)
-    if value is not None and value.size == 1:
-        return node.op.const(value.reshape(-1), node.scope.elem_type(name))
+    """`name` as a vector. One number is stored as such, in the types that Constant had from the first."""
+    kind, value = node.scope.elem_type(name), node.scope.constant(name)
+    if kind in FLOATING and value is not None and value.size == 1:
+        return node.op.const(value.reshape(-1), kind)
     return node.op.Reshape(name, node.op.int64([-1]))
 
 
