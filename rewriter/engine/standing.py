@@ -44,12 +44,14 @@ class Standing:
         return self._lengths(node.output[0]) or (node.op_type, *map(self._operand, node.input), *attributes)
 
     def _lengths(self, name: str) -> Essence | None:
-        """The rank and the entries of a scalar or vector, where all are numbers or lengths of inputs."""
-        entries, shape = self._scope.partial.entries(name), self._scope.shape(name)
-        if not entries or shape is None or self._scope.elem_type(name) != TensorProto.INT64:
+        """The rank and the entries of a scalar or vector of the main graph, where all are numbers or lengths of inputs."""
+        scope, known = self._scope, self._scope.model.input_dimensions
+        if scope is not scope.model.main or scope.elem_type(name) != TensorProto.INT64:
             return None
-        known = self._scope.model.input_dimensions
-        return (len(shape), *entries) if all(isinstance(entry, int) or entry in known for entry in entries) else None
+        entries, shape = scope.partial.entries(name), scope.shape(name)
+        if not entries or shape is None or not all(isinstance(entry, int) or entry in known for entry in entries):
+            return None
+        return (len(shape), *entries)
 
     def _operand(self, name: str) -> object:
         value = self._scope.constant(name) if name else None

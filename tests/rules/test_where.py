@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_rewrites, assert_same, model, refusal
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
@@ -40,11 +40,20 @@ def test_shapes(shapes, are_known, target):
     assert_same(proto, target, given)
 
 
-@pytest.mark.parametrize("kind, number", [("string", '"a"'), ("int64", "9007199254740993"), ("bool", "1"), ("uint8", "3")])
-def test_one_element_of_a_type_that_constants_did_not_have_first(kind, number):
-    text = f"g (bool[3] c, {kind}[3] a) => ({kind}[3] y) <{kind} b = {{{number}}}> {{ y = Where (c, a, b) }}"
-    a = np.array(["p", "q", "r"], object) if kind == "string" else np.array([0, 1, 1], {"bool": bool}.get(kind, kind))
-    assert_same(model(text, 9), 8, {"c": np.array([True, False, True]), "a": a})
+@pytest.mark.parametrize(
+    ("kind", "number", "a"),
+    [
+        ("string", "b", np.array(["p", "q", "r"], object)),
+        ("int64", 9007199254740993, np.array([1, 2, 3])),
+        ("bool", True, np.array([False, True, False])),
+        ("uint8", 3, np.array([0, 1, 255], np.uint8)),
+    ],
+)
+def test_one_element_of_a_type_that_constants_did_not_have_first(kind, number, a):
+    literal = f'"{number}"' if kind == "string" else int(number)
+    text = f"g (bool[3] c, {kind}[3] a) => ({kind}[3] y) <{kind} b = {{{literal}}}> {{ y = Where (c, a, b) }}"
+    result = convert_version(model(text, 9), 8).model
+    assert run(result, {"c": np.array([True, False, True]), "a": a})[0].tolist() == [a[0], number, a[2]]
 
 
 REWRITES = [
