@@ -1,4 +1,4 @@
-"""Col2Im below opset 18: each pixel gathers what falls onto it, at places that are constants or computed at run time.
+"""Col2Im below opset 18: each pixel gathers the elements that are added to it, from constant or computed positions.
 
 https://onnx.ai/onnx/operators/onnx__Col2Im.html
 """
@@ -19,27 +19,27 @@ from .shared.tables import index_grid, require_few
 from .shared.typed import type_name
 
 _IMAGE, _BLOCK = 1, 2
-"""Positions of the image's shape and of the block's shape among the inputs."""
+"""The positions of the image's shape and of the block's shape in the inputs."""
 
 
 class _Axis(NamedTuple):
-    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image], among axes of length 1."""
+    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image]; other axes have length 1."""
 
     block: str
-    """How many places a block has along the axis, as a vector of one int64."""
+    """The number of positions in a block along the axis, as a vector of one int64."""
     steps: str
-    """How many blocks there are along the axis, as a vector of one int64."""
+    """The number of blocks along the axis, as a vector of one int64."""
     offset: str
-    """The numbers of the places in a block: 0, 1, …"""
+    """The positions in a block: 0, 1, …"""
     step: str
-    """The number of the block that puts this place onto the pixel."""
+    """For each position in a block and each pixel, the number of the block that has this position on the pixel."""
     is_there: str
     """Whether there is such a block."""
 
 
 @decompose("Col2Im", opset=13, exact=False)
 def sum_of_blocks(node: Node) -> None:
-    """Each pixel gathers one element for each place in a block, or a zero where no block puts one there, and sums them."""
+    """Each pixel gathers one element for each position in a block, or a zero where there is no block, and sums them."""
     op = node.op
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
@@ -63,7 +63,9 @@ def sum_of_blocks(node: Node) -> None:
 
 
 def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, str]:
-    """(places in a block, pixels): where each element is in the flattened columns, as a constant; and the shape to flatten to."""
+    """The constant positions (positions in a block, pixels) of elements in the flattened columns, and the
+    shape to flatten them to.
+    """
     rank = len(image)
     strides, dilations = node.attr("strides", [1] * rank), node.attr("dilations", [1] * rank)
     pads = node.attr("pads", [0] * 2 * rank)
@@ -76,8 +78,8 @@ def _known_places(node: Node, image: list[int], block: list[int]) -> tuple[str, 
 def _places(
     image: list[int], block: list[int], steps: list[int], strides: list[int], dilations: list[int], pads: list[int]
 ) -> np.ndarray:
-    """(places in a block, pixels): where each element is in the flattened columns; the place behind the last one where there is
-    none.
+    """The positions (positions in a block, pixels) of elements in the flattened columns; where there is
+    none, the position after the last.
     """
     pixels = index_grid(image).reshape(len(image), -1)
     columns = prod(steps)
@@ -94,11 +96,7 @@ def _places(
 
 
 def places_at_run_time(node: Node) -> tuple[str, str]:
-    """(places in a block, pixels): where each element is in the flattened columns, or the place behind the last one where there is
-    none.
-
-    Returns this, and the place behind the last one as a vector of one int64.
-    """
+    """The same positions as `_places`, computed at run time, and the position after the last one as a vector of one int64."""
     op = node.op
     rank = node.need_dimension(0, _IMAGE)
     axes = [_axis(node, number, rank) for number in range(rank)]
@@ -119,7 +117,7 @@ def places_at_run_time(node: Node) -> tuple[str, str]:
 
 
 def _axis(node: Node, number: int, rank: int) -> _Axis:
-    """How blocks cover axis `number` of an image of `rank` axes."""
+    """The coverage of axis `number` of an image with `rank` axes by blocks."""
     op = node.op
     stride, dilation = (op.int64([node.attr(name, [1] * rank)[number]]) for name in ("strides", "dilations"))
     pads = node.attr("pads", [0] * 2 * rank)
@@ -151,7 +149,7 @@ def _entry(node: Node, index: int, number: int) -> str:
 
 
 def _spread(node: Node, vector: str, axis: int, rank: int) -> str:
-    """`vector` along `axis` of a tensor of `rank`."""
+    """`vector`, reshaped to lie along `axis` of a tensor of rank `rank`."""
     return node.op.Reshape(vector, node.op.int64([-1 if d == axis else 1 for d in range(rank)]))
 
 

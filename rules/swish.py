@@ -14,7 +14,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("Swish", opset=13, exact=False)
 def times_a_sigmoid(node: Node) -> None:
-    """x sigmoid(alpha x)."""
+    """The node becomes x * sigmoid(alpha * x)."""
     op = node.op
     kind, alpha, x = node.need_elem_type(), node.attr("alpha", 1.0), node.input(0)
     if kind == TensorProto.BFLOAT16:  # numpy has no constants of it
