@@ -74,7 +74,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is asked for: onnx takes 0.2 s to import, and `split-rewrite --help` needs none of it."""
+    """Import `name` when it is first used: importing onnx takes 0.2 s, and `split-rewrite --help` does not need it."""
     for module, names in _MODULES.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
 
 LONGEST_PATH = 4096
-"""Characters of the longest path. No system takes a longer one, so that it is text that somebody took for a path."""
+"""The number of characters that a path may have at most.
+
+No system takes a longer path, so a longer text was passed as a path by mistake.
+"""
 
 
 def check_model(model: object) -> None:
-    """Raises TypeError where `model` is nothing that can be converted, ArgumentError where it cannot be a path."""
+    """Raises TypeError where `model` is not something that can be converted, ArgumentError where it is a path that cannot exist."""
     if isinstance(model, onnx.ModelProto) or is_of_library(model):
         return
     if isinstance(model, bytes | bytearray | memoryview):
@@ -43,12 +46,14 @@ _MODELS = "a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram"
 
 
 def check_path(name: str, path: object) -> None:
-    """Raises TypeError where `path` is not a path of text, ArgumentError where it cannot be a path."""
+    """Raises TypeError where `path` is not a path of text, ArgumentError where no file can have this path."""
     _check_path(name, path, "a path (str or os.PathLike)")
 
 
 def _check_path(name: str, path: object, expected: str) -> None:
-    """Raises TypeError where `path` is not a path of text, with what was `expected`; ArgumentError where it cannot be a path."""
+    """Raises TypeError where `path` is not a path of text, with `expected` in the message; ArgumentError
+    where no file can have this path.
+    """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} has to be {expected}, not {_kind(path)}")
     text = os.fspath(path)
@@ -59,7 +64,10 @@ def _check_path(name: str, path: object, expected: str) -> None:
 
 
 def paths(name: str, value: object) -> list[str]:
-    """The paths in `value`. Raises TypeError where it is a single one, or holds something else; ArgumentError, as `check_path`."""
+    """Return `value` as a list of paths.
+
+    Raises TypeError where it is a single path or contains anything else; ArgumentError as `check_path`.
+    """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be a collection of paths, not {_shown(value)}")
     found = list(value)
@@ -79,7 +87,7 @@ def check_limit(name: str, value: object) -> None:
 
 
 def integer(name: str, value: object) -> int | None:
-    """`value` as an int, or None for None. Raises TypeError for anything that is not an integer, and for a bool."""
+    """Return `value` as an int, and None as None. Raises TypeError for anything that is not an integer, and for a bool."""
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -91,7 +99,7 @@ def integer(name: str, value: object) -> int | None:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Raises TypeError where `value` is not a str, ArgumentError where it is none of `choices`."""
+    """Raises TypeError where `value` is not a str, ArgumentError where it is not one of `choices`."""
     expected = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
     if not isinstance(value, str):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
@@ -106,12 +114,12 @@ def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected
 
 
 def rule_names(name: str, value: object) -> frozenset[str]:
-    """The names of rules in `value`. Raises TypeError where it is a single str, or holds something else."""
+    """Return `value` as a set of rule names. Raises TypeError where it is a single str or contains anything else."""
     return frozenset(_names(name, value, "rule"))
 
 
 def runtime_names(name: str, value: object) -> tuple[str, ...]:
-    """The names of runtimes in `value`. Raises TypeError where it is a single str, or holds something else."""
+    """Return `value` as a tuple of runtime names. Raises TypeError where it is a single str or contains anything else."""
     return _names(name, value, "runtime")
 
 
@@ -125,7 +133,7 @@ def _names(name: str, value: object, of: str) -> tuple[str, ...]:
 
 
 def texts(name: str, value: object) -> dict[str, str]:
-    """`value`, text → text. Raises TypeError."""
+    """Return `value`, a mapping of text to text, as a dict. Raises TypeError where it is anything else."""
     check_kind(name, value, Mapping, "a mapping of names of values to types")
     assert isinstance(value, Mapping)
     for key, text in value.items():
@@ -134,7 +142,10 @@ def texts(name: str, value: object) -> dict[str, str]:
 
 
 def rules(name: str, value: object) -> tuple[str | RuleFunction | RewriteRule, ...]:
-    """The onnxscript rules, functions and names of what packages offer, in `value`. Raises TypeError for one alone, or others."""
+    """Return `value` as a tuple of onnxscript rules, functions, and names of rules that packages offer.
+
+    Raises TypeError where it is a single one of these, or contains anything else.
+    """
     expected = "a collection of onnxscript's RewriteRules, of functions and of names by which packages offer some"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be {expected}, not {_shown(value)}")
@@ -146,14 +157,17 @@ def rules(name: str, value: object) -> tuple[str | RuleFunction | RewriteRule, .
 
 
 def shapes(name: str, value: object) -> dict[str, tuple[int, ...]]:
-    """`value`, a mapping of input names to dimensions, with plain ints. Raises TypeError where it is anything else."""
+    """Return `value`, a mapping of input names to dimensions, with the dimensions as plain ints.
+
+    Raises TypeError where it is anything else.
+    """
     check_kind(name, value, Mapping, "a mapping of input names to dimensions")
     assert isinstance(value, Mapping)
     return {key: _dimensions(f"{name}[{_shown(key)}]", dims) for key, dims in value.items()}
 
 
 def check_tolerance(value: object) -> None:
-    """Raises TypeError where `value` is no Tolerance, or holds what is no number; ArgumentError where a bound is not possible."""
+    """Raises TypeError where `value` is not a Tolerance of numbers, ArgumentError where a bound is negative, infinite or NaN."""
     check_kind("tolerance", value, Tolerance, "a Tolerance")
     assert isinstance(value, Tolerance)
     for name in ("rtol", "atol"):
@@ -175,7 +189,7 @@ def _check_bound(name: str, value: object) -> None:
 
 
 def check_samples(value: object) -> None:
-    """Raises TypeError where `value` is no Samples, or holds something of another type; ArgumentError for a negative seed."""
+    """Raises TypeError where `value` is not a Samples or a field has the wrong type; ArgumentError for a negative seed."""
     from .comparison.samples import Samples
 
     check_kind("samples", value, Samples, "Samples or None")
@@ -189,7 +203,7 @@ def check_samples(value: object) -> None:
 
 
 def _dimensions(name: str, value: object) -> tuple[int, ...]:
-    """`value` as dimensions, for the input `name`. Raises TypeError where it is anything else."""
+    """Return `value` as the dimensions of the input `name`. Raises TypeError where it is anything else."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise TypeError(f"{name} has to be a sequence of dimensions, not {_shown(value)}")
     found: list[int] = []
@@ -202,14 +216,14 @@ def _dimensions(name: str, value: object) -> tuple[int, ...]:
 
 
 def _shown(value: object) -> str:
-    """A scalar or short text as Python writes it; of anything else the type."""
+    """A value as an error message shows it: scalars and short text as Python writes them, everything else by its type."""
     if value is None or isinstance(value, bool | int | float):
         return shortened(repr(value))
     return repr(shortened(value)) if isinstance(value, str) else _kind(value)
 
 
 def _kind(value: Any) -> str:
-    """The type of `value` as one would import it, or "None"."""
+    """The type of `value` by its full name, such as "numpy.ndarray", or "None"."""
     if value is None:
         return "None"
     kind = type(value)

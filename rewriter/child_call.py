@@ -1,9 +1,9 @@
-"""Child processes for calls that may crash or never end. The death of a child becomes an ordinary Python error.
+"""Runs calls that may crash or never end in child processes. If a child dies, the caller gets an ordinary Python error.
 
-A child is a fresh interpreter that talks through two pipes, which no other process inherits. It is never a fork of this process,
-whose other threads may hold any lock at that moment. It ends when the pipes close, so with this process, however that ends.
-The children that check models are kept for the next call, and each serves one thread at a time, so that threads do not wait for
-each other. They import little, so that one is ready before this process has imported onnx.
+A child is a new interpreter, connected by two pipes that no other process inherits. It is never a fork of this process, whose other
+threads may hold locks at that moment. It ends when the pipes are closed, so at the latest when this process ends. The children that
+check models are kept for the next call. Each serves one thread at a time, so threads do not wait for each other. They import
+little, so that a child is ready before this process has imported onnx.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .errors import SplitRewriteError
 from .serving import READY, receive, send
 
 _CPU_SECONDS = 30
-"""Seconds of processor time for any request, as onnx may loop for ever. Checking 100,000 nodes, 10 MiB, takes a second."""
+"""Seconds of processor time for each request, because onnx may loop forever. Checking 100,000 nodes, 10 MiB, takes one second."""
 _CPU_SECONDS_PER_MIB = 10
 """Further seconds of processor time for each MiB of the request."""
 _MOST_IDLE = 4
-"""Children that are kept for the next call."""
+"""The largest number of idle children that are kept for the next call."""
 _KEPT_AFTER = 8 << 20
-"""Bytes of the largest request after which a child is kept. After a larger one it holds hundreds of megabytes of freed memory."""
+"""Bytes of the largest request after which a child is kept: after a larger one it holds hundreds of megabytes of freed memory."""
 
 
 class Crashed(Exception):
-    """The child died without an answer; `str()` names the cause ("signal SIGSEGV", "time limit of 60 s")."""
+    """The child ended without an answer. `str()` names the cause ("signal SIGSEGV", "time limit of 60 s")."""
 
     def __init__(self, reason: str, is_timeout: bool = False) -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class Crashed(Exception):
 
 
 class NotReady(Exception):
-    """The child was started, but ended before it could take a request."""
+    """The child ended before it could take a request."""
 
 
 class Refused(Exception):
@@ -54,7 +54,7 @@ class Refused(Exception):
 def check_model(model: bytes, full: bool) -> None:
     """Run onnx.checker on a serialized model, with `full` also shape inference.
 
-    Raises Refused, Crashed, or SplitRewriteError where no child can be started.
+    Raises Refused where onnx rejects the model, Crashed where the child dies, SplitRewriteError where no child can be started.
     """
     _call("check_model", model, full)
 
@@ -80,15 +80,15 @@ def infer_node(
 
 
 def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
-    """The serialized model with the local functions `names`, domain and name, in the places of their calls.
+    """Inline the local functions `names`, pairs of domain and name, in the serialized model and return the result.
 
-    Raises: as `check_model`.
+    Raises as `check_model`.
     """
     return _call("inline_functions", model, names)
 
 
 def _call(operation: str, *arguments: Any) -> Any:
-    """The result of `operation` in a child. Raises as `check_model`."""
+    """Run `operation` with its arguments in a child and return the result. Raises as `check_model`."""
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
     seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
     request = marshal.dumps((operation, arguments, seconds))
@@ -112,7 +112,7 @@ def _call(operation: str, *arguments: Any) -> Any:
 
 
 def _ask(child: Child, request: bytes, seconds: float, is_kept: bool) -> Any:
-    """The answer of `child`, which is kept for the next call where `is_kept` and nothing went wrong."""
+    """Send `request` to `child` and return the answer. The child is kept for the next call if `is_kept` and nothing went wrong."""
     try:
         answer = child.ask(request, seconds)
     except BaseException:  # also Ctrl-C: half a message is on its way
@@ -126,14 +126,14 @@ def _ask(child: Child, request: bytes, seconds: float, is_kept: bool) -> Any:
 
 
 _idle: list[Child] = []
-"""Children that check models and have nothing to do.
+"""The idle children that check models.
 
-One call of a list's method is one step for all threads, so that no lock is needed.
+Calls of a list's methods are atomic in Python, so no lock is needed.
 """
 
 
 def prepare() -> None:
-    """Start a child that checks models, unless one is idle, so that it gets ready while this process goes on."""
+    """Start a child that checks models, unless one is idle. It gets ready while this process does other work."""
     if not _idle:
         with suppress(SplitRewriteError):  # whoever needs it says so
             _idle.append(_start())
@@ -155,7 +155,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _start() -> Child:
-    """Start a child that checks models. Its packages are bare, without their `__init__`: that of onnx takes 0.2 s."""
+    """Start a child that checks models. It imports onnx's modules without onnx's own `__init__`, which takes 0.2 s."""
     onnx = find_spec("onnx")
     assert onnx is not None and onnx.submodule_search_locations is not None
     packages = {_PACKAGE: [_FOLDER], "onnx": list(map(os.path.abspath, onnx.submodule_search_locations))}
@@ -163,7 +163,7 @@ def _start() -> Child:
 
 
 _ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"}
-"""Otherwise glibc merges small freed blocks all together, whenever onnx wants a large one: 12 % of the check of 100,000 nodes."""
+"""Without this setting, glibc merges small freed blocks whenever onnx asks for a large one: 12 % of the check of 100,000 nodes."""
 _PROGRAM = """\
 import sys
 for name, folders in {packages!r}.items():
@@ -177,7 +177,7 @@ serve()
 class Child:
     """A Python process that runs `program`, which answers requests as `serving` does. One thread at a time may ask it.
 
-    It inherits the environment; variables that this lacks are taken from `environment`.
+    It inherits the environment of this process; variables that are missing there are taken from `environment`.
     Raises SplitRewriteError where no process can be started.
     """
 
@@ -193,7 +193,7 @@ class Child:
             _children.add(self)
 
     def ask(self, request: bytes, seconds: float) -> bytearray:
-        """The answer to `request`. The child sees to it that this takes at most `seconds`.
+        """Send `request` and return the answer. The child makes sure that this takes at most `seconds`.
 
         Raises Crashed or NotReady, after which the child has to be closed.
         """
@@ -212,7 +212,7 @@ class Child:
         return not self._requests.closed and self._process.poll() is None
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process at once, even if it is at work."""
         _children.discard(self)
         if self._requests.closed:
             return
@@ -262,11 +262,14 @@ def _open(command: list[str], environment: Mapping[str, str]) -> tuple[subproces
 _children: set[Child] = set()
 """All children that are running."""
 _fork_lock = threading.RLock()
-"""Held while a pipe is open that only a child should have. A fork would keep it open, and its end would never be seen."""
+"""A lock that is held while pipes to a child are open in this process: a fork meanwhile would keep a copy of them open."""
 
 
 def import_path() -> list[str]:
-    """`sys.path` for a child, which works in another folder. What is no folder or file is a name that an import hook knows."""
+    """`sys.path` with absolute paths, for a child with another working folder.
+
+    Entries that are not paths belong to import hooks and stay.
+    """
     return [os.path.abspath(entry) if not entry or os.path.exists(entry) else entry for entry in sys.path]
 
 
@@ -278,7 +281,7 @@ def close_children() -> None:
 
 
 def _abandon_children() -> None:
-    """Forget all children, after a fork."""
+    """Forget all children, after a fork of this process."""
     _idle.clear()
     for child in _children:
         child.abandon()
@@ -299,10 +302,10 @@ def _cannot_start(reason: str) -> SplitRewriteError:
 
 
 def _executable() -> str:
-    """The path of the Python interpreter for children, as multiprocessing chooses it.
+    """The path of the Python interpreter that children run, chosen as multiprocessing does.
 
-    Raises SplitRewriteError where this process is not a plain Python and nobody said which one to take: the program that Python is
-    embedded in would start a second time.
+    Raises SplitRewriteError where this process is not a plain Python interpreter and no other was set: starting the program that
+    Python is embedded in would run that program again.
     """
     spawn = sys.modules.get("multiprocessing.spawn")
     chosen = os.fsdecode(spawn.get_executable() or "") if spawn is not None else sys.executable or ""
@@ -316,14 +319,14 @@ def _executable() -> str:
 
 
 def _pipe() -> tuple[FileIO, FileIO]:
-    """A new pipe: the end to read from and the end to write to. Only the child that gets an end inherits it."""
+    """Open a pipe; returns the end to read from and the end to write to. Only the child that is given an end inherits it."""
     reader, writer = map(_above_standard, os.pipe())
     return FileIO(reader, "rb"), FileIO(writer, "wb")
 
 
 def _above_standard(descriptor: int) -> int:
-    """A duplicate of `descriptor` above 2. Where 0, 1 or 2 are closed, a pipe may get their number, and native code that prints
-    would write into it.
+    """A duplicate of `descriptor` above 2. If 0, 1 or 2 are closed, a pipe may get their number, and native
+    code that prints would write into it.
     """
     low = []
     while descriptor < 3:
@@ -335,7 +338,7 @@ def _above_standard(descriptor: int) -> int:
 
 
 def _crash(status: int, seconds: float, elapsed: float) -> Crashed:
-    """The error for a child that ended with `status` after `elapsed` of the `seconds` that it had."""
+    """The error for a child that ended with `status` after `elapsed` seconds of the `seconds` that it was allowed."""
     has_ended_itself = status in (0, 1) and elapsed >= seconds
     if has_ended_itself or status == -getattr(signal, "SIGXCPU", 0):
         return Crashed(f"time limit of {seconds:g} s", is_timeout=True)

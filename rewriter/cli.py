@@ -1,6 +1,7 @@
-"""The command line: arguments become options, and what happened becomes text and an exit status.
+"""The command line: it turns arguments into options, and the outcome into text and an exit status.
 
-Most of a start is the import of onnx, so onnx is imported by what needs it: --help, --version and a wrong option do not.
+Importing onnx takes most of the start-up time, so only code that needs onnx imports it: --help, --version and errors in options do
+without it.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ Exit status:
 
 
 PROBE = "probe"
-"""The first argument that asks for `probe`; a model of this name is ./probe."""
+"""The first argument that starts the subcommand `probe`. A model of this name has to be written ./probe."""
 _PROBE_HELP = """Find out what RUNTIME supports, and what it computes wrongly.
 
 RUNTIME is onnxruntime, openvino, opencv, mnn, tract or tinygrad, installed here or in the environment of --python. About a
@@ -317,7 +318,7 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
 
 
 def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
-    """Convert them all; the exit status."""
+    """Convert several models; returns the exit status."""
     if any(path.endswith(".json") for path in given["report"]):
         raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
     options, target = job_options(None, given)
@@ -385,7 +386,7 @@ def probe(runtime: str | None, adapter: str | None, interpreter: str | None, out
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what the command line `arguments` (without the program's name) asks for; its exit status."""
+    """Run the program with `arguments`, without the program's name; returns the exit status."""
     context = None
     try:
         chosen, rest = (probe, arguments[1:]) if list(arguments[:1]) == [PROBE] else (command, arguments)
@@ -406,7 +407,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str]]:
-    """The exit status and the lines that `error` deserves."""
+    """The exit status for `error`, and the lines to print about it."""
     if isinstance(error, UnconvertibleError):
         from .report.summary import grouped
 
@@ -443,7 +444,7 @@ def main() -> NoReturn:
 
 
 def _leave(status: int) -> NoReturn:
-    """End at once: the interpreter takes a tenth of a start to take its modules apart."""
+    """End the process at once: the interpreter's usual shutdown takes as long as a tenth of a start."""
     if child_call := sys.modules.get(f"{__package__}.child_call"):
         child_call.close_children()
     for stream in (sys.stdout, sys.stderr):

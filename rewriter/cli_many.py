@@ -1,4 +1,4 @@
-"""Whether a command line is about many models, and which of them, and where their results go."""
+"""Decides whether a command line is about many models, which models these are, and where the results go."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .batch.paths import is_folder, is_for_many
 from .cli_parameters import RUN_FORMATS
 
 _OF_MANY = ("in_place", "jobs", "timeout", "memory", "resume", "scheduler")
-"""Options that are for many models, and make a run of many of one."""
+"""The options that belong to runs of many models. With one of them, even a single model is converted as such a run."""
 
 
 def inputs_of_many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequence[str], str | None] | None:
-    """The inputs, and where the results go; None where one file is to become another, which is said in other words."""
+    """The inputs, and the folder for the results; None where the command line is about one model. Raises click.UsageError."""
     output, writes_elsewhere = given["output"], not (given["dry_run"] or given["in_place"])
     if output is not None or not writes_elsewhere:
         inputs, into = paths, output
@@ -36,7 +36,7 @@ def inputs_of_many(paths: Sequence[str], given: dict[str, Any]) -> tuple[Sequenc
 
 
 def _names_output_wrongly(path: str, given: dict[str, Any]) -> bool:
-    """Whether the second of two paths is an output where there is one already, or where there is to be none."""
+    """Whether the second of two paths looks like an output although -o names one already, or although --dry-run writes nothing."""
     if given["output"] is not None:
         return not is_folder(given["output"])
     return given["dry_run"] and not (os.path.lexists(path) or is_for_many([path], None))

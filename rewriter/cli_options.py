@@ -1,4 +1,4 @@
-"""The options of the command line as the options of a job."""
+"""Turns the options of the command line into the options of a job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Path = str | os.PathLike[str]
 
 
 def job_options(source: _Path | None, given: dict[str, Any]) -> tuple[Options, int | None]:
-    """The options of the job, and the target opset."""
+    """The options of the job, and the target opset or None."""
     with lean_imports():
         from .comparison.loadable import latest_opset
         from .options import Options
@@ -62,7 +62,10 @@ def _samples(source: _Path | None, given: dict[str, Any]) -> Samples:
 
 
 def _samples_of(loaded: Iterable[Loaded]) -> list[dict[str, ndarray[Any, Any]]]:
-    """Each .npz file with the .npy files, which belong to all; one sample where there are only those."""
+    """The samples: each .npz file, completed by the .npy files, which belong to every sample.
+
+    Without .npz files there is one sample.
+    """
     common: dict[str, ndarray[Any, Any]] = {}
     samples: list[dict[str, ndarray[Any, Any]]] = []
     for one in loaded:

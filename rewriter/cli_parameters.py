@@ -1,4 +1,4 @@
-"""The kinds of values that options and arguments of the command line take: each explains itself where it gets something else."""
+"""The types of the values on the command line, as click's parameter types. Each says what it expects if a value is wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STREAM = "-"
 """Standard input or output, instead of a file."""
 RUN_FORMATS = (".jsonl", ".xml", ".sarif")
-"""Reports of a run, be it of one model or of many."""
+"""The suffixes of reports about a run, whether of one model or of many."""
 REPORT_FORMATS = (".json", ".html", *RUN_FORMATS)
 
 
@@ -30,7 +30,7 @@ class Opset(click.ParamType):
 
 
 class Bound(click.ParamType):
-    """1e-3, or OUTPUT:1e-3, split at the last colon; without OUTPUT the name is None."""
+    """A tolerance, 1e-3 or OUTPUT:1e-3, split at the last colon; without OUTPUT the name is None."""
 
     name = "tolerance"
 
@@ -46,7 +46,7 @@ class Bound(click.ParamType):
 
 
 class Shape(click.ParamType):
-    """NAME:1,3,224,224, split at the last colon, or the bare list, which gets the name None."""
+    """A shape, NAME:1,3,224,224, split at the last colon; without NAME the name is None."""
 
     name = "shape"
 
@@ -59,19 +59,19 @@ class Shape(click.ParamType):
 
 
 class Loaded(NamedTuple):
-    """The arrays in a file."""
+    """The arrays that were read from a file."""
 
     file: str
     arrays: dict[str, ndarray[Any, Any]]
 
     @property
     def is_sample(self) -> bool:
-        """Whether they are a sample of their own, as those in an .npz are."""
+        """Whether the arrays are one complete sample, as those of an .npz file are."""
         return self.file.endswith(".npz")
 
 
 class Arrays(click.ParamType):
-    """NAME:FILE.npy or FILE.npz, loaded."""
+    """The arrays of NAME:FILE.npy or of FILE.npz."""
 
     name = "arrays"
 
@@ -95,7 +95,7 @@ def _number(value: Any, kind: click.ParamType, param: click.Parameter | None, ct
 
 
 def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
-    """The arrays of an .npz file, or the one of an .npy file under `name`. Raises: OSError, ValueError, EOFError."""
+    """The arrays of an .npz file, or the array of an .npy file under `name`. Raises OSError, ValueError or EOFError."""
     import zipfile
     import zlib
 
@@ -111,7 +111,7 @@ def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
 
 
 class File(click.ParamType):
-    """A path as it is; the shell completes it."""
+    """A path, unchanged. Shells complete it."""
 
     name = "file"
 
@@ -135,7 +135,7 @@ class ReportFile(File):
 
 
 class RecordFile(File):
-    """A file that reports are added to; its name says that it is one, so that no other file is taken for it."""
+    """The name of a .jsonl file that reports are added to; other names are rejected, so that no other file is overwritten."""
 
     name = "record"
 
@@ -146,7 +146,7 @@ class RecordFile(File):
 
 
 class Size(click.ParamType):
-    """Bytes, as 4GB."""
+    """A number of bytes, such as 4GB."""
 
     name = "size"
 
@@ -158,7 +158,7 @@ class Size(click.ParamType):
 
 
 class Declaration(click.ParamType):
-    """NAME:float[N,64], split at the last colon."""
+    """A declared type, NAME:float[N,64], split at the last colon."""
 
     name = "declaration"
 

@@ -1,4 +1,4 @@
-"""One run of the command line: the files of one model, the messages about it, and its reports."""
+"""One run of the command line for one model: its files, the messages, and the reports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ class Run:
         self._source = source
 
     def report_success(self, report: Report, written: _Path | None) -> None:
-        """Say what was done. `written` is the result, which goes to its place only after this, and not at all where this fails."""
+        """Print and write the reports of a success.
+
+        The result, `written`, is moved to its place only afterwards, and not if this fails.
+        """
         for path in self.given["report"]:
             self._write_report(path, report, written, None)
         if not self.given["quiet"] and STREAM not in self.given["report"]:
@@ -116,7 +119,7 @@ def _convert_to_stdout(run: Run, target: int | None, options: Options, announce:
 
 @contextmanager
 def progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
-    """Shows what takes long, on a terminal; call the result to take it away."""
+    """Show the progress of slow stages on a terminal. Yields a function that removes the bar."""
     if hidden or not sys.stderr.isatty():
         yield lambda: None
         return
@@ -129,7 +132,7 @@ def progress_bar(hidden: bool) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def readable_input(source: str) -> Iterator[str | os.PathLike[str]]:
-    """The file to read: INPUT, or a copy of what comes through a pipe."""
+    """The path to read: INPUT, or a temporary copy of what standard input delivers."""
     child_call.prepare()  # it gets ready while this process imports onnx
     with lean_imports():
         from . import driver as _driver  # noqa: F401 - with all that it imports
@@ -139,7 +142,7 @@ def readable_input(source: str) -> Iterator[str | os.PathLike[str]]:
 
 
 def check_streams(source: str, output: str | None, given: dict[str, Any]) -> None:
-    """Raises: click.UsageError where standard input or output cannot be what - asks of it."""
+    """Raises click.UsageError where - cannot stand for standard input or output, for example because two arguments claim it."""
     if source == STREAM and os.isatty(0):
         raise click.UsageError("INPUT is -, but standard input is a terminal: send a model to it.")
     if output != STREAM:
@@ -153,7 +156,7 @@ def check_streams(source: str, output: str | None, given: dict[str, Any]) -> Non
 
 
 def only_destination(destination: str | None, output: str | None, dry_run: bool) -> str | None:
-    """The file to write; None for a dry run."""
+    """The path to write, or None for a dry run."""
     if destination is not None and output is not None:
         raise click.UsageError("OUTPUT is given twice, as an argument and by -o.")
     chosen = destination if output is None else output
@@ -165,7 +168,9 @@ def only_destination(destination: str | None, output: str | None, dry_run: bool)
 
 
 def _print_report(report: Report, verbose: bool, stream: TextIO | None) -> None:
-    """Print what is to be said of a success; warnings to standard error, all else to `stream`, by default standard output."""
+    """Print the report of a success: warnings to standard error, everything else to `stream`, which is
+    standard output by default.
+    """
     from .report.summary import avoided, details, grouped
 
     for warning in report.warnings:

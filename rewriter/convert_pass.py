@@ -1,4 +1,4 @@
-"""The conversion as a pass of onnx_ir, to be put beside others. Importing this module imports onnx_ir."""
+"""The conversion as a pass of onnx_ir, to be combined with other passes. Importing this module imports onnx_ir."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .report.summary import Report
 
 
 class ConvertOpset(ir.passes.InPlacePass):
-    """Converts a model in place to `target_opset` of the default domain, as `convert_version` does.
+    """A pass that converts a model in place to `target_opset` of the default domain, as `convert_version` does.
 
         ir.passes.Sequential(ConvertOpset(13), ir.passes.common.RemoveUnusedNodesPass())(model)
 
-    Raises, when it is called: as `convert_version`, and the model is as it was then. `Sequential` wraps that into a PassError,
-    whose `__cause__` it is, with the blockers. Arguments that are not possible are told when it is made.
+    When it is called, it raises the same errors as `convert_version`; the model is then unchanged. `Sequential` wraps them into a
+    PassError, whose `__cause__` is the original error with its blockers. Wrong arguments are reported when the pass is created.
     """
 
     def __init__(self, target_opset: int | None, *, compare: Comparing = "auto", options: Options | None = None) -> None:
         self._target_opset, self._options = checked(target_opset, compare, options)
         self._compare: Comparing = compare
         self.report: Report | None = None
-        """What the last call did."""
+        """The report of the last call."""
 
     def __repr__(self) -> str:
         return f"ConvertOpset({self._target_opset})"
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """The same object, converted; `modified` is false where nothing at all had to change."""
+        """Convert `model` and return the same object. `modified` is False where nothing had to change."""
         if not isinstance(model, ir.Model):
             raise TypeError(
                 f"ConvertOpset converts an onnx_ir.Model, not {type(model).__name__}: convert_version takes other models"

@@ -1,4 +1,4 @@
-"""The way of a model from input to output: read, check, convert, stamp, check again, compare, write."""
+"""Takes a model from input to output: read, check, convert, stamp, check again, compare, write."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _log = logging.getLogger(__name__)
 
 
 Announce = Callable[[Report, Path], None]
-"""Called with the report of a conversion and the path of its result, while that is still a temporary file."""
+"""A function that is called with the report of a conversion and the path of its result, while that is still a temporary file."""
 
 
 class ConversionResult(NamedTuple):
-    """The converted `model` in memory, of the kind that was given (a ModelProto for a path), and the `report` of what was done."""
+    """The result of a conversion: the converted `model`, of the kind that was given (a ModelProto for a path), and the `report`."""
 
     model: Any
     report: Report
@@ -57,13 +57,13 @@ def convert_version(
 ) -> ConversionResult:
     """Convert `model` to `target_opset` of the default domain.
 
-    `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram; it stays as it is, and the result is of the same kind.
-    Sequences with known elements dissolve and constant Splits fold on the way. `target_opset` None keeps the opset, or leaves it to
-    the runtimes that `options.for_runtimes` names. Original and
-    result are run and compared as on the command line; `compare="off"` leaves that out, for speed. `options` holds everything
-    else. What could not be compared, and why, is in `report.comparison`; `report.warnings` has all that there is to be said.
+    `model` is a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram. It is not changed, and the result is of the same kind
+    (a ModelProto for a path). Sequences with known elements are removed and constant Splits are folded. `target_opset` None keeps
+    the opset, or leaves the choice to the runtimes in `options.for_runtimes`. The original and the result are run and compared, as
+    on the command line; `compare="off"` skips that, for speed. All other settings are in `options`. `report.comparison` says what
+    could not be compared, and why; `report.warnings` has everything that the user should know.
 
-    Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; ArgumentError, or TypeError, for
+    Raises: UnconvertibleError with all blockers; InvalidModelError; CheckError; CompareError; ArgumentError or TypeError for wrong
     arguments.
     """
     arguments.check_model(model)
@@ -73,7 +73,7 @@ def convert_version(
 
 
 def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
-    """As `convert_version`, with arguments that `checked` found to be possible; `opening` gives the model anew at each call."""
+    """Convert as `convert_version` does, with arguments that `checked` accepted. `opening` opens the model anew at each call."""
     opened, conversion = _convert(opening, target, options, compare)
     _judge(conversion, compare, options)
     result = opened.close()
@@ -82,7 +82,10 @@ def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare
 
 
 def simplify(model: AnyModel, *, compare: Comparing = "auto", options: Options | None = None) -> ConversionResult:
-    """As `convert_version` at the model's own opset: only what may be done at any, as dissolving sequences and folding Splits."""
+    """Simplify `model` at its own opset: remove sequences and fold constant Splits.
+
+    Arguments and errors are those of `convert_version`.
+    """
     return convert_version(model, None, compare=compare, options=options)
 
 
@@ -96,12 +99,13 @@ def convert_file(
     others: Sequence[NamedFile] = (),
     announce: Announce | None = None,
 ) -> Report:
-    """Convert the file `source` into the file `destination`, which may be the same; it appears only after all checks passed.
+    """Convert the file `source` into the file `destination`, which may be the same. It is written only after all checks have
+    passed.
 
-    `others` are further files that the caller reads and writes: all have to be different ones. `announce` is called with the
-    report and the finished file when only its renaming is missing, which is not done where it raises.
-    Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or is data of `source`. Nothing is
-    written then.
+    `others` are further files that the caller reads and writes; no two files may be the same. `announce` is called with the report
+    and the finished temporary file, just before it is renamed to `destination`; if it raises an error, the file is not renamed.
+    Raises: as `convert_version`; SplitRewriteError where `destination` cannot be written or contains data of `source`. In each of
+    these cases, nothing is written.
     """
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
@@ -121,9 +125,9 @@ def convert_file(
 def round_trip(
     model: AnyModel, target_opset: int, *, compare: Comparing = "auto", options: Options | None = None
 ) -> ConversionResult:
-    """Convert `model` to `target_opset` and back to the opset that it has.
+    """Convert `model` to `target_opset` and back to its own opset.
 
-    The way back must mean the same as the model; it need not be the same graph. Raises: as `convert_version`, either way.
+    The final model means the same as `model`, but may have other nodes. Raises: as `convert_version`, for both directions.
     """
     there = convert_version(model, target_opset, compare=compare, options=options)
     return convert_version(there.model, there.report.source_opset, compare=compare, options=options)
@@ -136,9 +140,9 @@ def check_convertible(
     options: Options | None = None,
     others: Sequence[NamedFile] = (),
 ) -> Report:
-    """A dry run: what `convert_version` would do and refuse, without checking, comparing or writing a result.
+    """Dry run: find out what `convert_version` would do and refuse, without checking, comparing or writing a result.
 
-    The report has every blocker (none: the model can be converted) and the lowest and highest opset within reach.
+    The report has all blockers (if there are none, the model can be converted), and the lowest and highest opset within reach.
     `others` is as for `convert_file`.
     Raises: InvalidModelError where the input is not valid.
     """
@@ -154,9 +158,9 @@ def check_convertible(
 def _opening(
     model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()
 ) -> Iterator[Callable[[], Opened]]:
-    """What opens `model` anew each time that it is called, in a `with`. Of a file, `output` and `others` have to be different ones.
+    """Yields a function that opens `model` anew at each call, for the time of a `with`.
 
-    Raises: as `check_apart`.
+    Where `model` is a file, `output` and `others` have to be other files. Raises: as `check_apart`.
     """
     if not isinstance(model, str | os.PathLike):
         yield lambda: open_model(model)
@@ -173,7 +177,10 @@ def _opening(
 
 
 def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
-    """What `work` makes of the model; of one that is not valid, what it makes of it with the repairs that it gets, if any helps."""
+    """What `work` returns for the model.
+
+    If the model is not valid, it is repaired and tried once more, provided that a repair applies.
+    """
     child_call.prepare()
     try:
         return work(opening(), ())
@@ -186,7 +193,7 @@ def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[O
 
 
 def _log_report(report: Report, what: str) -> None:
-    """What was done for those who listen: each change at DEBUG, warnings, and the end of it at INFO."""
+    """Log the report with Python's logging: each change at level DEBUG, warnings at WARNING, and the outcome at INFO."""
     for change in report.changes if _log.isEnabledFor(logging.DEBUG) else ():
         _log.debug("%s", change)
     for warning in report.warnings:
@@ -225,20 +232,20 @@ def _dry_run(skeleton: Skeleton, target: int | None, options: Options, repairs: 
 
 
 class _Conversion(NamedTuple):
-    """`result`, the converted model, and what to compare it with: `original`, None where nothing is to be compared."""
+    """A conversion that is done: the converted model, `result`, and the `original` to compare it with, or None."""
 
     report: Report
     result: Skeleton
     original: Model | None
     aliases: Mapping[str, str]
     as_given: Skeleton | None
-    """The original before it was repaired, if it was and is in no file."""
+    """The original before it was repaired; None where it was not repaired, or where a file contains it."""
     corrected: Sequence[Remark] = ()
-    """Declared outputs that were corrected, which is right only if original and result give the same."""
+    """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
 
 
 def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
-    """The model that `opening` gives, converted in place. Raises where a node cannot be converted, or a check fails."""
+    """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails."""
 
     def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
         keeps = compare != "off" or bool(options.verify_with)
@@ -278,9 +285,10 @@ def _convert_skeleton(
 
 
 def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
-    """Compare and verify the result as it is asked for, into the report. `written` is the file that the result is in, if any is.
+    """Compare and verify the result as requested, and note the outcome in the report. `written` is the file with the result, if
+    there is one.
 
-    Raises: CompareError; CheckError where nothing shows whether the result is wrong or what the model declares of its outputs.
+    Raises: CompareError; CheckError where it stays open whether the result or a declared output of the model is wrong.
     """
     if how != "off":
         conversion.report.comparison = _compare(conversion, how, options, written)
@@ -295,7 +303,7 @@ def _judge(conversion: _Conversion, how: Comparing, options: Options, written: P
 
 
 def _verify(conversion: _Conversion, options: Options) -> Verified:
-    """Raises CompareError where the result does not run in the runtime, or gives something else there."""
+    """Run the result in the runtime of --verify-with. Raises CompareError where it does not run there, or gives other outputs."""
     from .comparison.verification import usual_runs
     from .runtimes.verifying import bounds_of, verify_in
 
@@ -312,7 +320,7 @@ def _verify(conversion: _Conversion, options: Options) -> Verified:
 
 @contextmanager
 def _original_file(conversion: _Conversion, options: Options) -> Iterator[Path | None]:
-    """The file that the original is in, exactly as it was given; None where there is none."""
+    """The file with the original exactly as it was given; None where there is none."""
     if options.assume_opset is not None:  # the file says another opset
         yield None
     elif conversion.as_given is None:
@@ -325,9 +333,9 @@ def _original_file(conversion: _Conversion, options: Options) -> Iterator[Path |
 def _compare(
     conversion: _Conversion, how: Literal["auto", "model", "nodes", "required"], options: Options, written: Path | None = None
 ) -> Comparison:
-    """`written` is the file that the result is in, if it is in one.
+    """Compare the result with the original. `written` is the file with the result, if there is one.
 
-    Raises CompareError where the models differ, or could not be compared and had to be.
+    Raises CompareError where the models differ, or where a comparison was required and is not possible.
     """
     from .comparison import verification  # a third of our own imports, and not needed where nothing is compared
 

@@ -6,38 +6,38 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 LONGEST_NAME = 80
-"""Characters of a name or value that a message about an argument shows."""
+"""The number of characters of a name or value in a message about an argument."""
 MOST_NAMES = 8
-"""Names that such a message lists."""
+"""The number of names that such a message lists."""
 
 
 def shortened(text: str) -> str:
-    """`text`, cut at the end where it is long."""
+    """`text`, cut at the end if it is long."""
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def listed(names: Sequence[object]) -> str:
-    """The names as "a, b, c", only the first where they are many. Names that are not valid UTF-8 are shown as bytes."""
+    """The names as "a, b, c", only the first ones where there are many. Names that are not valid UTF-8 are shown as bytes."""
     shown = [shortened(str(name)) for name in names[:MOST_NAMES]]
     more = [f"… ({len(names):,} in all)"] if len(names) > MOST_NAMES else []
     return ", ".join([*shown, *more]) or "none"
 
 
 class SplitRewriteError(Exception):
-    """Base of every error that this package raises on purpose. `str()` is one or more plain lines for a user."""
+    """Base class of all errors that this package raises on purpose. `str()` is one or more lines of plain text for a user."""
 
     exit_status = 2
 
 
 class ArgumentError(SplitRewriteError, ValueError):
-    """An argument or option has a value that is not possible, or not with this model: another value helps, another model may too.
+    """An argument or option has a value that is not possible, or not possible with this model.
 
-    A value of a wrong type is a plain TypeError.
+    A value of the wrong type raises a plain TypeError instead.
     """
 
 
 class PathConflictError(SplitRewriteError):
-    """A file to be written is one that is read, or another one that is written."""
+    """A file would be written that is also read, or two results would be written to the same file."""
 
 
 class InvalidModelError(SplitRewriteError):
@@ -48,7 +48,7 @@ class Blocker(NamedTuple):
     """One node that cannot be expressed at the target opset.
 
     `where` is the path to the node ("main graph", "If 'cond' then_branch", "function 'f'"). `transition` is the step that failed,
-    written "18→17", or "" for a node of the model's own opset.
+    such as "18→17", or "" for a node that is already at its final opset.
     """
 
     op_type: str
@@ -59,7 +59,7 @@ class Blocker(NamedTuple):
     hint: str = ""
 
     def is_within(self, where: str) -> bool:
-        """Whether the node is in the graph `where`, or in one inside it."""
+        """Whether the node is in the graph `where`, or in a graph inside it."""
         return self.where == where or self.where.startswith(f"{where} > ")
 
     def __str__(self) -> str:
@@ -69,11 +69,14 @@ class Blocker(NamedTuple):
 
 
 UNUSABLE, INTERNAL_ERROR = 2, 3
-"""Exit statuses of errors that are not of this package: of the system's, and of those that nobody expected."""
+"""The exit statuses for errors that are not of this package: errors of the operating system, and unexpected errors."""
 
 
 class UnconvertibleError(SplitRewriteError):
-    """The model cannot be expressed at the target opset; `blockers` holds all the reasons, in the order of the graph."""
+    """The model cannot be expressed at the target opset.
+
+    `blockers` has all nodes that are in the way, in the order of the graph.
+    """
 
     exit_status = 1
 
@@ -89,13 +92,13 @@ class CheckError(SplitRewriteError):
 
 
 class CompareError(SplitRewriteError):
-    """The outputs of the result differ from those of the original, or could not be compared although they had to be."""
+    """The outputs of the result differ from those of the original, or a comparison was required and is not possible."""
 
     exit_status = 3
 
 
 class Unconvertible(Exception):
-    """Raised by a rule for a node that cannot be expressed at the next opset. `hint` says what the user can do about it."""
+    """A rule raises this for a node that cannot be expressed at the next opset. `hint` says what the user can do."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -104,19 +107,19 @@ class Unconvertible(Exception):
 
 
 class Undecided(Unconvertible):
-    """Raised by a rule that avoids a form, for a node of which it is not known whether it has the form."""
+    """A rule that avoids a form raises this where it cannot tell whether the node has the form."""
 
 
 class NotSimplified(Exception):
-    """Raised by a simplification that leaves its node as it is; the reason goes into the report."""
+    """A simplification raises this where it leaves its node as it is. The reason is shown in the report."""
 
 
 _NO_ROOM = "failed to map segment"
-"""What the dynamic loader says of a library for which there is no memory."""
+"""Part of the dynamic loader's message when there is not enough memory to load a library."""
 
 
 def status_and_line(error: BaseException) -> tuple[int, str]:
-    """The exit status and the one line that `error` deserves, whatever it is."""
+    """The exit status for `error` and a one-line message, whatever its class."""
     if isinstance(error, SplitRewriteError):
         return error.exit_status, str(error)
     if isinstance(error, MemoryError) or (isinstance(error, ImportError) and _NO_ROOM in str(error)):

@@ -1,4 +1,4 @@
-"""One model and what is asked for it: the steps from its validation to the report, which the driver puts in order."""
+"""One model together with the user's options: the single stages of a conversion, which the driver calls in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .storage.skeleton import Skeleton
 
 
 class Job:
-    """One model and what is asked for it, validated."""
+    """One model and the user's options, which have been checked."""
 
     def __init__(self, skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> None:
         _require_rules((*options.only, *options.skip))
@@ -43,9 +43,9 @@ class Job:
         self._proto = skeleton.proto
         survey = Survey(self._proto)
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
-        """What was wrong with the model, and is not any more."""
+        """Remarks about mistakes in the model that have been repaired."""
         self.corrected: list[Remark] = []
-        """Outputs that the model declares to be what the result is not: so is the result, or the declaration."""
+        """Remarks about outputs whose declaration contradicted the result. Either the declaration was wrong, or the result is."""
         if options.assume_opset is not None:
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
@@ -74,14 +74,15 @@ class Job:
         return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey)
 
     def try_at(self, opset: int | None) -> tuple[Skeleton, Outcome]:
-        """A copy of the model taken to `opset`, and how that went."""
+        """Convert a copy of the model to `opset`. Returns the copy and the outcome."""
         copy = duplicate(self._skeleton)
         return copy, self.run(self.model_of(copy, opset, like=self.model), opset)
 
     def aim(self, target: int | None) -> list[Remark]:
-        """Choose the opset that the runtimes want, unless `target` is given: the first without blockers, else with the fewest.
+        """Choose the opset for the runtimes, unless `target` is given: the first one without blockers, else the one with the
+        fewest.
 
-        Returns what is wrong for them with nodes of the model as it is, if that is why its opset does not stay.
+        Returns a remark for each node that does not suit the runtimes at the model's own opset, if another opset is chosen.
         """
         if self._demands is None or self.source is None:
             return []
@@ -102,7 +103,7 @@ class Job:
         validity.check_input(self.model, self.target)
 
     def apply_patterns(self) -> None:
-        """Apply the RewriteRules among the user's rules. Raises: ArgumentError where one fails, or what they leave is not valid."""
+        """Apply the user's RewriteRules. Raises: ArgumentError where a rule fails, or leaves a model that is not valid."""
         if not self._patterns:
             return
         from .bridge.patterns import apply_patterns  # imports onnxscript
@@ -116,7 +117,10 @@ class Job:
             raise ArgumentError(f"rules: what the onnxscript rules leave is not valid: {error}") from error
 
     def run(self, model: Model, target: int | None) -> Outcome:
-        """Convert `model` to `target`; where its functions are in the way, with as many of them made definite as that takes."""
+        """Convert `model` to `target`.
+
+        If its functions are the obstacle, the conversion is tried again with specialized functions.
+        """
         before = duplicate(model.skeleton) if model.proto.functions else None
         outcome, converted = self._run_once(model, target)
         self.model = converted if model is self.model else self.model
@@ -129,7 +133,9 @@ class Job:
         return outcome
 
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
-        """Copies of `before`, what `model` was, with functions made definite that stood in the way of `outcome`."""
+        """Copies of `before`, which is `model` before the conversion, with functions specialized in which
+        `outcome` has blockers.
+        """
         attempt = duplicate(before)
         if _lists_in(model.proto) and specialization.inline_lists(attempt.proto, model.inferred_functions):
             yield attempt
@@ -149,7 +155,7 @@ class Job:
         return narrow_types.Wishes(narrow_types.FLOAT32_FOR_BFLOAT16 in options.allow, options.unpack_at_run_time)
 
     def _run_once(self, model: Model, target: int | None) -> tuple[Outcome, Model]:
-        """How the conversion of `model` went, and the model of the same skeleton that knows the result."""
+        """Convert `model` once. Returns the outcome, and a Model that knows the types in the result."""
         with validity.names_explained(model.survey.graphs):
             selection = Selection(current_names(self._options.only), current_names(self._options.skip))
             restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
@@ -173,28 +179,28 @@ class Job:
             return outcome, model
 
     def _functions_not_taken(self, model: Model) -> list[Blocker]:
-        """Functions that could not take the places of their calls, for a runtime that takes none."""
+        """Blockers for functions that could not be inlined although a runtime accepts no functions."""
         whose = "" if self._demands is None else self._demands.without_functions
         reason = f"{whose} does not take local functions, and this one is of another opset than the model, or cannot be inlined"
         functions = model.proto.functions if whose else ()
         return [Blocker("function", f.name, f"function {f.name}", "", reason, "inline it before converting") for f in functions]
 
     def _replaces_first(self, model: Model, target: int | None) -> bool:
-        """Whether operators of other domains are replaced at the model's own opset, before the way down.
+        """Whether operators of other domains are replaced first, at the model's own opset, before the conversion down.
 
-        Inference knows nothing of what stands behind them until then, and rules for the way down have to ask.
+        Only after that can inference find the types of their results, which rules for older opsets may need.
         """
         goes_down = target is not None and self.source is not None and target < self.source
         return goes_down and not model.survey.operators.keys().isdisjoint(self._replacements)
 
     def _reread(self, model: Model, target: int | None) -> Model:
-        """The skeleton of `model` as it is by now; what its values stand for is handed on."""
+        """A new Model for the changed skeleton of `model`. Values that were found to be equal stay so."""
         changed = self.model_of(model.skeleton, target)
         changed.aliases.update(model.replaced)
         return changed
 
     def stamp(self) -> Counter[str]:
-        """Write the versions into the model; returns how often each operator is in it now."""
+        """Write opset and IR version into the model. Returns the number of nodes of each operator."""
         survey = Survey(self._proto, self.model.main.labels)
         if self.source is not None and self.target is not None:
             state_opset(self._proto, survey.graphs, self.source, self.target)
@@ -209,10 +215,12 @@ class Job:
             raise ArgumentError(str(error)) from None
 
     def check_result(self, skeleton: Skeleton, outcome: Outcome) -> list[Blocker]:
-        """Raises as `check.check_result`, except where there were warnings: returns them then.
+        """Check the result as `validity.check_result` does; but where the outcome has warnings, return these as blockers instead of
+        raising.
 
-        They say that the target means something else, as a smaller output; then the model declares what was meant before.
-        Without any, outputs whose declared shapes contradict the result are corrected in `skeleton`, which `corrected` tells.
+        Such a warning says that the target gives the node another meaning, for example a smaller output, while the model still
+        declares the old one. Without warnings, declared outputs whose shapes contradict the result are corrected in `skeleton` and
+        noted in `corrected`.
         """
         result = skeleton.checkable()
         if result == self.model.original:
@@ -260,7 +268,7 @@ def _source_opset(proto: onnx.ModelProto) -> int | None:
 
 
 def _require_known_parts(proto: onnx.ModelProto) -> None:
-    """Raises InvalidModelError for the rare parts of a model that no rule looks into."""
+    """Raises InvalidModelError where the model has one of the rare parts that no rule looks into."""
     if proto.training_info:
         raise InvalidModelError("the model has training_info, which is not converted; remove it (inference does not need it)")
     for function in proto.functions:
@@ -280,26 +288,29 @@ def _require_rules(names: Iterable[str]) -> None:
 
 
 def _lists_in(proto: onnx.ModelProto) -> int:
-    """How many nodes make or read lists."""
+    """The number of nodes that make or read lists."""
     operators = Survey(proto).operators
     return sum(operators[name] for name in specialization.LIST_OPERATORS)
 
 
 def _may_add_initializers(proto: onnx.ModelProto, source: int | None, target: int | None) -> bool:
-    """Initializers that are no inputs came with IR 4: not below it, nor in a model that will be stamped lower."""
+    """Whether rules may add initializers that are not inputs.
+
+    These came with IR 4, so they cannot be added to a model that is, or will be, below it.
+    """
     if source is None or target is None or target >= source:
         return proto.ir_version >= 4
     return proto.ir_version >= 4 and stamp.ir_version_of(target) >= 4
 
 
 def blockers_of(outcome: Outcome, strict: bool, repairs: Sequence[Remark]) -> list[Blocker]:
-    """What stops the conversion; with `strict`, warnings and `repairs` do."""
+    """The blockers of the conversion; with `strict`, warnings and `repairs` count too."""
     warnings = [*repairs, *outcome.warnings] if strict else []
     return outcome.blockers or [remark.as_blocker("without --strict this is a warning") for remark in warnings]
 
 
 def state_opset(proto: onnx.ModelProto, graphs: Sequence[GraphLike], source: int, target: int) -> None:
-    """Let `proto`, whose `graphs` are in the form of `target` by now, say so."""
+    """Declare opset `target` in `proto`, whose `graphs` are in the form of that opset already."""
     stamp.stamp(proto, target)
     if target < 6 and target != source:
         for graph in graphs:

@@ -1,8 +1,8 @@
-"""onnx's checker and shape inference, run in a child process because they can abort, overflow the stack or loop on odd models.
+"""onnx's checker and shape inference in a child process, because they can abort, overflow the stack or loop on unusual models.
 
-Only the C++ part of onnx is imported, which takes 5 ms: all of onnx, with numpy and protobuf, takes 200 ms. So models, nodes and
-types come and go as serialized protobuf messages, in tuples and dicts that `marshal` writes. `child_call` starts this module, and
-provides the bare package `onnx` for it.
+Only the C++ part of onnx is imported, which takes 5 ms; all of onnx, with numpy and protobuf, takes 200 ms. So models, nodes and
+types travel as serialized protobuf messages, in tuples and dicts that `marshal` writes. `child_call` starts this module, and
+provides an empty package `onnx` for it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _onnx: Any = onnx_cpp2py_export  # it has no complete type stubs
 
 
 def check_model(model: bytes, full: bool) -> None:
-    """Run onnx.checker on a serialized model, with `full` also shape inference."""
+    """Run onnx.checker on a serialized model; with `full`, shape inference too."""
     _onnx.checker.check_model(model, full, False, False)
 
 
@@ -48,7 +48,7 @@ def infer_node(
 
 
 def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
-    """`model` with the local functions `names`, domain and name, in the places of their calls."""
+    """Inline the local functions `names`, pairs of domain and name, in the serialized `model` and return the result."""
     return _onnx.inliner.inline_selected_functions(model, names, False)
 
 
@@ -58,7 +58,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def serve() -> None:
-    """Answer requests until the parent is gone: with (True, the result), or (False, onnx's complaint)."""
+    """Answer requests until the parent is gone, each with (True, the result) or (False, onnx's complaint)."""
     _onnx.defs.get_schema("Split", 13, "")  # onnx builds all schemas now, while the parent does something else
     requests, answers = open_pipes()
     try:

@@ -1,4 +1,4 @@
-"""What a caller may ask for beside the target opset."""
+"""The options of a conversion, beside the target opset."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 
 
 Comparing = Literal["auto", "model", "nodes", "required", "off"]
-"""What is compared: "auto" whole models where they are small enough, else nodes; "model" whole models only; "nodes" nodes only;
-"required" as "auto", but an error where that is impossible; "off" nothing.
+"""How original and result are compared.
+
+"auto": as whole models if they are small enough, else node by node; "model": only as whole models; "nodes": only node by node;
+"required": as "auto", but it is an error if this is impossible; "off": not at all.
 """
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may ask for beside the target; `assume_opset` overrules what the model says.
+    """The options of a conversion, beside the target opset. `assume_opset` takes precedence over the opset that the model declares.
 
-    `semantics` decides what nodes mean on which the specification and onnxruntime disagree (docs/semantics.md); None: such a
-    node stays as it is, or the model is refused.
+    `semantics` decides the meaning of nodes on which the specification and onnxruntime disagree (docs/semantics.md). With None,
+    such a node stays as it is, or the model is refused.
 
     Raises: TypeError and ArgumentError for values that are not possible.
     """
@@ -45,28 +47,31 @@ class Options:
     only: frozenset[str] = frozenset()
     skip: frozenset[str] = frozenset()
     rules: Sequence[str | RuleFunction | RewriteRule] = ()
-    """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first, wherever they match; and for
-    operators of other domains, functions that `replace` decorates, or names by which packages offer some.
+    """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first,
+    wherever they match; and, for operators of other domains, functions that `replace` decorates, or
+    names under which packages offer such functions.
     """
     strict: bool = False
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     declare: Mapping[str, str] = field(default_factory=dict)
-    """Types of values that inference cannot know, as behind nodes of other domains: {"a": "float[N,64]"}."""
+    """Types of values that inference cannot find, for example behind nodes of other domains: {"a": "float[N,64]"}."""
     runtime: Runtime = "auto"
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
     external_data: str = "auto"
     for_runtimes: Sequence[str] = ()
-    """Runtimes that the result is to be right for, as `--for` names them: they choose the target where none is given."""
+    """Runtimes that the result is for, named as in `--for`. They choose the target opset if none is given."""
     verify_with: str = ""
-    """A runtime that is to give of the result what onnxruntime gives of the original: "openvino", or an adapter, "module:class"."""
+    """A runtime that must give the same outputs for the result as onnxruntime for the original: "openvino",
+    or an adapter "module:class".
+    """
     python: str = ""
-    """The interpreter of the environment that has that runtime; default: this one."""
+    """The Python interpreter of the environment in which that runtime is installed; default: this one."""
     semantics: Semantics | None = None
     allow: frozenset[str] = frozenset()
-    """What may be done although numbers differ: "float32-for-bfloat16" (docs/narrow_types.md)."""
+    """Permitted changes of numbers: "float32-for-bfloat16" (docs/narrow_types.md)."""
     unpack_at_run_time: bool = False
-    """Whether weights of element types that the target lacks stay packed, and the graph unpacks them (docs/narrow_types.md)."""
+    """Whether weights of element types that the target lacks stay packed and are unpacked in the graph (docs/narrow_types.md)."""
 
     def __post_init__(self) -> None:
         for name in ("assume_opset", "ir_version"):
@@ -95,7 +100,10 @@ class Options:
             arguments.check_choice("semantics", self.semantics, get_args(Semantics))
 
     def _check_how_to_run(self) -> None:
-        """The comparison is imported where something is said about it: it is a third of our own imports."""
+        """Check the options of the comparison.
+
+        The comparison is imported only if one of them is set, because it takes a third of this package's import time.
+        """
         if self.runtime != "auto":
             from .comparison.by_model import Runtime
 
@@ -105,7 +113,7 @@ class Options:
 
 
 def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
-    """The target and the options, once they and `compare` are known to be possible. Raises: TypeError, ArgumentError."""
+    """Check `compare` and the other arguments. Returns the target and the options. Raises: TypeError, ArgumentError."""
     arguments.check_choice("compare", compare, get_args(Comparing))
     if options is not None:
         arguments.check_kind("options", options, Options, "Options or None")
@@ -119,7 +127,7 @@ def checked(target_opset: object, compare: object, options: object) -> tuple[int
 
 
 def target_of_options(options: Options) -> Target:
-    """The runtime that verifies the result."""
+    """The runtime that is to verify the result."""
     from .runtimes.verifying import target_of  # imports the comparison and the profiles
 
     return target_of(options.verify_with, options.python)
@@ -131,12 +139,12 @@ def patterns_of(options: Options) -> list[RewriteRule]:
 
 
 def replacements_of(options: Options) -> dict[str, Rule]:
-    """The other rules, by the operator that they replace, "domain::operator". Raises: ArgumentError where one is no rule."""
+    """The rules for operators of other domains, by operator, "domain::operator". Raises: ArgumentError where one is not a rule."""
     return replacements([rule for rule in options.rules if not is_pattern(rule)])
 
 
 def demands_of_options(options: Options) -> Demands | None:
-    """What the runtimes that the result is for want of it, None where none is named. Raises: ArgumentError for unknown names."""
+    """The demands of the runtimes that the result is for, None where none is named. Raises: ArgumentError for unknown names."""
     if not options.for_runtimes:
         return None
     from .runtimes.demands import demands_of  # reads the profiles of all runtimes

@@ -1,6 +1,6 @@
-"""Progress of long work: the code that works announces its steps, and a listener, if there is one, shows them.
+"""Progress of long work: the working code announces its steps, and a listener, if there is one, shows them.
 
-By default nobody listens, and announcing costs nothing.
+By default there is no listener, and announcing costs nothing.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str, int, int], None]
-"""Called with the name of the work, the number of steps done and the number of all steps."""
+"""A function that is called with the name of the work, the number of steps done, and the number of all steps."""
 Advance = Callable[[int], None]
-"""Called with the number of steps done since the last call."""
+"""A function that is called with the number of steps done since its last call."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let `listener` hear of all work that is done inside a `with`."""
+    """Report all work inside a `with` to `listener`."""
     token = _listener.set(listener)
     try:
         yield
@@ -28,7 +28,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def is_shown() -> bool:
-    """Whether anybody listens."""
+    """Whether there is a listener."""
     return _listener.get() is not None
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
 PATIENCE = 2.0
-"""Seconds that work may take before a bar is shown."""
+"""The seconds that work has to take before a bar is shown."""
 
 
 class Bar:
-    """Shows one bar after another: one for each kind of work that is not done within `PATIENCE`."""
+    """Shows one progress bar at a time, for work that is not done within `PATIENCE` seconds."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class Bar:
         self.close()
 
     def update(self, what: str, done: int, total: int) -> None:
-        """Take note of progress; a `progress.Listener`."""
+        """Take note of progress. This method is a `progress.Listener`."""
         if what != self._what or done == 0:
             self.close()
             self._what = what

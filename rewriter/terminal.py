@@ -1,4 +1,4 @@
-"""The program's standard streams, and how it starts: lines that a terminal can show, and imports that cost little."""
+"""The program's standard streams and its start: lines that a terminal can show, and imports that cost little time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .errors import SplitRewriteError
 
 PROGRAM = "split-rewrite"
 LONGEST_LINE = 2000
-"""Characters of the longest line that is printed whole."""
+"""The number of characters up to which a line is printed in full."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -40,7 +40,7 @@ def _unwind(number: int, _: FrameType | None) -> NoReturn:
 
 @contextmanager
 def lean_imports() -> Iterator[None]:
-    """Modules stay to the end: the collector need not look for garbage in them, now or at the end (12 % of a start).
+    """Switch the garbage collector off during imports, since modules are never garbage. This saves 12 % of a start.
 
     And numpy's BLAS starts no threads: they spin for 0.1 s of processor time, and nothing here multiplies matrices.
     A signal ends the program at once: there are no files to remove yet, and an exception in the midst of onnx's native code,
@@ -65,14 +65,14 @@ def lean_imports() -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
-    """Names in a model may contain anything and have any length; a terminal gets what can be printed and read."""
+    """`text` on one line, with unprintable characters escaped, and cut if it is long: names in a model may contain anything."""
     if len(text) > LONGEST_LINE:
         text = f"{text[:LONGEST_LINE]}… ({len(text):,} characters)"
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print to `stream`, by default standard output. Raises: SplitRewriteError where it takes nothing."""
+    """Print `text` to `stream`, by default standard output. Raises: SplitRewriteError where the stream cannot be written."""
     chosen = sys.stdout if stream is None else stream
     try:
         click.echo(text, file=chosen)
@@ -85,14 +85,14 @@ def say(text: str, stream: TextIO | None = None) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """The interpreter flushes a standard stream once more when it ends, and must not fail then."""
+    """Let `stream` lead nowhere: the interpreter flushes standard streams when it ends, and must not fail then."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def open_streams() -> None:
-    """Where standard streams are closed, the next files to be opened would be taken for them, and messages end up in a model.
+    """Open substitutes for closed standard streams, so that no other file gets their numbers and messages end up in a model.
 
-    Reading from or writing to what takes their place fails, as it would with a closed one, but for messages.
+    Reading from or writing to the substitute fails, as with a closed stream, except for messages.
     """
     for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

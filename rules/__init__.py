@@ -1,6 +1,7 @@
-"""One module for each operator, with every rule that takes it up or down; importing this package registers all rules.
+"""One module for each operator, with all rules that convert it up or down. Importing this package registers all rules.
 
-`many/` holds one idea for many operators, `simplify/` what may be done at any opset, `shared/` the helpers, which are no rules.
+`many/` has rules that are the same for many operators, `simplify/` rules that apply at any opset, `avoid/` rules for single
+runtimes, and `shared/` helper functions without rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""AffineGrid below opset 20, where the sizes are known: the grid is a constant, and theta moves it.
+"""AffineGrid below opset 20, where the sizes are known: theta is multiplied by a constant grid.
 
 https://onnx.ai/onnx/operators/onnx__AffineGrid.html
 """
@@ -18,9 +18,9 @@ from .shared.tables import arange, require_few
 
 @decompose("AffineGrid", opset=13, exact=False)
 def transform_a_constant_grid(node: Node) -> None:
-    """The positions of the grid are a constant in homogeneous coordinates, which a MatMul multiplies by theta.
+    """The grid positions become a constant in homogeneous coordinates, and a MatMul multiplies them by theta.
 
-    ONNX's own function body drops the batch axis where its length is 1.
+    ONNX's own function body is not used, because it drops the batch axis where its length is 1.
     """
     op = node.op
     sizes = _sizes(node)
@@ -36,8 +36,9 @@ def transform_a_constant_grid(node: Node) -> None:
 
 
 def _sizes(node: Node) -> list[int]:
-    """The spatial sizes, from the constant input 1 or from the output's declared shape. Raises Unconvertible where neither has
-    them.
+    """The spatial sizes, from the constant input 1 or from the output's declared shape.
+
+    Raises Unconvertible where neither has them.
     """
     value = node.constant(1)
     if value is not None:
@@ -50,5 +51,5 @@ def _sizes(node: Node) -> list[int]:
 
 
 def _positions(size: int, align_corners: bool) -> np.ndarray:
-    """Where the `size` pixels of an axis lie between -1 and 1, as a vector of float64."""
+    """The positions of the `size` pixels of an axis between -1 and 1, as a vector of float64."""
     return np.linspace(-1, 1, size) if align_corners else (2 * arange(size) + 1) / size - 1

@@ -1,7 +1,7 @@
-"""Attention came with opset 23, nonpad_kv_seqlen with 24, windows with 25.
+"""Attention: the operator came with opset 23, nonpad_kv_seqlen with 24, windows with 25.
 
-Below 23 it is written as exporters did before, by what is known of shapes and options. Where that is not sure, and for what 24
-and 25 brought, ONNX's function body says what it means in older operators.
+Below 23 it is written as exporters did before, using what is known about shapes and options. Where that may be wrong, and for the
+features of 24 and 25, ONNX's function body expresses it in older operators.
 
 https://onnx.ai/onnx/operators/onnx__Attention.html
 """
@@ -30,14 +30,14 @@ _FLOAT_MASK = "cast attn_mask to the type of the query"
 _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _NONPAD_KV_SEQLEN = range(7)
 _PRESENT_KEY, _PRESENT_VALUE, _QK_OUTPUT = 1, 2, 3
 _SCORES, _SOFTMAX = 0, 3
-"""Values of qk_matmul_output_mode. What 1 and 2 mean was put right in place."""
+"""Values of qk_matmul_output_mode. The specification of 1 and 2 was corrected after its release, so they are not used."""
 
 _LOWEST_BFLOAT16 = -(2 - 2**-7) * 2.0**127
 
 
 @upgrade("Attention", 24)
 def causal_with_a_past(node: Node) -> None:
-    """A mask of one column is spread; a caution where causal masking has an offset: its text was put right in place."""
+    """A mask of one column is repeated for all keys. Warns where causal masking has an offset: its specification was corrected."""
     _forget_heads(node)
     _spread_mask(node)
     _mind_offset(node)
@@ -45,7 +45,7 @@ def causal_with_a_past(node: Node) -> None:
 
 @upgrade("Attention", 25)
 def masked_rows(node: Node) -> None:
-    """A caution where the text of 24 was put right in place: causal masking of an outer cache, and the softmax as an output."""
+    """Warns of causal masking with an outer cache, and of the softmax as an output, whose specification was corrected."""
     _forget_heads(node)
     _ask_for_both_presents(node)
     node.approximate = True  # runtimes have another kernel for 25
@@ -56,14 +56,16 @@ def masked_rows(node: Node) -> None:
 
 
 def _forget_heads(node: Node) -> None:
-    """The number of heads goes where the inputs have an axis of heads: from opset 25 on onnx refuses it, before it said nothing."""
+    """Remove the numbers of heads where the inputs have an axis of heads: from opset 25 on onnx refuses
+    them, before it ignored them.
+    """
     if node.rank(_Q) == 4:
         node.pop_attr("q_num_heads")
         node.pop_attr("kv_num_heads")
 
 
 def _ask_for_both_presents(node: Node) -> None:
-    """The keys and values with the past are both outputs, or neither: from opset 25 on onnx refuses one without the other."""
+    """Make both present_key and present_value outputs if one of them is: from opset 25 on onnx refuses one without the other."""
     if node.has_output(_PRESENT_KEY) == node.has_output(_PRESENT_VALUE):
         return
     missing = _PRESENT_VALUE if node.has_output(_PRESENT_KEY) else _PRESENT_KEY
@@ -76,7 +78,7 @@ def _mind_offset(node: Node) -> None:
 
 
 def _spread_mask(node: Node) -> None:
-    """From opset 24 on, keys behind a shorter mask are masked; before, a mask of one column is broadcast to all keys."""
+    """Repeat a mask of one column for all keys: before opset 24 it is broadcast, from then on missing columns count as masked."""
     if not node.has_input(_MASK) or _is_as_long_as_keys(node):
         return
     columns = node.dimension(-1, _MASK)
@@ -85,7 +87,7 @@ def _spread_mask(node: Node) -> None:
 
 
 def _pad_mask(node: Node) -> None:
-    """Before opset 24 a mask is as long as the keys: those behind a shorter one are masked by padding. Raises: Unconvertible."""
+    """Extend a mask that is shorter than the keys by masked columns, as opset 24 does implicitly. Raises: Unconvertible."""
     if not node.has_input(_MASK) or _is_as_long_as_keys(node):
         return
     op, kind = node.op, node.need_elem_type(_MASK)
@@ -98,7 +100,7 @@ def _pad_mask(node: Node) -> None:
 
 
 def _is_as_long_as_keys(node: Node) -> bool:
-    """Whether the mask is known to have a column for each key, those of the past too."""
+    """Whether the mask is known to have a column for each key, including past keys."""
     keys = node.dimension(-2, _K)
     if node.has_input(_PAST_KEY):
         past = node.dimension(-2, _PAST_KEY)
@@ -107,13 +109,18 @@ def _is_as_long_as_keys(node: Node) -> bool:
 
 
 def _count_keys(node: Node) -> str:
-    """How many keys there are, with those of the past: a vector of one. Flat or not, they are counted by the last axis but one."""
+    """The number of keys, including past ones, as a vector of one.
+
+    It is the last axis but one, with or without an axis of heads.
+    """
     own = length(node, node.input(_K), -2)
     return node.op.Add(length(node, node.input(_PAST_KEY), -2), own) if node.has_input(_PAST_KEY) else own
 
 
 def _refuse_integer_mask(node: Node) -> None:
-    """Runtimes mask keys by minus infinity in the type of attn_mask, and make an integer of it. Raises: Unconvertible."""
+    """Raises Unconvertible for an integer mask: runtimes mask by minus infinity in the type of attn_mask,
+    which becomes some integer.
+    """
     kind = node.elem_type(_MASK) if node.has_input(_MASK) else None
     if kind is None or kind in (TensorProto.BOOL, *ANY_FLOATING):
         return
@@ -128,7 +135,7 @@ def _refuse_integer_mask(node: Node) -> None:
 
 @downgrade("Attention", 25, exact=False)
 def no_windows(node: Node) -> None:
-    """With a window, ONNX's function body takes its place."""
+    """A node with a window becomes ONNX's function body."""
     if any(node.attr(name, -1) >= 0 for name in _WINDOWS):
         _refuse_integer_mask(node)
         bodies.expand(node)
@@ -136,7 +143,7 @@ def no_windows(node: Node) -> None:
 
 @downgrade("Attention", 24, exact=False)
 def no_outer_cache(node: Node) -> None:
-    """A mask becomes as long as the keys; with nonpad_kv_seqlen, ONNX's function body takes its place."""
+    """A mask is extended to the length of the keys; a node with nonpad_kv_seqlen becomes ONNX's function body."""
     if node.has_input(_NONPAD_KV_SEQLEN):
         _refuse_integer_mask(node)
         _forget_heads(node)
@@ -147,10 +154,10 @@ def no_outer_cache(node: Node) -> None:
 
 
 class _Heads(NamedTuple):
-    """Of the queries and of the keys: how many, and of what size. `value_size` is None where it is unknown."""
+    """The number and size of the heads of queries and keys. `value_size` is None where it is unknown."""
 
     is_flat: bool
-    """Whether the inputs have three dimensions, the heads side by side in the last."""
+    """Whether the inputs have three dimensions, with the heads side by side in the last one."""
     queries: int
     keys: int
     size: int
@@ -159,7 +166,7 @@ class _Heads(NamedTuple):
 
 @decompose("Attention", opset=13, exact=False)
 def in_matrix_products(node: Node) -> None:
-    """softmax(scale q kᵀ + mask) v; ONNX's function body where the heads are unknown, or texts and runtimes differ."""
+    """The node becomes softmax(scale · q · kᵀ + mask) · v, or ONNX's function body where heads are unknown or meanings disputed."""
     op = node.op
     _refuse_integer_mask(node)
     _forget_heads(node)
@@ -186,7 +193,7 @@ def in_matrix_products(node: Node) -> None:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether nothing is asked for of which texts and runtimes say different things, and every type is one to compute in."""
+    """Whether the node uses only features on which specification and runtimes agree, and types that can be computed with."""
     kind = node.elem_type(_Q)
     if kind not in ANY_FLOATING or any(node.elem_type(index) != kind for index in (_K, _V)):
         return False
@@ -222,13 +229,13 @@ def _heads(node: Node) -> _Heads | None:
 
 
 def _share(node: Node, index: int, heads: int | None) -> int | None:
-    """The size of a head, where they are side by side in the last dimension."""
+    """The size of a head, where heads are side by side in the last dimension of input `index`; None where it is unknown."""
     dimension = node.dimension(2, index)
     return dimension // heads if isinstance(dimension, int) and heads and dimension % heads == 0 else None
 
 
 def _split_heads(node: Node, index: int, form: list[int], heads: _Heads) -> str:
-    """[batch, length, heads * size] as [batch, heads, length, size]; `form` is [heads, size]."""
+    """Reshape [batch, length, heads * size] to [batch, heads, length, size]. `form` is [heads, size]."""
     op = node.op
     if not heads.is_flat:
         return node.input(index)
@@ -237,7 +244,7 @@ def _split_heads(node: Node, index: int, form: list[int], heads: _Heads) -> str:
 
 
 def _present(node: Node, name: str, past: int, present: int) -> str:
-    """The keys or values `name`, behind those of the past; they are an output where it is asked for."""
+    """Append the keys or values `name` to the past ones. The result becomes an output if the node has it."""
     if node.has_input(past):
         name = node.op.Concat(node.input(past), name, axis=2)
     if node.has_output(present):
@@ -246,7 +253,7 @@ def _present(node: Node, name: str, past: int, present: int) -> str:
 
 
 def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
-    """What is added to the scores, "" for nothing, and whether it may mask all keys of a query.
+    """The mask to add to the scores, "" for none, and whether it may mask all keys of a query.
 
     The causal mask alone never does: each query sees the first key.
     """
@@ -263,7 +270,9 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
 
 
 def _as_bias(node: Node, mask: str, kind: int) -> str:
-    """0 where a bool mask is true, minus infinity elsewhere; a mask of numbers as it is, in the type of the scores."""
+    """The mask as numbers: for a bool mask, 0 where it is true and minus infinity elsewhere; a mask of
+    numbers in the type of the scores.
+    """
     op = node.op
     mask_kind = node.need_elem_type(_MASK)
     if mask_kind != TensorProto.BOOL:
@@ -272,7 +281,10 @@ def _as_bias(node: Node, mask: str, kind: int) -> str:
 
 
 def _causal_bias(node: Node, key: str, kind: int) -> str:
-    """[queries, keys]: minus infinity where a key comes after the query; the first query comes after the past."""
+    """The causal mask [queries, keys], with minus infinity where a key comes after the query.
+
+    The queries come after the past keys.
+    """
     op, queries = node.op, 1 if node.rank(_Q) == 3 else 2
     masked, zero, one = op.const(-np.inf, kind), op.int64(0), op.int64(1)
     if node.scope.target >= 14 and "Trilu" not in node.scope.model.refused_operators:
@@ -295,7 +307,9 @@ def _repeated(node: Node, name: str, heads: _Heads) -> str:
 
 
 def _fenced_keys(node: Node, keys: str) -> str:
-    """The keys, behind a fence where they are rotated by angles of open length, which onnxruntime would transpose otherwise."""
+    """The keys, behind a fence if they are rotated by angles of unknown length: otherwise onnxruntime would
+    transpose them too early.
+    """
     shape = node.scope.shape(keys)
     if shape is not None and all(isinstance(size, int) for size in shape):
         return keys
@@ -303,7 +317,7 @@ def _fenced_keys(node: Node, keys: str) -> str:
 
 
 def _weights(node: Node, scores: str, bias: str, kind: int) -> str:
-    """The softmax of the scores, in softmax_precision."""
+    """The softmax of the scores, computed in softmax_precision."""
     op = node.op
     softcap, precision = node.attr("softcap", 0.0), node.attr("softmax_precision", kind) or kind
     if softcap:
@@ -317,7 +331,7 @@ def _weights(node: Node, scores: str, bias: str, kind: int) -> str:
 
 
 def _without_masked_rows(node: Node, weights: str, bias: str, kind: int) -> str:
-    """Weights of 0, where softmax gives NaN, for the queries whose keys are all masked."""
+    """The weights, with 0 instead of NaN for queries whose keys are all masked."""
     op = node.op
     highest = op.ReduceMax(bias, axes=[-1], keepdims=1)
     lowest = _LOWEST_BFLOAT16 if kind == TensorProto.BFLOAT16 else np.finfo(helper.tensor_dtype_to_np_dtype(kind)).min
@@ -326,7 +340,7 @@ def _without_masked_rows(node: Node, weights: str, bias: str, kind: int) -> str:
 
 
 def _finish(node: Node, result: str, heads: _Heads) -> None:
-    """The result in the form of the queries."""
+    """Write the output in the same layout as the queries."""
     op = node.op
     if not heads.is_flat:
         op.Identity(result, output=node.output(0))

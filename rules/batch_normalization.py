@@ -1,4 +1,4 @@
-"""BatchNormalization: is_test until 6, spatial until 8, five outputs in training until 13, training_mode from 14 on.
+"""BatchNormalization: is_test exists until opset 6, spatial until 8, five outputs in training until 13, training_mode from 14 on.
 
 https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 """
@@ -15,7 +15,7 @@ _PARAMETERS = ("X", "scale", "B", "mean", "var")
 
 @upgrade("BatchNormalization", 7)
 def drop_is_test(node: Node) -> None:
-    """is_test goes: from opset 7 on, a node with one output runs inference, and one with five trains."""
+    """is_test is removed: from opset 7 on, a node with one output does not train, and a node with five outputs trains."""
     if node.pop_attr("is_test", 0):
         _drop_unread_outputs(node, 1)
         if _extra_outputs(node):
@@ -31,7 +31,7 @@ def add_is_test(node: Node) -> None:
 
 @downgrade("BatchNormalization", 6)
 def add_consumed_inputs(node: Node) -> None:
-    """The required attribute consumed_inputs is added. Opset 1 takes input of 4 dimensions only."""
+    """The required attribute consumed_inputs is added. Refused where the input does not have the 4 dimensions of opset 1."""
     rank = node.need_rank()
     if rank != 4:
         raise Unconvertible(f"BatchNormalization of opset 1 takes 4 dimensions, and '{node.input(0)}' has {rank}")
@@ -40,7 +40,7 @@ def add_consumed_inputs(node: Node) -> None:
 
 @upgrade("BatchNormalization", 9)
 def one_channel_per_feature(node: Node) -> None:
-    """spatial=0 normalizes each feature for itself: the data becomes a matrix with one channel for each feature."""
+    """spatial=0, a normalization of each feature for itself, becomes the usual one of a matrix with a channel for each feature."""
     op = node.op
     if node.pop_attr("spatial", 1):
         return
@@ -57,7 +57,7 @@ def one_channel_per_feature(node: Node) -> None:
 
 @upgrade("BatchNormalization", 14)
 def add_training_mode(node: Node) -> None:
-    """A node with more than one output gets training_mode=1. saved_mean and saved_var do not exist any more."""
+    """A node with more than one output gets training_mode=1. The outputs saved_mean and saved_var are removed."""
     if not _extra_outputs(node):
         return
     _drop_unread_outputs(node, 3)
@@ -69,7 +69,7 @@ def add_training_mode(node: Node) -> None:
 
 @downgrade("BatchNormalization", 14)
 def write_out_training(node: Node) -> None:
-    """A node that trains is written out as arithmetic, since its outputs are others before opset 14. Inference stays."""
+    """A node that trains is written out as arithmetic, since before opset 14 it has other outputs. Any other node stays."""
     op = node.op
     if not node.pop_attr("training_mode", 0):
         return
@@ -108,12 +108,12 @@ def _running(node: Node, index: int, current: str, momentum: float) -> None:
 
 
 def _extra_outputs(node: Node) -> bool:
-    """Whether the node has outputs beside the normalized data, which only training has."""
+    """Whether the node has outputs beside the normalized data, which exist only in training."""
     return any(node.outputs[1:])
 
 
 def _drop_unread_outputs(node: Node, first: int) -> None:
-    """Drop those outputs from index `first` on that nothing reads."""
+    """Remove the outputs from index `first` on that nothing reads."""
     for index in reversed(range(first, len(node.outputs))):
         if node.has_output(index) and not node.scope.model.is_read(node.output(index)):
             node.drop_output(index)

@@ -1,6 +1,6 @@
 """Bernoulli below opset 15: a uniform random number is compared with the probability.
 
-ONNX's own function body compares the other way round.
+ONNX's own function body is not used, because it compares in the opposite direction.
 https://onnx.ai/onnx/operators/onnx__Bernoulli.html
 """
 

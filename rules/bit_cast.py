@@ -1,4 +1,4 @@
-"""BitCast below opset 26: between integers of one width, and from integers to floating point.
+"""BitCast below opset 26: between integers of the same width, and from integers to floating-point numbers.
 
 https://onnx.ai/onnx/operators/onnx__BitCast.html
 """
@@ -17,19 +17,19 @@ from .shared.integers import BITS, UNSIGNED
 
 
 class _Layout(NamedTuple):
-    """How many bits an IEEE floating-point type has, and how many of them are its fraction."""
+    """The number of bits of an IEEE floating-point type, and how many of them are the fraction."""
 
     bits: int
     fraction: int
 
     @property
     def exponents(self) -> int:
-        """How many values the exponent can have."""
+        """The number of values of the exponent."""
         return 2 ** (self.bits - 1 - self.fraction)
 
     @property
     def powers(self) -> list[float]:
-        """The factor of the significand for each exponent: first with a fraction of zero, then with any other fraction."""
+        """The factor of the significand for each exponent: first for a fraction of zero, then for any other fraction."""
         bias = self.exponents // 2 - 1 + self.fraction
         finite = [2.0 ** (max(exponent, 1) - bias) for exponent in range(self.exponents - 1)]
         return [*finite, np.inf, *finite, np.nan]
@@ -46,9 +46,9 @@ _LAYOUTS = {
 
 @decompose("BitCast", opset=24)
 def cast_of_the_same_width(node: Node) -> None:
-    """Integers of one width, and booleans, are cast; a floating-point number is computed from its sign, exponent and fraction.
+    """Integers of the same width, and booleans, are cast; floating-point numbers are computed from sign, exponent and fraction.
 
-    The way from floating point to integers is refused: NaN has many bit patterns, which arithmetic cannot tell apart.
+    A cast from floating point to integers is refused: NaN has many bit patterns, which arithmetic cannot tell apart.
     """
     source, target = node.need_elem_type(), node.attr("to")
     if source == target:
@@ -62,7 +62,7 @@ def cast_of_the_same_width(node: Node) -> None:
 
 
 def _float_of(node: Node, layout: _Layout) -> str:
-    """The floating-point number whose bits input 0 has, as double: exponent and fraction lead to entries of constant tables."""
+    """The floating-point number with the bits of input 0, as double. Exponent and fraction are looked up in constant tables."""
     op = node.op
     signed = next(kind for kind, bits in BITS.items() if bits == layout.bits and kind not in UNSIGNED)
     number = op.Cast(node.input(0), to=signed)

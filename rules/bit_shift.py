@@ -1,4 +1,4 @@
-"""BitShift: opset 28 adds signed integers and defines shifts by the width and more; opset 11 brought the operator.
+"""BitShift: the operator came with opset 11; opset 28 adds signed integers and defines shifts by the width of the type or more.
 
 https://onnx.ai/onnx/operators/onnx__BitShift.html
 """
@@ -16,9 +16,9 @@ from .shared.integers import BITS, UNSIGNED, become_cast, complement_where, to_6
 
 @downgrade("BitShift", 28)
 def shift_within_the_width(node: Node) -> None:
-    """Signed integers are shifted as unsigned bits, and a shift by the width of the type or more is written out.
+    """Signed integers are shifted as unsigned bits, and shifts by the width of the type or more are written out.
 
-    Before opset 28, BitShift takes unsigned integers only, and what a shift by the width or more gives is not defined.
+    Before opset 28, BitShift takes unsigned integers only, and the result of a shift by the width or more is undefined.
     """
     op = node.op
     elem_type = node.need_elem_type()
@@ -46,7 +46,7 @@ def shift_within_the_width(node: Node) -> None:
 
 
 def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
-    """1 where the number of places is at least 0 and less than `bits`, else 0; in the type of `by`."""
+    """1 where the number of places is at least 0 and less than `bits`, else 0, in the type of `by`."""
     op = node.op
     wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
     bounds = [op.const(bound, wide) for bound in (0, bits)]
@@ -57,7 +57,7 @@ def _is_inside(node: Node, by: str, elem_type: int, bits: int) -> str:
 
 @decompose("BitShift", opset=9)
 def multiply_by_power_of_two(node: Node) -> None:
-    """A shift by n places is a multiplication with 2**n, or a division by it; the power is looked up in a table."""
+    """A shift by n places becomes a multiplication by 2**n, or a division by it. The power is looked up in a table."""
     op = node.op
     elem_type = node.need_elem_type()
     if elem_type not in UNSIGNED:

@@ -1,4 +1,4 @@
-"""BitwiseAnd, BitwiseOr, BitwiseXor and BitwiseNot below opset 18, by arithmetic.
+"""BitwiseAnd, BitwiseOr, BitwiseXor and BitwiseNot below opset 18, computed by arithmetic.
 
 https://onnx.ai/onnx/operators/onnx__BitwiseAnd.html, https://onnx.ai/onnx/operators/onnx__BitwiseOr.html,
 https://onnx.ai/onnx/operators/onnx__BitwiseXor.html, https://onnx.ai/onnx/operators/onnx__BitwiseNot.html
@@ -15,7 +15,7 @@ from .shared.integers import BITS, UNSIGNED, become_cast
 
 @decompose("BitwiseNot", opset=13)
 def subtract_from_all_ones(node: Node) -> None:
-    """The number is subtracted from the one whose bits are all set: -1 for signed types."""
+    """The number is subtracted from the number with all bits set, which is -1 for signed types."""
     elem_type = node.need_elem_type()
     ones = 2 ** BITS[elem_type] - 1 if elem_type in UNSIGNED else -1
     all_ones = node.op.const(ones, elem_type)
@@ -24,7 +24,7 @@ def subtract_from_all_ones(node: Node) -> None:
 
 @decompose(("BitwiseAnd", "BitwiseOr", "BitwiseXor"), opset=13)
 def bit_by_bit(node: Node) -> None:
-    """The bits of both operands are taken apart along a new axis, combined by arithmetic, and summed with their weights."""
+    """The bits of both operands are put along a new axis, combined by arithmetic, and summed with their weights."""
     op = node.op
     elem_type = node.need_elem_type()
     signed, bits = elem_type not in UNSIGNED or elem_type == TensorProto.UINT64, BITS[elem_type]
@@ -39,8 +39,9 @@ def bit_by_bit(node: Node) -> None:
 
 
 def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
-    """The sum of `bits` times `weights` over the last axis; in two halves if there are more than 32, for onnxruntime adds int64 as
-    double.
+    """The sum of `bits` times `weights` over the last axis.
+
+    More than 32 bits are summed in two halves, because onnxruntime adds int64 as double.
     """
     op = node.op
     if len(weights) > 32:
@@ -56,7 +57,7 @@ def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
 
 
 def _part(node: Node, bits: str, start: int, end: int) -> str:
-    """The entries `start` to `end` of the last axis of `bits`."""
+    """The entries from `start` to `end` of the last axis of `bits`."""
     bounds = [node.op.int64([value]) for value in (start, end, -1)]
     return node.op.Slice(bits, *bounds)
 

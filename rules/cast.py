@@ -1,5 +1,5 @@
-"""Cast and CastLike: `to` is a string until opset 5 and a number from 6 on; saturate (19) and round_mode (24) matter for 8-bit
-floats only.
+"""Cast and CastLike: `to` is a string until opset 5 and a number from 6 on; saturate (19) and round_mode (24) matter only for 8-bit
+floats.
 
 https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/onnx__CastLike.html
 """
@@ -27,9 +27,11 @@ from .shared.rounding import (
 from .shared.typed import type_name
 
 _UNSIGNED_ZERO = frozenset({TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ})
-"""The 8-bit floats without infinities and without -0, whose table of saturated values changed in opset 24."""
+"""The 8-bit floats without infinities and without -0, for which opset 24 changed the table of saturated values."""
 _NARROW_INTEGERS = {21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True)}
-"""Bits, and whether it is signed, of UINT4, INT4, UINT2 and INT2, by number: the oldest supported onnx has no names for all."""
+"""The number of bits of UINT4, INT4, UINT2 and INT2, and whether they are signed, by type number: old onnx
+lacks some of the names.
+"""
 _HELD = {
     *((kind, TensorProto.BFLOAT16) for kind in (*FLOAT8, FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
     *((kind, TensorProto.FLOAT8E4M3FN) for kind in (FLOAT6E2M3, FLOAT6E3M2, FLOAT4E2M1)),
@@ -39,7 +41,7 @@ _HELD = {
     *((25, kind) for kind in (21, 22)),
     (26, 22),
 }
-"""Pairs of types of which the second, narrow one has all numbers of the first."""
+"""Pairs of a type and a narrow type that holds all numbers of the first."""
 
 
 @upgrade("Cast", 6)
@@ -55,7 +57,7 @@ def type_to_number(node: Node) -> None:
 def type_to_name(node: Node) -> None:
     """The number of the type in `to` becomes its name. Refused in a function, whose types onnx cannot check.
 
-    The model states the type of the result, which onnx does not infer before opset 6, and without which it does not check a Loop.
+    The type of the result is declared in the model: onnx does not infer it before opset 6, and does not check a Loop without it.
     """
     if not isinstance(node.scope.graph, GraphProto):
         raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
@@ -65,27 +67,27 @@ def type_to_name(node: Node) -> None:
 
 @downgrade("Cast", 19)
 def drop_saturate(node: Node) -> None:
-    """saturate goes where the result is not an 8-bit float; it means nothing there."""
+    """saturate is removed where the result is not an 8-bit float, for which alone it has a meaning."""
     if node.attr("to") not in FLOAT8:
         node.pop_attr("saturate")
 
 
 @downgrade("CastLike", 19)
 def drop_saturate_of_cast_like(node: Node) -> None:
-    """saturate goes where the result is not an 8-bit float; it means nothing there."""
+    """saturate is removed where the result is not an 8-bit float, for which alone it has a meaning."""
     if node.need_elem_type(1) not in FLOAT8:
         node.pop_attr("saturate")
 
 
 @upgrade("Cast", 24)
 def saturated_infinity_changes(node: Node) -> None:
-    """Nothing changes; refused where an infinity may be cast to an 8-bit float without infinities, which has two meanings."""
+    """Nothing changes. Refused where an infinity may be cast to an 8-bit float without infinities, which opset 24 redefined."""
     _mind_infinity(node, node.attr("to"))
 
 
 @downgrade("Cast", 24)
 def drop_round_mode(node: Node) -> None:
-    """round_mode goes where the result is not float8e8m0; refused where an infinity may be cast to a float without infinities."""
+    """round_mode is removed where the result is not float8e8m0. Refused where infinity may become a float without infinities."""
     if node.attr("to") != FLOAT8E8M0:
         node.pop_attr("round_mode")
     _mind_infinity(node, node.attr("to"))
@@ -93,26 +95,28 @@ def drop_round_mode(node: Node) -> None:
 
 @upgrade("CastLike", 24)
 def saturated_infinity_changes_in_cast_like(node: Node) -> None:
-    """Nothing changes; refused where an infinity may be cast to an 8-bit float without infinities, which has two meanings."""
+    """Nothing changes. Refused where an infinity may be cast to an 8-bit float without infinities, which opset 24 redefined."""
     _mind_infinity(node, node.elem_type(1))
 
 
 @downgrade("CastLike", 24)
 def drop_round_mode_of_cast_like(node: Node) -> None:
-    """round_mode goes where the result is not float8e8m0; refused where an infinity may be cast to a float without infinities."""
+    """round_mode is removed where the result is not float8e8m0. Refused where infinity may become a float without infinities."""
     if node.need_elem_type(1) != FLOAT8E8M0:
         node.pop_attr("round_mode")
     _mind_infinity(node, node.elem_type(1))
 
 
 def _mind_infinity(node: Node, to: int | None) -> None:
-    """Raises Unconvertible where an infinity may be cast to `to`, which opset 24 changed, unless it is onnxruntime's meaning."""
+    """Raises Unconvertible where an infinity may be cast to `to` and opset 24 changed the result, unless
+    onnxruntime's meaning is chosen.
+    """
     if _saturates_infinity(node, to) and _infinity(node) == "specification":
         raise Unconvertible("an infinite input gives NaN before opset 24, the largest number from 24 on")
 
 
 def _saturates_infinity(node: Node, to: int | None) -> bool:
-    """Whether a cast to `to` may have to hold an infinity in a type without one."""
+    """Whether the cast may get an infinity that the type `to` cannot hold."""
     is_whole = node.elem_type() in (*BITS, *_NARROW_INTEGERS, TensorProto.BOOL)
     return to in _UNSIGNED_ZERO and bool(node.attr("saturate", 1)) and not is_whole
 
@@ -134,7 +138,7 @@ def cast_to_known_type(node: Node) -> None:
 
 @widen(("Cast", "CastLike"))
 def cast_in_wider_types(node: Node) -> None:
-    """A cast to a type that the target does not have gives the number that this type would hold, in a wider type."""
+    """A cast to a type that the target lacks gives the number that this type would hold, in a wider type."""
     source = node.need_elem_type()
     to = node.attr("to") if node.op_type == "Cast" else node.need_elem_type(1)
     x, held, wide = node.input(0), node.wider(source), node.wider(to)
@@ -151,7 +155,7 @@ def cast_in_wider_types(node: Node) -> None:
 
 
 def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
-    """The numbers of type `to` that a cast of `x`, of type `source`, gives, and the type in which they are."""
+    """The numbers of type `to` to which `x`, of type `source`, is cast, and the type in which they are held."""
     if source == to or (source, to) in _HELD:
         return x, node.wider(source)
     if source == TensorProto.STRING or to not in (*FORMATS, *_NARROW_INTEGERS, FLOAT8E8M0):
@@ -162,7 +166,7 @@ def _narrowed(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
 
 
 def _wrapped(node: Node, x: str, to: int) -> str:
-    """The lowest bits of `x`, integers of any type, as numbers of type `to`, in int32."""
+    """The lowest bits of `x`, integers of any type, as numbers of type `to`, held in int32."""
     op = node.op
     bits, signed = _NARROW_INTEGERS[to]
     x = op.Cast(x, to=TensorProto.INT32)
@@ -175,7 +179,7 @@ def _wrapped(node: Node, x: str, to: int) -> str:
 
 
 def _whole(node: Node, x: str, source: int) -> str:
-    """`x`, of type `source`, as whole numbers, in any type that Cast takes."""
+    """`x`, of type `source`, rounded to whole numbers, in any type that Cast accepts."""
     op = node.op
     if source in (*BITS, *_NARROW_INTEGERS, TensorProto.BOOL):
         return x
@@ -195,7 +199,7 @@ def _whole(node: Node, x: str, source: int) -> str:
 
 
 def _rounded(node: Node, x: str, source: int, to: int) -> tuple[str, int]:
-    """`x`, of type `source`, rounded to the floating-point type `to`, and the type in which that is."""
+    """`x`, of type `source`, rounded to the floating-point type `to`, and the type in which the result is held."""
     work = TensorProto.FLOAT
     if source == TensorProto.DOUBLE:
         once = node.meaning("a cast rounds once", "rounds double to float first, and that to the narrow type")

@@ -1,4 +1,4 @@
-"""Celu below opset 12: an Elu of a scaled input, or what that stands for.
+"""Celu below opset 12: an Elu of a scaled input, or its definition.
 
 https://onnx.ai/onnx/operators/onnx__Celu.html
 """
@@ -15,9 +15,10 @@ from ..rewriter.graph.node import Node
 @avoid("Celu with alpha", "Celu", opset=7, exact=False)
 @decompose("Celu", opset=7, exact=False, any_version=True)
 def scaled_elu(node: Node) -> None:
-    """alpha * Elu(x / alpha). ONNX's own body makes a vector of a scalar.
+    """The node becomes alpha * Elu(x / alpha), or max(0, x) + min(0, alpha (exp(x / alpha) - 1)) for an alpha below 1.
 
-    That holds for a positive alpha, and below 1 the division may overflow: there, max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+    The first form needs a positive alpha, and for an alpha below 1 its division may overflow. ONNX's own body is not used, because
+    it makes a vector of a scalar.
     """
     op = node.op
     kind = node.need_elem_type()

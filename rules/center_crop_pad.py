@@ -1,4 +1,4 @@
-"""CenterCropPad below opset 18, as ONNX's own body has it.
+"""CenterCropPad below opset 18, by ONNX's own function body.
 
 https://onnx.ai/onnx/operators/onnx__CenterCropPad.html
 """
@@ -14,7 +14,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("CenterCropPad", opset=17, any_version=True)
 def sizes_as_int64(node: Node) -> None:
-    """ONNX's own function body takes the place of the node; sizes of int32 are cast to int64, in which that body counts."""
+    """The node becomes ONNX's own function body; int32 sizes are cast to int64, which that body needs."""
     if node.need_elem_type(1) == TensorProto.INT32:
         node.set_input(1, node.op.Cast(node.input(1), to=TensorProto.INT64))
     expand(node)

@@ -1,4 +1,4 @@
-"""Clip: min and max are attributes until 10, inputs from 11; 12 adds the integer types, 13 says what min > max means.
+"""Clip: min and max are attributes until opset 10 and inputs from 11 on; 12 adds integer types, 13 defines what min > max means.
 
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """
@@ -14,12 +14,12 @@ from ..rewriter.graph.node import Node
 from .shared.parameters import one_number
 
 _INPUTS = {"min": 1, "max": 2}
-"""The index of each bound among the inputs, from opset 11 on."""
+"""The position of each bound in the inputs, from opset 11 on."""
 
 
 @upgrade("Clip", 11)
 def bounds_to_inputs(node: Node) -> None:
-    """The attributes min and max become inputs. Types other than float also get the defaults, which are those of float."""
+    """The attributes min and max become inputs. For types other than float, absent bounds become the defaults of the attributes."""
     bounds = {name: node.pop_attr(name) for name in _INPUTS}
     kind = node.need_elem_type()
     largest = float(np.finfo(np.float32).max)
@@ -34,7 +34,7 @@ def bounds_to_inputs(node: Node) -> None:
 
 @downgrade("Clip", 13)
 def order_bounds(node: Node) -> None:
-    """A constant min above max is lowered to max: from opset 13 on that gives max everywhere, before it is undefined."""
+    """A constant min above max is lowered to max: from opset 13 on the result is then max, while before it is undefined."""
     low, high = (node.constant(index) for index in _INPUTS.values())
     if low is not None and high is not None and one_number(low) > one_number(high):
         node.set_input(_INPUTS["min"], node.input(_INPUTS["max"]))
@@ -42,7 +42,7 @@ def order_bounds(node: Node) -> None:
 
 @downgrade("Clip", 12)
 def clip_by_comparisons(node: Node) -> None:
-    """64-bit integers are compared with the bounds and chosen by Where: no type that Clip takes below opset 12 holds them."""
+    """64-bit integers are compared with the bounds and chosen by Where, since no type of Clip below opset 12 can hold them."""
     op = node.op
     if node.elem_type() not in (TensorProto.INT64, TensorProto.UINT64):
         return
@@ -57,7 +57,7 @@ def clip_by_comparisons(node: Node) -> None:
 
 @downgrade("Clip", 11)
 def bounds_to_attributes(node: Node) -> None:
-    """Constant bounds become attributes; bounds that are computed, and those of double, turn the node into Max and Min."""
+    """Constant bounds become attributes. With computed bounds, or for double, the node becomes Max and Min."""
     kind = node.elem_type()
     low, high = (node.constant(index) if node.has_input(index) else _default(kind, index) for index in _INPUTS.values())
     if any(bound is not None and np.isnan(bound).any() for bound in (low, high)):
@@ -76,7 +76,7 @@ def bounds_to_attributes(node: Node) -> None:
 
 
 def _default(kind: int | None, index: int) -> np.ndarray | None:
-    """The bound that is meant where none is given; None where the type is unknown."""
+    """The default for an absent bound; None where the type is unknown."""
     if kind is None:
         return None
     dtype = helper.tensor_dtype_to_np_dtype(kind)
@@ -84,12 +84,12 @@ def _default(kind: int | None, index: int) -> np.ndarray | None:
 
 
 def _fits_attribute(value: np.ndarray, kind: int | None) -> bool:
-    """Whether `value` is one number, exact in the float of an attribute. Double goes by Max and Min: runtimes lack it."""
+    """Whether `value` is one number that a float attribute holds exactly. double uses Max and Min: runtimes have no such Clip."""
     return kind != TensorProto.DOUBLE and value.size == 1
 
 
 def _clip_by_max_and_min(node: Node) -> None:
-    """Let the node be Min(Max(data, low), high)."""
+    """Turn the node into Min(Max(data, low), high)."""
     kind = node.need_elem_type()
     bounds = [node.input(index) or node.op.const(_default(kind, index), kind) for name, index in _INPUTS.items()]
     raised = node.op.Max(node.input(0), bounds[0])

@@ -1,4 +1,4 @@
-"""Col2Im below opset 18: each pixel gathers what falls onto it, at places that are constants or computed at run time.
+"""Col2Im below opset 18: each pixel gathers the elements that are added to it, from constant or computed positions.
 
 https://onnx.ai/onnx/operators/onnx__Col2Im.html
 """
@@ -19,20 +19,20 @@ from .shared.tables import index_grid, require_few
 from .shared.typed import type_name
 
 _IMAGE, _BLOCK = 1, 2
-"""Positions of the image's shape and of the block's shape among the inputs."""
+"""The positions of the image's shape and of the block's shape in the inputs."""
 
 
 class _Axis(NamedTuple):
-    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image], among axes of length 1."""
+    """One axis of the image. `offset` is [block, 1], `step` and `is_there` are [block, image]; other axes have length 1."""
 
     block: str
-    """How many places a block has along the axis, as a vector of one int64."""
+    """The number of positions in a block along the axis, as a vector of one int64."""
     steps: str
-    """How many blocks there are along the axis, as a vector of one int64."""
+    """The number of blocks along the axis, as a vector of one int64."""
     offset: str
-    """The numbers of the places in a block: 0, 1, …"""
+    """The positions in a block: 0, 1, …"""
     step: str
-    """The number of the block that puts this place onto the pixel."""
+    """For each position in a block and each pixel, the number of the block that has this position on the pixel."""
     is_there: str
     """Whether there is such a block."""
 
@@ -94,8 +94,8 @@ def _first_rows(places: np.ndarray, beyond: int) -> np.ndarray:
 def _places(
     image: list[int], block: list[int], steps: list[int], strides: list[int], dilations: list[int], pads: list[int]
 ) -> np.ndarray:
-    """(places in a block, pixels): where each element is in the flattened columns; the place behind the last one where there is
-    none.
+    """The positions (positions in a block, pixels) of elements in the flattened columns; where there is
+    none, the position after the last.
     """
     pixels = index_grid(image).reshape(len(image), -1)
     columns = prod(steps)
@@ -112,11 +112,7 @@ def _places(
 
 
 def places_at_run_time(node: Node) -> tuple[str, str]:
-    """(places in a block, pixels): where each element is in the flattened columns, or the place behind the last one where there is
-    none.
-
-    Returns this, and the place behind the last one as a vector of one int64.
-    """
+    """The same positions as `_places`, computed at run time, and the position after the last one as a vector of one int64."""
     op = node.op
     rank = node.need_dimension(0, _IMAGE)
     axes = [_axis(node, number, rank) for number in range(rank)]
@@ -137,7 +133,7 @@ def places_at_run_time(node: Node) -> tuple[str, str]:
 
 
 def _axis(node: Node, number: int, rank: int) -> _Axis:
-    """How blocks cover axis `number` of an image of `rank` axes."""
+    """The coverage of axis `number` of an image with `rank` axes by blocks."""
     op = node.op
     stride, dilation = (op.int64([node.attr(name, [1] * rank)[number]]) for name in ("strides", "dilations"))
     pads = node.attr("pads", [0] * 2 * rank)
@@ -169,7 +165,7 @@ def _entry(node: Node, index: int, number: int) -> str:
 
 
 def _spread(node: Node, vector: str, axis: int, rank: int) -> str:
-    """`vector` along `axis` of a tensor of `rank`."""
+    """`vector`, reshaped to lie along `axis` of a tensor of rank `rank`."""
     return node.op.Reshape(vector, node.op.int64([-1 if d == axis else 1 for d in range(rank)]))
 
 

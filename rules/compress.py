@@ -13,7 +13,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("Compress", opset=8)
 def gather_kept_slices(node: Node) -> None:
-    """The indices at which the condition is true are found by NonZero, or are a constant, and gathered."""
+    """The node becomes a Gather at the indices where the condition is true, which are found by NonZero or are a constant."""
     op = node.op
     known = node.constant(1)
     if known is None:

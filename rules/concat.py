@@ -1,4 +1,4 @@
-"""Concat: the axis has to be given from opset 4 on; in 1 it is 1 unless it is given.
+"""Concat: the attribute axis is required from opset 4 on; before, its default is 1.
 
 https://onnx.ai/onnx/operators/onnx__Concat.html
 """
@@ -11,6 +11,6 @@ from ..rewriter.graph.node import Node
 
 @upgrade("Concat", 4)
 def write_out_axis(node: Node) -> None:
-    """axis=1 is written out: opset 1 has this default in its text, not in its schema."""
+    """axis=1 is written out, the default that the text of opset 1 states but its schema does not."""
     if not node.has_attr("axis"):
         node.set_attr("axis", 1)

@@ -1,4 +1,4 @@
-"""Constant: only of floating-point types before opset 9; sparse_value came with opset 11, value_int, value_floats, … with 12.
+"""Constant: before opset 9 only for floating-point types; sparse_value came with opset 11, value_int, value_floats, … with 12.
 
 https://onnx.ai/onnx/operators/onnx__Constant.html
 """
@@ -14,13 +14,14 @@ from ..rewriter.graph.node import Node
 from .shared.typed import FLOATING, type_name
 
 _MAX_DENSE_ELEMENTS = 1 << 24
-"""Elements of the largest sparse constant that is written out as a dense one; a larger one would make an unexpectedly large file.
+"""The number of elements up to which a sparse constant is written out as a dense one; beyond, the file
+would get unexpectedly large.
 """
 
 
 @downgrade("Constant", 12)
 def plain_value(node: Node) -> None:
-    """value_int, value_floats, value_strings and their like become a tensor in the attribute value."""
+    """The attributes value_int, value_floats, value_strings, … become a tensor in the attribute value."""
     form = node.proto.attribute[0].name if node.proto.attribute else ""
     if form in ("value", "sparse_value", ""):
         return
@@ -45,7 +46,7 @@ def dense_value(node: Node) -> None:
 
 
 def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
-    """The values of `sparse` as a dense array. Its indices are [NNZ], into the flattened tensor, or [NNZ, rank]."""
+    """The values of `sparse` as a dense array. Its indices are [NNZ], positions in the flattened tensor, or [NNZ, rank]."""
     read = node.scope.model.skeleton.array
     values, indices = read(sparse.values), read(sparse.indices)
     dense = np.zeros(list(sparse.dims), values.dtype)
@@ -58,7 +59,7 @@ def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
 
 @downgrade("Constant", 9)
 def cast_from_double(node: Node) -> None:
-    """A constant of integers or booleans becomes a Cast of the same numbers, stored as doubles."""
+    """A constant of integers or booleans becomes a Cast of the same numbers, stored as double."""
     tensor = node.attr("value")
     if tensor is None or tensor.data_type in FLOATING:
         return

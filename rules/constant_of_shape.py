@@ -15,7 +15,7 @@ from .shared.parameters import one_number
 
 @decompose("ConstantOfShape", opset=8)
 def expand_the_value(node: Node) -> None:
-    """The value, a constant, is expanded to the shape."""
+    """The node becomes an Expand of the constant value to the shape."""
     tensor = node.attr("value")
     value = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
     node.become.Expand(node.op.const(one_number(value), value.dtype), node.input(0))

@@ -1,4 +1,4 @@
-"""If and Loop: what their versions before opset 11 did not allow, and branches that never run.
+"""If and Loop: forms that their versions before opset 11 do not allow, and branches that never run.
 
 https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -16,16 +16,16 @@ from ..rewriter.graph.protos import captured, subgraphs
 from ..rewriter.graph.scope import Scope
 
 _LOOP_INPUTS = 2
-"""The trip count and the condition."""
+"""The number of inputs of a Loop before the carried values: trip count and condition."""
 _SHAPES_MAY_DIFFER = 11
-"""The first opset in which the branches of an If may give different shapes."""
+"""The first opset in which the branches of an If may return different shapes."""
 
 
 @simplify("If", opset=_SHAPES_MAY_DIFFER)
 def take_the_branch(node: Node) -> None:
-    """On the way down, an If with a constant condition is replaced by its branch, where a branch would have to be rewritten.
+    """On the way down, an If with a constant condition becomes the branch that runs, if a branch would need rewriting.
 
-    What never runs need not be expressed, and may be impossible to express; and shapes are known where one branch alone gives them.
+    The other branch never runs, so it need not be expressed, which may be impossible. And a single branch determines the shapes.
     """
     condition = node.constant(0)
     if condition is None or condition.size != 1 or not _has_to_change(node):
@@ -41,7 +41,7 @@ def take_the_branch(node: Node) -> None:
 
 
 def _has_to_change(node: Node) -> bool:
-    """Whether something in the If, or the If itself, cannot stay as it is at the target."""
+    """Whether the If, or something in its branches, has to be rewritten for the target."""
     target = node.scope.target
     if target >= node.body_opset:
         return False
@@ -56,12 +56,12 @@ def _branch(node: Node, is_then: bool) -> Scope:
 
 
 def _contradicts(node: Node, branch: Scope) -> bool:
-    """Whether the branch gives other shapes than the model declares for the outputs of the If."""
+    """Whether the branch returns other shapes than the model declares for the outputs of the If."""
     return any(_differ(node.output_shape(index), _output_shape(branch, index)) for index in range(len(node.outputs)))
 
 
 def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
-    """Put the nodes of the branch before the If, with the names of the If's outputs where they make these."""
+    """Put the nodes of the branch before the If, and let them make the outputs of the If."""
     made = branch.producers.keys()
     results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
     names = {name: name for name in made if node.scope.model.is_unique(name)}
@@ -76,7 +76,7 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
 
 @downgrade("If", 11)
 def branches_of_equal_shapes(node: Node) -> None:
-    """Refused where the branches give different shapes, which opset 11 brought; warns where the shapes are not known."""
+    """Nothing changes. Refused where branches return different shapes, which opset 11 brought; warns where they are unknown."""
     scopes = list(node.scope.children(node.proto, node.source_index, node.body_opset))
     for index, output in enumerate(node.outputs):
         shapes = [_output_shape(scope, index) for scope in scopes]
@@ -102,13 +102,13 @@ def _differ(one: Shape | None, other: Shape | None) -> bool:
 
 
 def _are_known(one: Shape | None, other: Shape | None) -> bool:
-    """Whether two shapes are fully known, and the same."""
+    """Whether two shapes are fully known and equal."""
     return one is not None and one == other and None not in one
 
 
 @downgrade("Loop", 11)
 def add_count_and_condition(node: Node) -> None:
-    """An absent trip count becomes the largest int64, an absent condition true; a Loop that carries nothing carries a bool on."""
+    """An absent trip count becomes the largest int64, an absent condition true; a Loop without carried values carries a bool."""
     if not node.has_input(0):
         node.set_input(0, node.op.int64(np.iinfo(np.int64).max))
     if node.has_input(1):
@@ -124,7 +124,7 @@ def add_count_and_condition(node: Node) -> None:
 
 
 def _carry_something(node: Node) -> None:
-    """A Loop that carries nothing hands a bool on."""
+    """Let a Loop that carries no value carry a bool, which never changes."""
     if len(node.inputs) > _LOOP_INPUTS:
         return
     ((_, body),) = subgraphs(node.proto)
@@ -137,7 +137,7 @@ def _carry_something(node: Node) -> None:
 
 
 def _goes_on_for_ever(node: Node) -> bool:
-    """Whether the body returns true, or the condition that it gets, so that it never ends the Loop."""
+    """Whether the body always returns true, or the condition that it gets, so that it never ends the Loop."""
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     name = body.graph.output[0].name  # type: ignore[union-attr] - a body is a graph
     value = body.constant(name)

@@ -1,4 +1,4 @@
-"""CumSum (below opset 11) and CumProd (below 26): a Scan that carries the total, or for a short axis the steps written out.
+"""CumSum (below opset 11) and CumProd (below 26): a Scan that carries the total, or for a short axis one node for each step.
 
 https://onnx.ai/onnx/operators/onnx__CumSum.html, https://onnx.ai/onnx/operators/onnx__CumProd.html
 """
@@ -19,14 +19,14 @@ from .shared.parameters import one_number
 _STEPS = {"CumSum": ("Add", 0), "CumProd": ("Mul", 1)}
 """The operator of one step, and its neutral element."""
 _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
-"""Types of which runtimes may round each total, or only the last one."""
+"""Types for which runtimes may round each total, or only the last one."""
 WRITTEN_OUT = 16
-"""The longest axis, in elements, whose steps are written out: such nodes reach opset 7, a Scan only opset 9."""
+"""The length of an axis up to which the steps are written out: such nodes can be converted down to opset 7, a Scan only to 9."""
 
 
 @decompose(("CumSum", "CumProd"), opset=13)
 def accumulate_step_by_step(node: Node) -> None:
-    """The elements of the axis are added, or multiplied, one after the other, by a Scan or written out step by step."""
+    """The elements of the axis are added or multiplied one after the other, by a Scan, or by one node for each step."""
     rank, given = node.need_rank(), node.constant(1)
     if given is None and rank > 1:
         along_any(node, 1, range(rank))
@@ -60,14 +60,15 @@ def _write_out(node: Node, axis: int, count: int) -> None:
 
 
 def _filled(node: Node, value: int, shape: str) -> str:
-    """A tensor of shape `shape` that holds `value` in the type of the input; ConstantOfShape does not make all these types."""
+    """A tensor of shape `shape` with `value` in the type of the input; ConstantOfShape does not support all these types."""
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     return node.op.Expand(node.op.const(np.array(value, dtype), dtype), shape)
 
 
 def _scan(node: Node, axis: int, rank: int) -> None:
-    """Let a Scan carry the total. The data gets a neutral element, which is cut off after it, for onnxruntime scans no empty
-    tensor.
+    """Let a Scan carry the total.
+
+    A neutral element is put before the data and cut off afterwards: onnxruntime scans no empty tensor.
     """
     op = node.op
     operator, neutral = _STEPS[node.op_type]
@@ -96,7 +97,7 @@ def _scan(node: Node, axis: int, rank: int) -> None:
 
 
 def _body(names: Sequence[str], operator: str, elem_type: int, rank: int, *, exclusive: bool) -> GraphProto:
-    """The body of the Scan: `names` are the old total, the element, the new total, and what is given out, each of `rank` axes."""
+    """The body of the Scan. `names` are the old total, the element, the new total and the scan output, each with `rank` axes."""
     before, element, total, given = names
     values = {name: helper.make_tensor_value_info(name, elem_type, [None] * rank) for name in names}
     nodes = [

@@ -1,4 +1,4 @@
-"""DeformConv below opset 19: GridSample interpolates the image, and one MatMul multiplies with the weights.
+"""DeformConv below opset 19: GridSample interpolates the image, and one MatMul multiplies by the weights.
 
 https://onnx.ai/onnx/operators/onnx__DeformConv.html
 """
@@ -16,7 +16,7 @@ from .shared.tables import index_grid
 
 @decompose("DeformConv", opset=18, exact=False)
 def sample_then_multiply(node: Node) -> None:
-    """GridSample reads the image where the offsets point, with zeros outside, and a MatMul applies the weights."""
+    """GridSample reads the image at the offset positions, with zeros outside, and a MatMul applies the weights."""
     op = node.op
     shape, weights, offsets = node.need_shape(0), node.need_shape(1), node.need_shape(2)
     if len(shape) != 4:
@@ -47,7 +47,7 @@ def sample_then_multiply(node: Node) -> None:
 
 
 def _grid(node: Node, offsets: tuple[int, ...], batch: int, kernel: tuple[int, ...], out: tuple[int, ...]) -> str:
-    """(batch, taps * rows, columns, 2): the positions as GridSample counts them, x before y, -1 and 1 at the outer edges."""
+    """The positions (batch, taps * rows, columns, 2) as GridSample wants them: x before y, with -1 and 1 at the outer edges."""
     op = node.op
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     size = np.array(node.need_shape()[2:], dtype)

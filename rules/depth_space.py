@@ -1,4 +1,4 @@
-"""DepthToSpace and SpaceToDepth: mode CRD came later than the operators, with opsets 11 and 28.
+"""DepthToSpace and SpaceToDepth: mode CRD came later than the operators, with opset 11 and opset 28.
 
 https://onnx.ai/onnx/operators/onnx__DepthToSpace.html, https://onnx.ai/onnx/operators/onnx__SpaceToDepth.html
 """
@@ -13,7 +13,7 @@ from .shared.tables import arange
 
 @downgrade("DepthToSpace", 11)
 def blocks_first(node: Node) -> None:
-    """Mode CRD becomes the default DCR of channels that a Gather puts in another order."""
+    """Mode CRD becomes the default DCR, and a Gather before the node reorders the channels."""
     if node.pop_attr("mode", "DCR") == "CRD":
         blocks, depth = node.attr("blocksize") ** 2, node.need_dimension(1)
         if depth % blocks:
@@ -25,7 +25,7 @@ def blocks_first(node: Node) -> None:
 
 @downgrade("SpaceToDepth", 28)
 def channels_first(node: Node) -> None:
-    """Mode CRD becomes the default DCR, whose channels a Gather puts in another order."""
+    """Mode CRD becomes the default DCR, and a Gather after the node reorders the channels."""
     if node.pop_attr("mode", "DCR") == "CRD":
         blocks = node.attr("blocksize") ** 2
         order = arange(node.need_dimension(1) * blocks).reshape(blocks, -1).T

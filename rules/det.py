@@ -1,6 +1,6 @@
-"""Det below opset 11, of small matrices: expanded along the rows, each minor computed once.
+"""Det below opset 11, for small matrices: expansion by minors along the rows, with each minor computed once.
 
-onnxruntime eliminates with pivots; both err by a few units in the last place of the product of the largest elements.
+onnxruntime uses elimination with pivots. Both are off by a few units in the last place of the product of the largest elements.
 https://onnx.ai/onnx/operators/onnx__Det.html
 """
 
@@ -13,12 +13,12 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
 MAX_SIZE = 4
-"""Rows of the largest matrix. Of larger ones, the expansion has ever more terms, which cancel ever worse."""
+"""The number of rows of the largest matrix. For larger ones, the expansion has more and more terms, which cancel badly."""
 
 
 @decompose("Det", opset=10, exact=False)
 def expand_along_the_rows(node: Node) -> None:
-    """The determinant is expanded by minors, from the last row upwards. Matrices of up to 4 rows."""
+    """The determinant of a matrix with up to 4 rows is expanded by minors, from the last row upwards."""
     rank, size = node.need_rank(), node.need_dimension(-1)
     if not 0 < size <= MAX_SIZE:
         raise Unconvertible(f"older operators cannot express the determinant of {size} rows without pivots")
@@ -37,7 +37,7 @@ def _cell(node: Node, row: str, column: int, rank: int) -> str:
 
 
 def _minor(node: Node, row: list[str], columns: tuple[int, ...], below: dict[tuple[int, ...], str]) -> str:
-    """The determinant of `row` and the rows below it, with these columns only."""
+    """The determinant of `row` and the rows below it, restricted to these columns."""
     total = ""
     for number, column in enumerate(columns):
         others = tuple(other for other in columns if other != column)

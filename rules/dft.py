@@ -1,7 +1,7 @@
-"""DFT: the axis is an attribute until opset 19 and an input from 20 on, with the default -2 instead of 1. Below opset 17, the
-transform is one MatMul.
+"""DFT: the axis is an attribute until opset 19 with default 1, and an input from 20 on with default -2. Below 17, the transform is
+a MatMul.
 
-An axis that is only known at run time may follow from the result's shape; otherwise the transform is computed along every possible
+If the axis is only known at run time, the shape of the result may tell it; otherwise the transform is computed along every possible
 axis.
 https://onnx.ai/onnx/operators/onnx__DFT.html
 """
@@ -20,7 +20,7 @@ from .shared.parameters import one_number
 from .shared.tables import arange
 
 MAX_LENGTH = 2048
-"""Samples of the longest transform. Its matrix has 4 * length² elements: 64 MB of float at this length."""
+"""The number of samples of the longest transform. Its matrix has 4 * length² elements: 64 MB of float at this length."""
 _LENGTH, _AXIS = 1, 2
 
 
@@ -32,7 +32,7 @@ def axis_to_input(node: Node) -> None:
 
 @downgrade("DFT", 20)
 def axis_to_attribute(node: Node) -> None:
-    """A constant axis, or the default of opset 20, becomes the attribute, counted from the front where the rank is known."""
+    """A constant axis, or the default of opset 20, becomes the attribute; it is made positive where the rank is known."""
     possible = _possible_axes(node)
     if len(possible) > 1:
         along_any(node, _AXIS, possible)
@@ -43,7 +43,7 @@ def axis_to_attribute(node: Node) -> None:
 
 
 def _possible_axes(node: Node) -> list[int]:
-    """The axis; where it is only known at run time, the axes along which a transform gives the known shape of the result."""
+    """The possible axes: one if it is constant; otherwise those along which a transform gives the known shape of the result."""
     if not node.has_input(_AXIS):
         return [-2]
     given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
@@ -56,7 +56,7 @@ def _possible_axes(node: Node) -> list[int]:
 
 
 def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
-    """Whether a transform along `axis` takes one shape to the other, both fully known."""
+    """Whether a transform along `axis` turns the shape `before` into the shape `after`; both are fully known."""
     if not all(isinstance(dim, int) for dim in (*before, *after)) or len(before) != len(after):
         return False
     count, size = node.constant(_LENGTH) if node.has_input(_LENGTH) else None, before[axis]
@@ -71,7 +71,7 @@ def _fits(node: Node, axis: int, before: Shape, after: Shape) -> bool:
 
 @decompose("DFT", opset=13, exact=False, sums=True)
 def multiply_by_roots_of_unity(node: Node) -> None:
-    """The samples are multiplied by a constant matrix of roots of unity, the real and imaginary parts being one axis with them."""
+    """The samples, with real and imaginary parts in one axis, are multiplied by a constant matrix of roots of unity."""
     op = node.op
     rank, kind = node.need_rank(), node.need_elem_type()
     (axis,) = from_the_front([node.attr("axis", 1)], rank)
@@ -97,12 +97,12 @@ def multiply_by_roots_of_unity(node: Node) -> None:
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
-    """`name` in the shape that `lengths`, vectors of one int64, make together."""
+    """Reshape `name` to the shape that `lengths`, vectors of one int64, make together."""
     return node.op.Reshape(name, node.op.Concat(*lengths, axis=0))
 
 
 def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) -> np.ndarray:
-    """(size * parts, frequencies * 2): a row for each part of each sample. Samples beyond `count` have the weight 0."""
+    """The matrix (size * parts, frequencies * 2), with a row for each part of each sample. Samples beyond `count` have weight 0."""
     frequencies = count // 2 + 1 if onesided else count
     used = min(size, count)
     cos, sin = _cos_and_sin(np.outer(arange(used), arange(frequencies)), count)
@@ -116,9 +116,9 @@ def _matrix(size: int, parts: int, count: int, onesided: bool, inverse: bool) ->
 
 
 def _real_inverse(size: int, count: int) -> np.ndarray:
-    """(size * 2, count): takes a one-sided transform of `size` frequencies back to a real signal.
+    """The matrix (size * 2, count) that turns a one-sided transform of `size` frequencies back into a real signal.
 
-    The frequencies that are not given are the conjugates of those that are.
+    The missing frequencies are the conjugates of the given ones.
     """
     used = min(size, count // 2 + 1)
     cos, sin = _cos_and_sin(np.outer(arange(used), arange(count)), count)
@@ -130,7 +130,7 @@ def _real_inverse(size: int, count: int) -> np.ndarray:
 
 
 def _cos_and_sin(turns: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cosine and sine of `turns` / `count` of a whole turn, exact at quarters of a turn: a sine of π of 1e-16 would break ties."""
+    """Cosine and sine of `turns` / `count` of a full turn, exact at quarter turns: a sine of π of 1e-16 would decide ties."""
     turns = turns % count
     angle = 2 * np.pi * turns / count
     is_quarter = 4 * turns % count == 0

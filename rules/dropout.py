@@ -1,5 +1,5 @@
-"""Dropout: is_test says whether it trains until opset 6, nothing does from 7 to 11 (runtimes do not drop), training_mode does from
-12 on.
+"""Dropout: whether it trains is stated by is_test until opset 6, by nothing from 7 to 11 (runtimes do not drop), by training_mode
+from 12 on.
 
 In opset 10 the mask becomes boolean. In 12 the ratio becomes an input, and the mask of a Dropout that does not train is all true.
 https://onnx.ai/onnx/operators/onnx__Dropout.html
@@ -21,7 +21,7 @@ _MASK = 1
 
 @upgrade("Dropout", 7)
 def drop_is_test(node: Node) -> None:
-    """is_test=1 goes. Without it the node trains, which only opset 12 can say again, so it becomes a node of opset 12."""
+    """is_test=1 is removed. A node without it trains, which only opset 12 can state again, so it becomes a node of opset 12."""
     if node.pop_attr("is_test", 0):
         _drop_unread_mask(node, "is not filled where is_test=1")
         return
@@ -58,7 +58,7 @@ def ratio_to_input(node: Node) -> None:
 
 @downgrade("Dropout", 12)
 def ratio_to_attribute(node: Node) -> None:
-    """The ratio of a Dropout that does not train becomes an attribute; its mask is all true. One that trains is refused."""
+    """The ratio of a Dropout that does not train becomes an attribute, and its mask all true. One that trains is refused."""
     op = node.op
     ratio = node.constant(_RATIO)
     if not _drops_nothing(node, ratio):
@@ -81,13 +81,13 @@ def ratio_to_attribute(node: Node) -> None:
 
 @downgrade("Dropout", 7)
 def add_is_test(node: Node) -> None:
-    """is_test=1 is written out, since the node does not train. Refused where the mask is read, which is_test=1 leaves empty."""
+    """is_test=1 is written out, since the node does not train. Refused where the mask is read, which is_test=1 does not fill."""
     _drop_unread_mask(node, "is not filled before opset 7")
     node.set_attr("is_test", 1)
 
 
 def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
-    """Whether the node is known not to train, or its ratio to be 0."""
+    """Whether the node is known not to train, or to have the ratio 0."""
     if not node.has_input(_TRAINING):
         return True
     training = node.constant(_TRAINING)
@@ -95,7 +95,7 @@ def _drops_nothing(node: Node, ratio: np.ndarray | None) -> bool:
 
 
 def _cast_mask(node: Node, kind: int) -> None:
-    """Cast the mask, whose type differs in the next form, back to `kind` for its readers."""
+    """Cast the mask back to type `kind` for its readers, because the next form of the node gives it another type."""
     is_read = _has_read_mask(node)
     node.become.Dropout(*node.inputs, ratio=node.attr("ratio"))
     if is_read:
@@ -106,18 +106,18 @@ def _cast_mask(node: Node, kind: int) -> None:
 
 
 def _has_read_mask(node: Node) -> bool:
-    """Whether the node has a mask that something reads."""
+    """Whether anything reads the mask of the node."""
     return node.has_output(_MASK) and node.scope.model.is_read(node.output(_MASK))
 
 
 def _drop_unread_mask(node: Node, why: str) -> None:
-    """Drop the mask. Raises Unconvertible, with `why`, where something reads it."""
+    """Remove the mask. Raises Unconvertible, with the reason `why`, where something reads it."""
     _refuse_mask(node, why)
     if node.has_output(_MASK):
         node.drop_output(_MASK)
 
 
 def _refuse_mask(node: Node, why: str) -> None:
-    """Raises Unconvertible, with `why`, where something reads the mask."""
+    """Raises Unconvertible, with the reason `why`, where something reads the mask."""
     if _has_read_mask(node):
         raise Unconvertible(f"the mask '{node.output(_MASK)}' {why}", "remove what reads the mask")

@@ -1,4 +1,4 @@
-"""Einsum below opset 12: Transpose, ReduceSum and MatMul, two operands at a time.
+"""Einsum below opset 12: Transpose, ReduceSum and MatMul, for two operands at a time.
 
 https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
@@ -25,7 +25,7 @@ _Operand = tuple[str, str]
 
 @decompose("Einsum", opset=12)
 def pairwise_products(node: Node) -> None:
-    """Operands are multiplied pairwise from left to right by MatMul; an axis is summed as soon as nothing further needs it."""
+    """Operands are multiplied two at a time by MatMul, from left to right; an axis is summed when nothing else needs it."""
     kind = node.need_elem_type()
     if kind not in (*_WHOLE, *FLOATING):
         raise Unconvertible(f"MatMul of opset 9 takes no {type_name(kind)}")
@@ -41,7 +41,7 @@ def pairwise_products(node: Node) -> None:
 
 
 def _terms(node: Node) -> tuple[list[str], str]:
-    """The letters of each operand and of the output; the axes of an ellipsis get letters that the equation does not use."""
+    """The letters of each operand and of the output. The axes of an ellipsis get letters that the equation does not use."""
     equation = node.attr("equation").replace(" ", "")
     left, arrow, output = equation.partition("->")
     terms = left.split(",")
@@ -57,8 +57,8 @@ def _terms(node: Node) -> tuple[list[str], str]:
 
 
 def _diagonal(node: Node, operand: _Operand) -> _Operand:
-    """A letter that stands for two axes takes their diagonal: both become one axis, from which a Gather takes the diagonal's
-    places.
+    """Take the diagonal of two axes with the same letter: they are merged into one axis, from which a
+    Gather takes the diagonal elements.
     """
     op = node.op
     name, letters = operand
@@ -91,7 +91,7 @@ def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
 
 
 def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> _Operand:
-    """Multiply two operands by MatMul: shared axes that are `needed` are its batch, shared axes that are not are summed."""
+    """Multiply two operands by MatMul. Shared axes that are `needed` are its batch; other shared axes are summed."""
     left = _sum(node, left, needed | set(right[1]))
     right = _sum(node, right, needed | set(left[1]))
     batch = [letter for letter in left[1] if letter in right[1] and letter in needed]
@@ -112,7 +112,7 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
 def _as_matrices(
     node: Node, operand: _Operand, batch: Sequence[str], rows: Sequence[str], columns: Sequence[str], sizes: dict[str, str]
 ) -> str:
-    """The operand with its axes in the order batch, rows, columns, where rows and columns are one axis each."""
+    """The operand with its axes in the order batch, rows, columns, with all rows merged into one axis and all columns into one."""
     name, letters = operand
     order = [letters.index(letter) for letter in (*batch, *rows, *columns)]
     if order != list(range(len(order))):
@@ -134,7 +134,7 @@ def _product(node: Node, letters: Sequence[str], sizes: dict[str, str]) -> str:
 
 
 def _reshape(node: Node, name: str, lengths: list[str]) -> str:
-    """`name` in the shape that `lengths`, vectors of one int64, make together."""
+    """Reshape `name` to the shape that `lengths`, vectors of one int64, make together."""
     op = node.op
     form = op.Concat(*lengths, axis=0) if lengths else op.int64([])
     return op.Reshape(name, form)

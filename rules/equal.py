@@ -15,7 +15,7 @@ from .shared.typed import FLOATING, are_numbers, is_unequal
 
 @downgrade("Equal", 19)
 def equal_strings(node: Node) -> None:
-    """Strings are numbered by Unique, and the numbers are compared: before opset 19, Equal takes no strings."""
+    """Unique numbers the strings, and the numbers are compared: before opset 19, Equal does not support strings."""
     op = node.op
     if node.need_elem_type() != TensorProto.STRING:
         return
@@ -30,7 +30,7 @@ def equal_strings(node: Node) -> None:
 
 
 def _in_shape(node: Node, flat: str, index: int) -> str:
-    """The vector `flat` in the shape of input `index`, also where a dimension is 0."""
+    """The vector `flat` in the shape of input `index`, even if a dimension is 0."""
     op = node.op
     shape = node.shape(index)
     if shape is not None and len(shape) == 1:
@@ -44,7 +44,7 @@ def _in_shape(node: Node, flat: str, index: int) -> str:
 
 @downgrade("Equal", 11)
 def equal_numbers(node: Node) -> None:
-    """Floating-point numbers are equal where neither is less, neither is greater, and neither is NaN."""
+    """Two floating-point numbers are equal where none is less, none is greater, and none is NaN."""
     if node.need_elem_type() not in FLOATING:
         return
     a, b = node.inputs

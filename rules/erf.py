@@ -1,4 +1,4 @@
-"""Erf below opset 9: a quotient of polynomials, in double, which gives the right float32 but for a few ties.
+"""Erf below opset 9: a quotient of polynomials in double, which gives the correctly rounded float32 except for a few ties.
 
 https://onnx.ai/onnx/operators/onnx__Erf.html
 """
@@ -13,7 +13,7 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
 _END = 4.0
-"""The limit of |x| from which on a float32 of the error function is 1."""
+"""The |x| from which on the error function is 1 in float32."""
 _UPPER = (
     *(1.12837916691, 0.324583195414, 0.0775449792224, 0.0107917161094),
     *(0.000893276280355, 6.09791374653e-05, 1.06686891726e-06),
@@ -22,7 +22,7 @@ _LOWER = (
     *(1.0, 0.620987692473, 0.175718414164, 0.0298472467252),
     *(0.00332505703954, 0.000243678233204, 1.06875477961e-05, 4.51705809131e-08),
 )
-"""Coefficients of the powers of x² in numerator and denominator of erf(x) / x up to `_END`, fitted by least squares.
+"""The coefficients of the powers of x² in numerator and denominator of erf(x) / x up to `_END`, fitted by least squares.
 
 The relative error is at most 1.7e-10.
 """
@@ -30,7 +30,7 @@ The relative error is at most 1.7e-10.
 
 @decompose("Erf", opset=8, exact=False)
 def quotient_of_polynomials(node: Node) -> None:
-    """erf(x) is x P(x²) / Q(x²), computed in double, with x limited to where the result is not yet 1."""
+    """The node becomes x P(x²) / Q(x²), computed in double, with x limited to the range where the result is not yet 1."""
     op = node.op
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.FLOAT16):
@@ -45,7 +45,7 @@ def quotient_of_polynomials(node: Node) -> None:
 
 
 def _polynomial(node: Node, x: str, coefficients: tuple[float, ...]) -> str:
-    """The polynomial in `x` with these `coefficients`, from the constant term on."""
+    """The polynomial in `x` with these `coefficients`, starting with the constant term."""
     op = node.op
     *others, last = (op.const(value, np.float64) for value in coefficients)
     result = last

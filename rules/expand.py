@@ -14,7 +14,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("Expand", opset=7)
 def tile_dimensions_of_one(node: Node) -> None:
-    """Tile repeats the dimensions of length 1 as often as the shape says."""
+    """The node becomes a Tile that repeats the dimensions of length 1 as often as the shape says."""
     op = node.op
     shape, rank = node.scope.shape(node.input(1)), node.need_rank()
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
@@ -32,7 +32,7 @@ def tile_dimensions_of_one(node: Node) -> None:
 
 
 def _known_repeats(node: Node, rank: int) -> str | None:
-    """How often each of `rank` axes is repeated, where the shape is a constant and the dimensions are known."""
+    """How often each of `rank` axes is repeated, if the shape is a constant and the dimensions are known, else None."""
     data, sizes = node.shape(), node.constant(1)
     if data is None or sizes is None or not all(isinstance(dim, int) for dim in data):
         return None
@@ -42,7 +42,7 @@ def _known_repeats(node: Node, rank: int) -> str | None:
 
 
 def _repeats(node: Node, data: str, sizes: str) -> str:
-    """How often each axis of `data` is repeated for the shape to be `sizes`, of as many axes, at run time."""
+    """How often each axis of `data` is repeated to get the shape `sizes`, which has as many axes, computed at run time."""
     op = node.op
     one = op.int64([1])
     dims = op.Shape(data)

@@ -15,7 +15,7 @@ from .shared.tables import require_few
 
 @decompose("EyeLike", opset=9)
 def constant_eye(node: Node) -> None:
-    """The matrix becomes a constant. The shape has to be known."""
+    """The matrix becomes a constant. Refused where the shape is unknown."""
     rows, columns = node.need_shape()
     require_few(rows * columns)
     elem_type = node.attr("dtype") or node.need_elem_type()

@@ -13,7 +13,7 @@ from .shared.indices import is_never_negative, length, wrapped
 
 @downgrade("Gather", 11)
 def indices_from_the_front(node: Node) -> None:
-    """Indices that are negative, or may be, get the length of the axis added."""
+    """The length of the axis is added to indices that are, or may be, negative."""
     add_rank(node, "axis")
     indices = node.constant(1)
     if indices is None:

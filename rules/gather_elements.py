@@ -1,4 +1,4 @@
-"""GatherElements below opset 11: one Gather from the flattened data, at computed places.
+"""GatherElements below opset 11: one Gather from the flattened data at computed positions.
 
 https://onnx.ai/onnx/operators/onnx__GatherElements.html
 """
@@ -14,7 +14,7 @@ from .shared.indices import length
 
 @decompose("GatherElements", opset=10)
 def gather_flat(node: Node) -> None:
-    """Elements are gathered from the flattened data, where each has the place index * stride + the place of its other axes."""
+    """The node becomes a Gather from the flattened data, at index * stride + the position along the other axes."""
     rank = node.need_rank()
     (axis,) = from_the_front([node.attr("axis", 0)], rank)
     size = length(node, node.input(0), axis, "scalar")

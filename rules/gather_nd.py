@@ -16,7 +16,7 @@ from .shared.tables import index_grid
 
 @downgrade("GatherND", 12)
 def put_batch_positions_first(node: Node) -> None:
-    """batch_dims goes: the position in the batch dimensions is put before each index."""
+    """batch_dims is removed: the position in the batch dimensions is put before each index."""
     batch_dims = node.pop_attr("batch_dims", 0)
     if batch_dims == 0:
         return
@@ -30,7 +30,7 @@ def put_batch_positions_first(node: Node) -> None:
 
 @decompose("GatherND", opset=10)
 def gather_rows(node: Node) -> None:
-    """The axes that are indexed become one, along which Gather takes rows."""
+    """The indexed axes are merged into one, along which a Gather takes rows."""
     op = node.op
     rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
     places = row_places(node, depth)

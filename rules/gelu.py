@@ -16,7 +16,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("Gelu", opset=13, exact=False)
 def in_elementary_functions(node: Node) -> None:
-    """(0.5 x) (1 + erf(x / sqrt 2)), or with tanh in the place of erf where it approximates."""
+    """The node becomes 0.5 x (1 + erf(x / sqrt 2)), or with approximate=tanh the same with tanh instead of erf."""
     op = node.op
     kind = node.need_elem_type()
     curve = _tanh(node, kind) if node.attr("approximate", "none") == "tanh" else _erf(node, kind)
@@ -31,7 +31,10 @@ def _erf(node: Node, kind: int) -> str:
 
 
 def _tanh(node: Node, kind: int) -> str:
-    """tanh(sqrt(2 / pi) (x + 0.044715 x³)). ONNX's function body, by which runtimes compute doubles, has the numbers in float."""
+    """tanh(sqrt(2 / pi) (x + 0.044715 x³)).
+
+    The constants are rounded to float, as in ONNX's function body that runtimes use for double.
+    """
     op, x = node.op, node.input(0)
     weight, scale = np.array([0.044715, 2 / pi], np.float32 if kind == TensorProto.DOUBLE else np.float64).tolist()
     cube = op.Pow(x, op.const(3, kind))

@@ -1,4 +1,4 @@
-"""Gemm: C is optional from opset 11 on. Before 7, the attribute broadcast says that C is smaller than the product.
+"""Gemm: C is optional from opset 11 on. Before 7, the attribute broadcast states that C is smaller than the product.
 
 https://onnx.ai/onnx/operators/onnx__Gemm.html
 """
@@ -18,7 +18,7 @@ _C = 2
 
 @upgrade("Gemm", 7)
 def drop_broadcast(node: Node) -> None:
-    """The attribute broadcast goes: C always broadcasts from opset 7 on."""
+    """The attribute broadcast is removed: C always broadcasts from opset 7 on."""
     node.pop_attr("broadcast")
 
 
@@ -33,7 +33,7 @@ def add_zero(node: Node) -> None:
 
 @downgrade("Gemm", 7)
 def broadcast_to_attribute(node: Node) -> None:
-    """broadcast=1 is set for a C that is a number or a row; a column is repeated by Tile, since Gemm does not broadcast it."""
+    """broadcast=1 is set for a C that is a number or a row; a column is repeated by Tile, since Gemm cannot broadcast it."""
     op = node.op
     shape = node.need_shape(_C)
     rows, columns = node.need_dimension(_free_axis(node, "transA", 0)), node.need_dimension(_free_axis(node, "transB", 1), 1)

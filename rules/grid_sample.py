@@ -1,4 +1,4 @@
-"""GridSample: opset 20 renames its modes and adds any number of dimensions. Below 16, each sample is a weighted sum of gathered
+"""GridSample: opset 20 renames its modes and allows any number of dimensions. Below 16, a sample is a weighted sum of gathered
 pixels.
 
 https://onnx.ai/onnx/operators/onnx__GridSample.html
@@ -20,35 +20,35 @@ from .shared.indices import length
 from .shared.tables import arange
 
 _CUBIC = -0.75
-"""The coefficient a of the cubic filter, as PyTorch and onnxruntime have it."""
+"""The coefficient a of the cubic filter, as in PyTorch and onnxruntime."""
 _TAPS = {"nearest": (0,), "linear": (0, 1), "bilinear": (0, 1), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}
-"""The pixels that a sample of each mode is made of, counted from the pixel before the sample."""
+"""The pixels that each mode combines for a sample, counted from the pixel before the sample."""
 _NEW_NAMES = {"bilinear": "linear", "bicubic": "cubic"}
 _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 
 
 @dataclass(frozen=True)
 class Tap:
-    """One pixel along one axis, for every sample: names of values of shape [N, samples]."""
+    """One pixel along one axis for every sample, as names of values of shape [N, samples]."""
 
     index: str
-    """The position of the pixel on the axis, int64, at least 0 and below its length."""
+    """The position of the pixel on the axis, int64, at least 0 and less than its length."""
     weight: str
-    """The weight of the pixel; "" where a sample is one pixel."""
+    """The weight of the pixel; "" where a sample is a single pixel."""
     inside: str
     """Whether the pixel is inside the data, for padding_mode=zeros; "" for other modes."""
 
 
 @upgrade("GridSample", 20)
 def new_mode_names(node: Node) -> None:
-    """The modes bilinear and bicubic are called linear and cubic."""
+    """The modes bilinear and bicubic are renamed to linear and cubic."""
     if node.has_attr("mode"):
         node.set_attr("mode", _NEW_NAMES.get(node.attr("mode"), node.attr("mode")))
 
 
 @downgrade("GridSample", 20)
 def old_mode_names(node: Node) -> None:
-    """The modes linear and cubic are called bilinear and bicubic. Data that is not an image is sampled by older operators."""
+    """The modes linear and cubic are renamed to bilinear and bicubic. For data that is not an image, the node is written out."""
     if node.need_rank() != 4:
         sample_by_gather(node)
         node.approximate = True
@@ -58,15 +58,14 @@ def old_mode_names(node: Node) -> None:
 
 @decompose("GridSample", opset=15, exact=False)
 def sum_of_pixels(node: Node) -> None:
-    """Each sample becomes a weighted sum of pixels, which are gathered from the flattened data."""
+    """Each sample becomes a weighted sum of pixels that are gathered from the flattened data."""
     sample_by_gather(node)
 
 
 def sample_by_gather(node: Node) -> None:
-    """Write the nodes for `node`, for any opset from 13 to 19. Batch and lengths of the data have to be known, those of the grid
-    not.
+    """Write the nodes that replace `node`, for any opset from 13 to 19. Batch size and lengths of the data have to be known.
 
-    Raises Unconvertible where they are unknown, and for types and modes that older operators cannot sample.
+    Raises Unconvertible where they are unknown, and for types and modes that older operators cannot express.
     """
     kind = node.need_elem_type()
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE):
@@ -77,7 +76,7 @@ def sample_by_gather(node: Node) -> None:
 
 
 class _Sampler:
-    """Writes the nodes for one GridSample."""
+    """Writes the nodes that replace one GridSample."""
 
     def __init__(self, node: Node, kind: int, batch: int, sizes: list[int]) -> None:
         self.node = node
@@ -92,7 +91,7 @@ class _Sampler:
             raise Unconvertible("reflection at the corners of an axis of length 1 has no meaning")
 
     def run(self) -> None:
-        """Write all nodes and let the GridSample become the last of them."""
+        """Write all nodes; the GridSample becomes the last of them."""
         op = self.op
         node, rank = self.node, len(self.sizes)
         pixels = op.Transpose(node.input(0), perm=[0, *range(2, rank + 2), 1])
@@ -121,7 +120,7 @@ class _Sampler:
     # -- coordinates
 
     def _coordinate(self, number: int) -> str:
-        """[N, samples]: the grid's positions along one axis, from -1 to 1."""
+        """The grid's positions along one axis, from -1 to 1: [N, samples]."""
         op = self.op
         node, grid = self.node, self.node.input(1)
         if node.need_elem_type(1) != self.kind:
@@ -130,7 +129,7 @@ class _Sampler:
         return op.Reshape(part, op.int64([self.batch, -1]))
 
     def _taps(self, position: str, size: int) -> list[Tap]:
-        """The pixels that have a part in each sample along an axis of length `size`."""
+        """The pixels that contribute to each sample along an axis of length `size`."""
         op = self.op
         one_up = self._calculate(op.Add, position, 1)
         if self.aligned:
@@ -155,7 +154,7 @@ class _Sampler:
         return [self._tap(place, weight, size) for place, weight in zip(places, weights, strict=True)]
 
     def _tap(self, place: str, weight: str, size: int) -> Tap:
-        """The pixel at `place`, brought inside the axis as padding_mode says."""
+        """The pixel at `place`, moved into the axis as padding_mode says."""
         op = self.op
         if self.padding == "zeros":  # a place, which is whole, is 0 outside, also where it is NaN: its index would be none
             inside = op.And(self._calculate(op.Greater, place, -1), self._calculate(op.Less, place, size))
@@ -165,7 +164,7 @@ class _Sampler:
         return Tap(op.Cast(self._clamp(place, size), to=TensorProto.INT64), weight, "")
 
     def _clamp(self, place: str, size: int) -> str:
-        """`place`, at least 0 and at most `size` - 1."""
+        """`place`, limited to 0 at least and `size` - 1 at most."""
         return self.op.Clip(place, self._number(0), self._number(size - 1))
 
     def _borders(self, size: int) -> tuple[float, float]:
@@ -194,7 +193,7 @@ class _Sampler:
     # -- weights
 
     def _weights(self, part: str) -> list[str]:
-        """The weight of each tap; `part` is how far the sample is behind the pixel before it, 0 to 1."""
+        """The weight of each tap. `part` is the distance of the sample from the pixel before it, 0 to 1."""
         op = self.op
         rest = self._calculate(op.Sub, 1, part)
         if len(_TAPS[self.mode]) == 2:
@@ -203,14 +202,14 @@ class _Sampler:
         return [outer[0], self._inner(part), self._inner(rest), outer[1]]
 
     def _outer(self, distance: str) -> str:
-        """((a d - 5a) d + 8a) d - 4a, of a pixel one or two steps away."""
+        """((a d - 5a) d + 8a) d - 4a, the cubic weight of a pixel at a distance d from 1 to 2."""
         op = self.op
         value = self._calculate(op.Sub, self._calculate(op.Mul, distance, _CUBIC), 5 * _CUBIC)
         value = self._calculate(op.Add, self._calculate(op.Mul, value, distance), 8 * _CUBIC)
         return self._calculate(op.Sub, self._calculate(op.Mul, value, distance), 4 * _CUBIC)
 
     def _inner(self, distance: str) -> str:
-        """((a + 2) d - (a + 3)) d d + 1, of a pixel less than one step away."""
+        """((a + 2) d - (a + 3)) d d + 1, the cubic weight of a pixel at a distance d below 1."""
         op = self.op
         value = self._calculate(op.Sub, self._calculate(op.Mul, distance, _CUBIC + 2), _CUBIC + 3)
         value = self._calculate(op.Mul, self._calculate(op.Mul, value, distance), distance)
@@ -219,7 +218,7 @@ class _Sampler:
     # -- pixels
 
     def _sum(self, pixels: str, taps: list[list[Tap]], chosen: list[Tap]) -> str:
-        """[N, samples, C]: the sum over the taps of the axes that are left, the others being `chosen`."""
+        """The sum over the taps of the remaining axes, with the taps `chosen` for the other axes: [N, samples, C]."""
         op = self.op
         if len(chosen) == len(taps):
             return self._pixel(pixels, chosen)
@@ -233,7 +232,7 @@ class _Sampler:
         return reduce(op.Add, parts)
 
     def _pixel(self, pixels: str, chosen: list[Tap]) -> str:
-        """[N, samples, C]: one pixel for each sample, 0 outside the data with padding_mode zeros."""
+        """One pixel for each sample, [N, samples, C], with 0 outside the data if padding_mode is zeros."""
         op = self.op
         index = chosen[0].index
         for tap, size in zip(chosen[1:], self.sizes[1:], strict=True):

@@ -1,4 +1,4 @@
-"""GroupNormalization: scale and bias of each group until opset 20, of each channel from 21; it came with 18.
+"""GroupNormalization: it came with opset 18; scale and bias are for each group until opset 20, for each channel from 21 on.
 
 https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """
@@ -18,10 +18,10 @@ from .shared.normalization import cast_between, mean_and_deviation, working_type
 @decompose("GroupNormalization", opset=13, exact=False, any_version=True)
 @downgrade("GroupNormalization", 21, exact=False)
 def normalize_groups(node: Node) -> None:
-    """Each group of channels, flattened to a row, is what InstanceNormalization normalizes; then scale and bias.
+    """Each group of channels becomes a row that InstanceNormalization normalizes; then scale and bias are applied.
 
-    Opset 18 to 20 have GroupNormalization as deprecated only, with one scale a group. Where the rank is unknown, and in bfloat16,
-    whose powers opset 13 does not have, ONNX's function body takes its place.
+    In opsets 18 to 20, GroupNormalization is deprecated and has one scale for each group. Where the rank is unknown, and for
+    bfloat16, whose powers opset 13 lacks, the node becomes ONNX's function body.
     """
     op = node.op
     kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
@@ -47,7 +47,7 @@ def normalize_groups(node: Node) -> None:
 
 
 def _form(node: Node, x: str) -> str:
-    """The shape of `x`, for a Reshape back to it."""
+    """The shape of `x`, to be used in a Reshape back."""
     shape = node.shape()
     if shape is not None and not any(dim == 0 or not isinstance(dim, int) for dim in shape[1:]):
         return node.op.int64([dim if isinstance(dim, int) else 0 for dim in shape])
@@ -55,7 +55,7 @@ def _form(node: Node, x: str) -> str:
 
 
 def _normalize(node: Node, rows: str, groups: int, stash: int) -> str:
-    """(rows - mean) / deviation. Not every runtime has InstanceNormalization in other types than float."""
+    """(rows - mean) / deviation. InstanceNormalization is used only for float, since some runtimes lack it for other types."""
     op = node.op
     epsilon = node.attr("epsilon", 1e-5)
     if stash != TensorProto.FLOAT:
@@ -67,7 +67,7 @@ def _normalize(node: Node, rows: str, groups: int, stash: int) -> str:
 
 @upgrade("GroupNormalization", 21)
 def per_channel(node: Node) -> None:
-    """scale and bias of a group are repeated for each of its channels; the precision is that of the data, as before."""
+    """scale and bias of a group are repeated for each of its channels; stash_type is set to the type of the data, as before."""
     kind = node.need_elem_type()
     if kind != TensorProto.FLOAT:
         node.set_attr("stash_type", kind)
@@ -76,7 +76,7 @@ def per_channel(node: Node) -> None:
 
 
 def _repeated(node: Node, index: int) -> str:
-    """[num_groups] to [C], each number as often as a group has channels."""
+    """Repeat each of [num_groups] numbers for all channels of the group: [C]."""
     op = node.op
     groups = node.attr("num_groups")
     channels, value = node.dimension(1), node.constant(index)

@@ -1,7 +1,7 @@
-"""Sinh, Cosh, Asinh, Acosh and Atanh below opset 9: computed in double, so that what cancels does not show in a float32.
+"""Sinh, Cosh, Asinh, Acosh and Atanh below opset 9, computed in double, so that cancellation does not affect a float32 result.
 
-Where double is not enough (near zero, where 1 + x is 1), what the rounding of 1 + x lost is added again. Input of type double is
-refused, as there is no wider type for it.
+Where double is not enough (near zero, where 1 + x is 1), the error of rounding 1 + x is added again. Input of type double is
+refused, because there is no wider type for it.
 https://onnx.ai/onnx/operators/onnx__Sinh.html, https://onnx.ai/onnx/operators/onnx__Cosh.html,
 https://onnx.ai/onnx/operators/onnx__Asinh.html, https://onnx.ai/onnx/operators/onnx__Acosh.html,
 https://onnx.ai/onnx/operators/onnx__Atanh.html
@@ -17,19 +17,19 @@ from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 
 _TINY = 1e-300
-"""A divisor above zero that is lost beside any float32: it keeps 0 / |0| from being NaN."""
+"""A positive number that does not change the sum with any other float32: it keeps 0 / |0| from being NaN."""
 _NARROW = (TensorProto.FLOAT, TensorProto.FLOAT16)
-"""The types that are computed accurately in double."""
+"""The types for which double is accurate enough."""
 
 
 def _need_narrow(node: Node) -> None:
-    """Raises Unconvertible for types that are not computed accurately in double."""
+    """Raises Unconvertible for types for which double is not accurate enough."""
     if node.need_elem_type() not in _NARROW:
         raise Unconvertible(f"{node.op_type} of this type is not accurate in older operators", "cast the input to float")
 
 
 def _wide(node: Node) -> str:
-    """The input as double. Raises Unconvertible for types that are not computed accurately in it."""
+    """The input as double. Raises Unconvertible for types for which double is not accurate enough."""
     _need_narrow(node)
     return node.op.Cast(node.input(0), to=TensorProto.DOUBLE)
 

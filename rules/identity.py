@@ -1,4 +1,4 @@
-"""Identity: of sequences from opset 14 on, of optionals from 16 on.
+"""Identity: it takes sequences from opset 14 on, and optionals from 16 on.
 
 https://onnx.ai/onnx/operators/onnx__Identity.html
 """
@@ -12,12 +12,12 @@ from ..rewriter.engine.registry import downgrade
 from ..rewriter.graph.node import Node
 
 _SEQUENCES = 11
-"""The opset that brought sequences."""
+"""The opset that introduced sequences."""
 
 
 @downgrade("Identity", 14)
 def insert_and_erase_element(node: Node) -> None:
-    """The Identity of a sequence becomes a SequenceInsert of an element in front and a SequenceErase of it."""
+    """The Identity of a sequence becomes a SequenceInsert of an element at the front, and a SequenceErase of that element."""
     op = node.op
     if node.elem_type() is not None or node.scope.target < _SEQUENCES:
         return

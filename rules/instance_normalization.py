@@ -1,4 +1,4 @@
-"""InstanceNormalization: opset 1 takes images only.
+"""InstanceNormalization: opset 1 accepts only 4 dimensions.
 
 https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html
 """
@@ -12,7 +12,7 @@ from ..rewriter.graph.node import Node
 
 @downgrade("InstanceNormalization", 6)
 def require_four_dimensions(node: Node) -> None:
-    """Refused where the input has not 4 dimensions, all that opset 1 takes."""
+    """Nothing changes. Refused where the input does not have 4 dimensions, which opset 1 requires."""
     rank = node.need_rank()
     if rank != 4:
         raise Unconvertible(f"InstanceNormalization of opset 1 takes 4 dimensions, and '{node.input(0)}' has {rank}")

@@ -19,19 +19,19 @@ from .shared.zero_points import shifts
 
 _EIGHT_BITS = (TensorProto.INT8, TensorProto.UINT8)
 _LARGEST_PRODUCT = 255 * 255
-"""The largest product of two 8-bit numbers less their zero points."""
+"""The largest product of two differences of 8-bit numbers."""
 _EXACT_IN_FLOAT = 2**24 // _LARGEST_PRODUCT
-"""Products of two 8-bit numbers whose sum is exact in float, whatever the numbers are."""
+"""The number of products of 8-bit differences whose sum is always exact in float."""
 _HALF = 16
-"""An 8-bit number is this times its high four bits plus its low four."""
+"""An 8-bit number is 16 times its high four bits plus its low four bits."""
 _EXACT_BY_HALVES = 2**24 // (255 * (_HALF - 1))
-"""Products of an 8-bit and a 4-bit number whose sum is exact in float. Of two 4-bit ones, it is exact for all that int32 holds."""
+"""The number of products of 8-bit and 4-bit numbers whose sum is exact in float. Sums of 4-bit products are exact within int32."""
 _EXACT_IN_INT32 = 2**31 // _LARGEST_PRODUCT
-"""Products of two 8-bit numbers whose sum is certain to fit int32."""
+"""The number of products of 8-bit differences whose sum certainly fits into int32."""
 
 
 def _shifted(node: Node, index: int, zero_index: int, kind: int, form: list[int] | None = None) -> str:
-    """Input `index` minus its zero point, in the type `kind`; a zero point for each row or channel is reshaped to `form`."""
+    """Input `index` minus its zero point, in the type `kind`. A zero point for each row or channel is reshaped to `form`."""
     op = node.op
     if node.need_elem_type(index) not in _EIGHT_BITS:
         raise Unconvertible("only products of 8-bit integers can be written in older operators")
@@ -45,7 +45,7 @@ def _shifted(node: Node, index: int, zero_index: int, kind: int, form: list[int]
 
 
 def _reshaped(node: Node, name: str, index: int, form: list[int]) -> str:
-    """`name`, which has the shape of input `index`, in the shape `form` where it is a vector."""
+    """`name`, which has the shape of input `index`, reshaped to `form` if it is a vector."""
     return node.op.Reshape(name, node.op.int64(form)) if node.need_rank(index) == 1 else name
 
 
@@ -56,9 +56,9 @@ def _require_int32(inner: int) -> None:
 
 
 def _product(node: Node, a: tuple[int, int], b: tuple[int, int]) -> str:
-    """MatMul of two inputs minus their zero points, each given by the positions of both: in float where that is exact.
+    """MatMul of two inputs minus their zero points, each given as (input, zero point) positions, in float where that is exact.
 
-    Else in double, which opset 7 takes; exact because no sum leaves int32.
+    Otherwise it is computed in double, which is exact because no sum exceeds int32.
     """
     inner = _products_in_a_sum(node, a[0], b[0])
     _require_int32(inner)
@@ -67,13 +67,13 @@ def _product(node: Node, a: tuple[int, int], b: tuple[int, int]) -> str:
 
 
 def _products_in_a_sum(node: Node, a: int, b: int) -> int:
-    """How many products MatMul adds: the last dimension of input `a`, or where that is unknown the one of `b` that fits it."""
+    """The number of products that MatMul adds: the last dimension of input `a`, or if that is unknown, the matching one of `b`."""
     inner = node.dimension(0 if node.rank(b) == 1 else -2, b)
     return inner if isinstance(inner, int) else node.need_dimension(-1, a)
 
 
 def _per_row(node: Node, index: int) -> list[int] | None:
-    """The shape in which a number for each row broadcasts to input `index`; None where that is a vector, which has no rows."""
+    """The shape with which one number for each row broadcasts to input `index`; None where that is a vector, which has no rows."""
     return None if node.rank(index) == 1 else [-1, 1]
 
 
@@ -85,19 +85,19 @@ def matmul_of_differences(node: Node) -> None:
 
 @decompose("ConvInteger", opset=9)
 def conv_of_differences(node: Node) -> None:
-    """The zero points are subtracted, and the differences convolved in float, in halves of their bits where needed to be exact."""
+    """The zero points are subtracted, and the differences convolved in float; if sums would be rounded, in halves of their bits."""
     node.become.Cast(_convolution(node, (0, 2), (1, 3)), to=TensorProto.INT32)
 
 
 def _per_channel(node: Node, weights: int) -> list[int]:
-    """The shape in which numbers of output channels broadcast to input `weights`, or to an image."""
+    """The shape with which one number for each output channel broadcasts to input `weights`, or to an image."""
     return [-1] + [1] * (node.need_rank(weights) - 1)
 
 
 def _convolution(node: Node, x: tuple[int, int], w: tuple[int, int]) -> str:
-    """Conv of two inputs minus their zero points, each given by the positions of both: in float.
+    """Conv of two inputs minus their zero points, each given as (input, zero point) positions, in float.
 
-    Where sums of whole products would be rounded, it is done in halves, which are added in int32.
+    Where sums of full products would be rounded, halves of the numbers are used, and their results are added in int32.
     """
     op = node.op
     inner = prod(node.need_shape(w[0])[1:])
@@ -118,7 +118,9 @@ def _convolution(node: Node, x: tuple[int, int], w: tuple[int, int]) -> str:
 
 
 def _parts(node: Node, index: int, zero_index: int, form: list[int] | None, is_halved: bool) -> list[tuple[str, int]]:
-    """Input `index` minus its zero point as float: whole, or two numbers of at most four bits and a sign; with factors."""
+    """Input `index` minus its zero point as float: in one part, or in two parts of at most four bits and a
+    sign; each with its factor.
+    """
     op = node.op
     if not is_halved:
         return [(_shifted(node, index, zero_index, TensorProto.FLOAT, form), 1)]
@@ -138,7 +140,7 @@ def _float_convolution(node: Node, x: str, w: str) -> str:
 
 @decompose("QLinearConv", opset=11, exact=False)
 def convolve_then_quantize(node: Node) -> None:
-    """The exact sums, plus the bias, are multiplied by the scales, rounded, moved by the zero point, and saturated."""
+    """The exact sums and the bias are multiplied by the scales, rounded, shifted by the zero point, and saturated."""
     sums = _convolution(node, (0, 2), (3, 5))
     in_image = [1, *_per_channel(node, 3)[:-1]]
     if node.has_input(8):
@@ -149,9 +151,9 @@ def convolve_then_quantize(node: Node) -> None:
 
 @decompose("QLinearMatMul", opset=11, exact=False)
 def matmul_then_quantize(node: Node) -> None:
-    """The exact product is multiplied by the scales, rounded to the nearest even, moved by the zero point, and saturated.
+    """The exact product is multiplied by the scales, rounded to the nearest even, shifted by the zero point, and saturated.
 
-    A runtime that multiplies in another order may round to the neighbour.
+    A runtime that multiplies by the scales in another order may round to a neighbouring number.
     """
     sums, form = _product(node, (0, 2), (3, 5)), _per_row(node, 0)
     a_scale = node.input(1) if form is None else _reshaped(node, node.input(1), 1, form)
@@ -159,7 +161,7 @@ def matmul_then_quantize(node: Node) -> None:
 
 
 def _quantize(node: Node, sums: str, scales: tuple[str, str, str], zero_index: int) -> None:
-    """Let `node` become saturate(round(sums * scales[0] * scales[1] / scales[2]) + the zero point in input `zero_index`)."""
+    """Turn `node` into saturate(round(sums * scales[0] * scales[1] / scales[2]) + the zero point in input `zero_index`)."""
     op = node.op
     kind = node.need_elem_type(zero_index)
     sums = op.Cast(sums, to=TensorProto.FLOAT)

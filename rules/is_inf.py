@@ -15,7 +15,7 @@ from .shared.typed import need_floating
 
 @decompose("IsInf", opset=7)
 def compare_with_the_largest(node: Node) -> None:
-    """An element is infinite where it, or its size, is greater than the largest finite number."""
+    """An element is infinite where it, or its absolute value, is greater than the largest finite number."""
     op = node.op
     elem_type = need_floating(node)
     largest = float(np.finfo(helper.tensor_dtype_to_np_dtype(elem_type)).max)

@@ -1,7 +1,7 @@
 """LayerNormalization below opset 17.
 
-The variance is the mean of squared deviations, as runtimes compute it. ONNX's own function body takes E[x²] - E[x]², which loses
-every digit where the mean is large compared with the deviation.
+The variance is the mean of squared deviations, as runtimes compute it. ONNX's own function body computes E[x²] - E[x]², which loses
+all digits where the mean is large compared with the deviation.
 https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 """
 
@@ -22,7 +22,7 @@ from .shared.normalization import cast_between, mean_and_deviation, working_type
 
 @decompose("LayerNormalization", opset=13, exact=False)
 def normalize_last_axes(node: Node) -> None:
-    """In the precision of stash_type, or of the data where that is wider, over the axes from `axis` on; then scale and bias."""
+    """The node becomes (x - mean) / deviation * scale + bias over the axes from `axis` on, in stash_type or the wider data type."""
     op = node.op
     kind, stash = node.need_elem_type(), node.attr("stash_type", TensorProto.FLOAT)
     work = working_type(kind, stash)
@@ -49,7 +49,9 @@ def normalize_last_axes(node: Node) -> None:
 
 
 def _zeros(node: Node, axes: list[int], kind: int) -> str:
-    """A bias where there is none, since runtimes look for one; "" where they would not recognize the normalization anyway."""
+    """A bias of zeros where there is none, since runtimes look for one; "" where they would not recognize
+    the normalization anyway.
+    """
     width = node.dimension(0, 1)
     if len(axes) > 1 or _has_statistics(node) or node.rank(1) != 1 or not isinstance(width, int):
         return ""
@@ -57,15 +59,16 @@ def _zeros(node: Node, axes: list[int], kind: int) -> str:
 
 
 def _has_statistics(node: Node) -> bool:
-    """Whether the mean or the standard deviation is read: then runtimes recognize no normalization in an older form."""
+    """Whether the mean or the standard deviation is read. If so, runtimes do not recognize the normalization in an older form."""
     return node.has_output(1) or node.has_output(2)
 
 
 def _data_apart_from_a_transpose(node: Node) -> tuple[str, list[int], Sequence[int] | None]:
-    """The data, the axes to normalize, and the shape that the result needs in the end; None where it has it.
+    """The data, the axes to normalize, and the shape to which the result has to be reshaped, or None where it has this shape
+    already.
 
-    A Transpose before the normalization is kept out of it, since onnxruntime recognizes no other than one over the last axis. Where
-    all sizes are known, only a change of the rank does that.
+    A Transpose before the normalization is kept separate, because onnxruntime recognizes only a normalization over the last axis.
+    If all sizes are known, this takes a change of rank.
     """
     x, rank = node.input(0), node.need_rank()
     (axis,) = from_the_front([node.attr("axis", -1)], rank)

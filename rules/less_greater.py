@@ -1,4 +1,4 @@
-"""Less and Greater: opset 9 adds the integers, of which floating point does not hold the 64-bit ones.
+"""Less and Greater: opset 9 adds integers. Floating-point types cannot hold all 64-bit integers.
 
 LessOrEqual and GreaterOrEqual came with opset 12.
 
@@ -14,7 +14,7 @@ from .shared.typed import ANY_FLOATING, WIDE_INTEGERS, are_numbers, halves, is_u
 
 @downgrade(("Less", "Greater"), 9)
 def compare_halves(node: Node) -> None:
-    """64-bit integers are compared by their high halves, then by their low ones, as doubles, which hold them exactly."""
+    """64-bit integers are compared by their high halves, then by their low halves, as doubles, which hold these exactly."""
     op = node.op
     elem_type = node.need_elem_type()
     if elem_type not in WIDE_INTEGERS:
@@ -28,7 +28,7 @@ def compare_halves(node: Node) -> None:
 
 @decompose(("GreaterOrEqual", "LessOrEqual"), opset=11)
 def not_less(node: Node) -> None:
-    """Integers are at least others where they are not less; for floating-point numbers, NaN is neither."""
+    """For integers, the node becomes Not of the opposite; for floats, it is written out such that NaN gives false."""
     op, is_floating = node.op, node.need_elem_type() in ANY_FLOATING
     beyond, short = ("Greater", "Less") if node.op_type == "GreaterOrEqual" else ("Less", "Greater")
     if is_floating and node.scope.target >= 11:

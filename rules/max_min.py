@@ -1,4 +1,4 @@
-"""Max and Min: opset 12 adds the integers, of which floating point does not hold the 64-bit ones.
+"""Max and Min: opset 12 adds integers. Floating-point types cannot hold all 64-bit integers.
 
 https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Min.html
 """
@@ -12,7 +12,7 @@ from .shared.typed import WIDE_INTEGERS
 
 @downgrade(("Max", "Min"), 12)
 def compare_integers(node: Node) -> None:
-    """64-bit integers, which no floating-point type holds, are compared two by two and chosen by Where."""
+    """64-bit integers, which no floating-point type holds, are compared two at a time and chosen by Where."""
     if node.elem_type() not in WIDE_INTEGERS:
         return
     comparison = "Greater" if node.op_type == "Max" else "Less"

@@ -16,12 +16,15 @@ from .shared.parameters import one_number
 from .shared.tables import arange, require_few
 
 _MARGIN = 1e-4
-"""Distance, in bins, that an edge has to keep from a boundary. A float32 errs by less than a tenth of it at any usual frequency."""
+"""The distance, in bins, that an edge must have from a boundary.
+
+The error of float32 is less than a tenth of it at usual frequencies.
+"""
 
 
 @decompose("MelWeightMatrix", opset=13)
 def constant_triangles(node: Node) -> None:
-    """The matrix becomes a constant, whose columns are triangles between edges that are evenly spaced on the mel scale."""
+    """The matrix becomes a constant, whose columns are triangles with edges evenly spaced on the mel scale."""
     names = ("number of mel bins", "DFT length", "sample rate", "lower edge", "upper edge")
     columns, length, rate, lower, upper = (float(one_number(node.const_input(i, f"the {name}"))) for i, name in enumerate(names))
     kind = node.attr("output_datatype", TensorProto.FLOAT)
@@ -38,7 +41,7 @@ def constant_triangles(node: Node) -> None:
 
 
 def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -> np.ndarray:
-    """The numbers of the bins that the edges are in. Raises Unconvertible where rounding decides on that."""
+    """The number of the bin of each edge. Raises Unconvertible where it depends on rounding."""
     first, last = (2595 * np.log10(1 + hertz / 700) for hertz in (lower, upper))
     mels = first + arange(columns + 2) * (last - first) / (columns + 2)
     places = (length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate
@@ -51,7 +54,7 @@ def _edges(columns: int, length: int, rate: float, lower: float, upper: float) -
 
 
 def _triangle(rows: int, low: int, middle: int, high: int) -> np.ndarray:
-    """A column of `rows` weights: rising from `low` to 1 at `middle`, falling to 0 at `high`."""
+    """A column of `rows` weights that rise from 0 at `low` to 1 at `middle` and fall to 0 at `high`."""
     row = arange(rows)
     rising = (row - low) / max(middle - low, 1)
     falling = (high - row) / max(high - middle, 1)

@@ -1,6 +1,6 @@
-"""Operators of onnxruntime, which its optimizer puts into models, as operators of ONNX: `Options(rules=["com.microsoft"])`.
+"""onnxruntime's own operators, which its optimizer puts into models, as ONNX operators: `Options(rules=["com.microsoft"])`.
 
-They are in the precision of their inputs, as the kernels of onnxruntime for the CPU.
+They are computed in the precision of their inputs, as in onnxruntime's CPU kernels.
 
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
@@ -34,11 +34,11 @@ _FORMS = {
         {"interleaved": _INT, "is_packed_batching": _INT, "num_heads": _INT, "rotary_embedding_dim": _INT, "scale": _FLOAT},
     ),
 }
-"""The fewest and the most inputs of each operator, and its attributes with their types."""
+"""The smallest and the largest number of inputs of each operator, and its attributes with their types."""
 
 
 def _require_known_form(node: Node) -> None:
-    """Raises Unconvertible where onnxruntime has no such operator: onnx.checker does not look at those of other domains."""
+    """Raises Unconvertible where onnxruntime has no such form of the operator: onnx.checker ignores operators of other domains."""
     fewest, most, attributes = _FORMS[node.op_type]
     if not fewest <= len(node.inputs) <= most or not all(node.inputs[:fewest]):
         raise Unconvertible(f"{node.op_type} of onnxruntime does not take these inputs", "correct the model")
@@ -49,14 +49,14 @@ def _require_known_form(node: Node) -> None:
 
 
 def _end(node: Node, op_type: str, inputs: list[str]) -> None:
-    """The last node gives what `node` gave."""
+    """Make the last node, which has the output of `node`."""
     getattr(node.op, op_type)(*inputs, output=node.output(0))
     node.remove()
 
 
 @replace(_DOMAIN, "FusedMatMul", opset=13)
 def multiply_matrices(node: Node) -> None:
-    """Transpose, MatMul, and Mul by alpha."""
+    """The node becomes Transpose, MatMul, and Mul by alpha."""
     _require_known_form(node)
     if node.attr("transBatchA", 0) or node.attr("transBatchB", 0):
         raise Unconvertible("FusedMatMul with transBatchA or transBatchB moves the batch, which is not written in older operators")
@@ -88,7 +88,7 @@ def gelu(node: Node) -> None:
 
 @replace(_DOMAIN, "BiasGelu", opset=13)
 def gelu_of_sum(node: Node) -> None:
-    """The Gelu of x + bias."""
+    """The node becomes the Gelu of x + bias."""
     _require_known_form(node)
     _gelu(node, node.op.Add(node.input(0), node.input(1)))
 
@@ -103,7 +103,7 @@ def _gelu(node: Node, x: str) -> None:
 
 @replace(_DOMAIN, "FastGelu", opset=13)
 def fast_gelu(node: Node) -> None:
-    """x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))), of x + bias where there is one."""
+    """x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))), with x + bias for x if there is a bias."""
     op = node.op
     _require_known_form(node)
     x = op.Add(node.input(0), node.input(1)) if node.has_input(1) else node.input(0)
@@ -127,7 +127,7 @@ def quick_gelu(node: Node) -> None:
 
 @replace(_DOMAIN, "SkipLayerNormalization", opset=17)
 def normalize_sum(node: Node) -> None:
-    """Add, Add of the bias, and LayerNormalization of the sum, which is the fourth output."""
+    """The node becomes Add, a second Add for the bias, and LayerNormalization of the sum, which is the fourth output."""
     _require_known_form(node)
     total = _sum(node, bias=4)
     operands = [total, node.input(2), *([node.input(3)] if node.has_input(3) else [])]
@@ -138,7 +138,10 @@ def normalize_sum(node: Node) -> None:
 
 @replace(_DOMAIN, "SimplifiedLayerNormalization", opset=23)
 def normalize_by_squares(node: Node) -> None:
-    """RMSNormalization, which ONNX has from opset 23 on. onnxruntime has this operator in ONNX's domain; it is moved before."""
+    """The node becomes RMSNormalization, an operator of ONNX since opset 23.
+
+    Models have this operator in ONNX's domain, where onnxruntime accepts it; it is moved to com.microsoft before.
+    """
     _require_known_form(node)
     if node.has_output(1):
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
@@ -149,7 +152,7 @@ def normalize_by_squares(node: Node) -> None:
 
 @replace(_DOMAIN, "SkipSimplifiedLayerNormalization", opset=23)
 def normalize_sum_by_squares(node: Node) -> None:
-    """Add, Add of the bias, and RMSNormalization of the sum, which is the fourth output."""
+    """The node becomes Add, a second Add for the bias, and RMSNormalization of the sum, which is the fourth output."""
     _require_known_form(node)
     total = _sum(node, bias=3)
     epsilon = node.attr("epsilon", 1e-12)
@@ -158,7 +161,10 @@ def normalize_sum_by_squares(node: Node) -> None:
 
 
 def _sum(node: Node, bias: int) -> str:
-    """The sum that a SkipLayerNormalization normalizes, which is its fourth output; `bias` is the position of that input."""
+    """The sum that a SkipLayerNormalization normalizes, which is its fourth output.
+
+    `bias` is the position of the bias in the inputs.
+    """
     op = node.op
     if node.has_output(1) or node.has_output(2):
         raise Unconvertible(f"mean and deviation of a {node.op_type} are for training", "remove these outputs")
@@ -175,7 +181,7 @@ def _sum(node: Node, bias: int) -> str:
 
 @replace(_DOMAIN, "RotaryEmbedding", opset=23)
 def rotate_positions(node: Node) -> None:
-    """ONNX's own RotaryEmbedding, where each position has a row of its own."""
+    """The node becomes ONNX's own RotaryEmbedding, with a row of angles for each position."""
     _require_known_form(node)
     if node.attr("scale", 1.0) != 1.0 or node.attr("is_packed_batching", 0):
         raise Unconvertible("RotaryEmbedding with scale or is_packed_batching has no form in ONNX")
@@ -198,5 +204,5 @@ def rotate_positions(node: Node) -> None:
 
 
 def _head_size(node: Node, heads: int) -> int:
-    """How many numbers each head of x has, whether x has an axis of heads or `heads` beside each other in the last one."""
+    """The number of elements of each head of x, which has an axis of heads, or `heads` heads side by side in the last axis."""
     return node.need_dimension(3) if node.need_rank() == 4 else node.need_dimension(2) // max(heads, 1)

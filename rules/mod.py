@@ -1,8 +1,7 @@
-"""Mod: until opset 27 integers have the divisor's sign (fmod=0) and floats the dividend's (fmod=1); from 28 on either may have
+"""Mod: until opset 27, integers get the divisor's sign (fmod=0) and floats the dividend's (fmod=1); from 28 on both are allowed for
 both.
 
-Below opset 10, integers are divided and multiplied; floats take a long division by doubling and subtracting, in which nothing is
-rounded.
+Below opset 10, integers are divided and multiplied; floats use a long division by doubling and subtracting, which is exact.
 https://onnx.ai/onnx/operators/onnx__Mod.html
 """
 
@@ -19,12 +18,12 @@ from .shared.loops import Body, Step, Typed, repeat
 from .shared.typed import ANY_FLOATING, FLOATING
 
 _MOST_DOUBLINGS = 2200
-"""Steps of a long division: from the smallest double to the largest there are 2098 doublings."""
+"""The number of steps of a long division: from the smallest double to the largest there are 2098 doublings."""
 
 
 @downgrade("Mod", 28)
 def write_out_other_fmod(node: Node) -> None:
-    """fmod=1 of integers becomes a - (a / b) * b; for fmod=0 of floats, the remainder of fmod=1 gets the divisor's sign."""
+    """fmod=1 of integers becomes a - (a / b) * b; fmod=0 of floats becomes the remainder of fmod=1, with the divisor's sign."""
     is_floating, truncates = node.need_elem_type() in ANY_FLOATING, bool(node.attr("fmod", 0))
     if is_floating and not truncates:
         _floor(node)
@@ -35,7 +34,7 @@ def write_out_other_fmod(node: Node) -> None:
 
 
 def _floor(node: Node) -> None:
-    """Let the node become a Mod with fmod=1 whose result gets the sign of the divisor, zeros too."""
+    """Turn the node into a Mod with fmod=1 whose result gets the sign of the divisor, even if it is zero."""
     op = node.op
     a, b = node.inputs
     kind = node.need_elem_type()
@@ -51,7 +50,7 @@ def _floor(node: Node) -> None:
 
 @decompose("Mod", opset=9)
 def remainder_of_division(node: Node) -> None:
-    """Of integers, a - (a / b) * b, plus b where fmod=0 and the signs differ. Of floats, a long division, which rounds nothing."""
+    """For integers, a - (a / b) * b, plus b where fmod=0 and the signs differ. For floats, a long division, which is exact."""
     op = node.op
     elem_type = node.need_elem_type()
     if elem_type not in BITS:
@@ -79,7 +78,7 @@ def _with_sign_of(node: Node, rest: str, b: str) -> str:
 
 
 def subtract_multiples(node: Node) -> None:
-    """Let `node`, a Mod with fmod=1, become |a| less the multiples of |b| that fit into it, with the sign of a.
+    """Turn `node`, a Mod with fmod=1, into |a| minus the multiples of |b| that fit into it, with the sign of a.
 
     The result is NaN where a is not finite or b is zero or NaN, and a where b is infinite. Raises Unconvertible for other types,
     and for fmod=0.
@@ -115,9 +114,9 @@ def _remainder(node: Node, a: str, b: str, kind: int) -> str:
 
 
 def _divide(node: Node, rest: str, by: str, live: str, kind: int) -> str:
-    """Double the divisors that are below half their dividend; then subtract and halve until each rest is below its divisor.
+    """Double the divisors that are less than half their dividend; then subtract and halve until each rest is less than its divisor.
 
-    A difference of numbers that are at most twice one another is exact.
+    The difference of two numbers is exact if none is more than twice the other.
     """
     op = node.op
     half, start = op.const(0.5, kind), _largest(node, kind)
@@ -150,7 +149,7 @@ def _divide(node: Node, rest: str, by: str, live: str, kind: int) -> str:
 
 
 def _stretched(node: Node, name: str, other: str, kind: int) -> str:
-    """`name` in the shape that it and `other` broadcast to: nothing is less than itself."""
+    """`name` in the shape to which it and `other` broadcast, computed from x < x, which is never true."""
     nothing = _as_number(node, node.op.Less(other, other), kind)
     return node.op.Add(name, nothing)
 

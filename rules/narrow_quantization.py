@@ -1,7 +1,7 @@
-"""QuantizeLinear and DequantizeLinear of types that the target does not have, computed in wider types that it has.
+"""QuantizeLinear and DequantizeLinear for types that the target lacks, computed in wider types that it has.
 
-Integers of 4 or 2 bits are quantized to 8 bits and clipped. Floating-point types have no wider one that the operators take, so what
-is quantized to them is divided and rounded, and what is dequantized from them is multiplied.
+Integers of 4 or 2 bits are quantized to 8 bits and clipped. For floating-point types, the operators accept no wider type, so
+quantization becomes a division with rounding, and dequantization a multiplication.
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """
 
@@ -21,12 +21,12 @@ from .shared.scales import along_axis, of_each_index
 from .shared.typed import type_name
 
 _SCALE, _ZERO = 1, 2
-"""Positions of the scale and the zero point among the inputs."""
+"""The positions of the scale and the zero point in the inputs."""
 
 
 @widen("QuantizeLinear")
 def quantize_to_wider_type(node: Node) -> None:
-    """What is quantized to a type that the target does not have becomes the same numbers in a wider type."""
+    """Values quantized to a type that the target lacks become the same numbers in a wider type."""
     kind = node.output_elem_type() or TensorProto.UINT8
     scale = node.need_elem_type(_SCALE)
     if scale == TensorProto.BFLOAT16 and node.wider(scale) != scale and node.rounds_to(scale):
@@ -38,13 +38,13 @@ def quantize_to_wider_type(node: Node) -> None:
 
 
 def _divided_in(node: Node) -> int:
-    """The type in which a QuantizeLinear divides: float before opset 23, then what `precision` or else the scale says."""
+    """The type in which a QuantizeLinear divides: float before opset 23, then that of `precision`, or else of the scale."""
     said = node.attr("precision", 0) or (node.need_elem_type(_SCALE) if node.opset >= 23 else TensorProto.FLOAT)
     return TensorProto.FLOAT if said == FLOAT8E8M0 else said
 
 
 def _clip_to(node: Node, kind: int) -> None:
-    """Quantize to the wider type, whose range has that of `kind` within it, and clip."""
+    """Quantize to the wider type, which includes the range of `kind`, and clip to that range."""
     wide = node.wider(kind)
     if node.has_attr("output_dtype"):
         node.set_attr("output_dtype", wide)
@@ -55,7 +55,7 @@ def _clip_to(node: Node, kind: int) -> None:
 
 
 def _divide_and_round(node: Node, kind: int) -> None:
-    """Let the node be x / scale, rounded to the floating-point type `kind`."""
+    """Turn the node into x / scale, rounded to the floating-point type `kind`."""
     if kind not in FORMATS:
         raise Unconvertible(f"older operators cannot round to {type_name(kind)}")
     _require_no_zero_point(node)
@@ -71,7 +71,7 @@ def _divide_and_round(node: Node, kind: int) -> None:
 
 @widen("DequantizeLinear")
 def dequantize_from_wider_type(node: Node) -> None:
-    """What is dequantized from, or to, a floating-point type that the target does not have is computed in float."""
+    """Values dequantized from or to a floating-point type that the target lacks are computed in float."""
     source, scale = node.need_elem_type(), node.need_elem_type(_SCALE)
     kind = node.attr("output_dtype", 0) or scale
     if source in FORMATS and node.wider(source) != source:
@@ -89,7 +89,7 @@ def dequantize_from_wider_type(node: Node) -> None:
 
 
 def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
-    """x * scale, for an output of type `kind`, and the type in which that is."""
+    """x * scale, for an output of type `kind`, and the type in which it is computed."""
     _require_no_zero_point(node)
     work = TensorProto.FLOAT16 if scale == kind == TensorProto.FLOAT16 else TensorProto.FLOAT
     x = _cast(node, node.input(0), node.wider(node.need_elem_type()), work)
@@ -98,7 +98,7 @@ def _product(node: Node, scale: int, kind: int) -> tuple[str, int]:
 
 
 def _dequantized(node: Node, source: int, kind: int) -> str:
-    """The product in float of integers of up to 16 bits and a scale of type `kind`, which is exact for bfloat16."""
+    """The product, in float, of integers of up to 16 bits and a scale of type `kind`, which is exact for bfloat16."""
     if kind != TensorProto.BFLOAT16 or BITS.get(node.wider(source), 32) > 8:
         raise Unconvertible(f"an output of {type_name(kind)} for x of {type_name(source)} is new in opset 19")
     attributes = {name: node.attr(name) for name in ("axis", "block_size")}
@@ -106,7 +106,7 @@ def _dequantized(node: Node, source: int, kind: int) -> str:
 
 
 def _require_no_zero_point(node: Node) -> None:
-    """Raises Unconvertible where there is a zero point that is not zero: for floating-point types it has no defined meaning."""
+    """Raises Unconvertible where there is a zero point other than zero, which has no defined meaning for floating-point types."""
     if node.has_input(_ZERO) and np.asarray(node.const_input(_ZERO, "the zero point"), np.float32).any():
         raise Unconvertible("a zero point of a floating-point type has to be 0")
 
@@ -116,7 +116,7 @@ def _cast(node: Node, name: str, held: int, kind: int) -> str:
 
 
 def _spread(node: Node) -> str:
-    """The scale of the node in a shape that broadcasts to x."""
+    """The scale of the node, in a shape that broadcasts to x."""
     block = node.attr("block_size", 0)
     if not block or node.need_rank(_SCALE) == 0:
         return along_axis(node, _SCALE)

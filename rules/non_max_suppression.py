@@ -1,4 +1,4 @@
-"""NonMaxSuppression below opset 10: a Loop that takes the best remaining box and drops those that overlap it.
+"""NonMaxSuppression below opset 10: a Loop that takes the best remaining box and removes the boxes that overlap it.
 
 https://onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 """
@@ -19,25 +19,25 @@ from .shared.tables import arange
 
 _FLOAT = TensorProto.FLOAT
 _MOST_STEPS = 2**31
-"""Bound on the steps of the Loop, which ends by its condition."""
+"""The trip count of the Loop, which in fact ends by its condition."""
 _CORNERS = ("bottom", "top", "left", "right", "area")
-"""What is computed of each box, in this order."""
+"""The values that are computed for each box, in this order."""
 
 
 class _Lanes(NamedTuple):
-    """One row for each class of each batch, with its boxes by descending score: tensors [row, box]."""
+    """One row for each class of each batch, with its boxes by descending score, as tensors [row, box]."""
 
     live: str
     """1 for a box that may still be selected, 0 for any other."""
     order: str
     """The number of each box within its batch."""
     places: str
-    """The number of each box among those of all batches."""
+    """The number of each box among the boxes of all batches."""
 
 
 @decompose("NonMaxSuppression", opset=9, exact=False)
 def select_best_remaining_box(node: Node) -> None:
-    """A Loop selects one box a step, batch by batch and class by class. Overlaps are computed in float, as runtimes do."""
+    """A Loop selects one box in each step, for each batch and class. Overlaps are computed in float, as in runtimes."""
     boxes = node.need_dimension(2, 1)
     if boxes == 0:
         raise Unconvertible("NonMaxSuppression of 0 boxes is new in opset 10")
@@ -48,14 +48,14 @@ def select_best_remaining_box(node: Node) -> None:
 
 
 def _most(node: Node) -> str:
-    """How many boxes may be selected for each class of each batch, as float; 0 where the input is absent."""
+    """The number of boxes that may be selected for each class of each batch, as float; 0 where the input is absent."""
     if not node.has_input(2):
         return node.op.const(0, np.float32)
     return node.op.Cast(node.input(2), to=_FLOAT)
 
 
 def _lanes(node: Node, boxes: int, most: str) -> _Lanes:
-    """The boxes of each class and batch, sorted by their score."""
+    """The boxes of each class and batch, sorted by score."""
     op = node.op
     scores = node.input(1)
     if node.has_input(4):  # what is not above it sorts last, NaN among it, which would be no order
@@ -77,7 +77,7 @@ def _lanes(node: Node, boxes: int, most: str) -> _Lanes:
 
 
 def _corners(node: Node) -> list[str]:
-    """Bottom, top, left, right and area of each box, over all batches, as vectors."""
+    """The bottom, top, left, right and area of each box, over all batches, as vectors."""
     op = node.op
     table = op.Reshape(node.input(0), op.int64([-1, 4]))
     first = [op.Gather(table, op.int64(column), axis=1) for column in range(4)]
@@ -98,7 +98,7 @@ def _around(node: Node, center: str, size: str) -> list[str]:
 
 
 def _select(node: Node, lanes: _Lanes, boxes: int, most: str, corners: list[str]) -> str:
-    """The selected boxes, as places in the flattened rows of `lanes`, in the order of their selection."""
+    """The selected boxes, as positions in the flattened rows of `lanes`, in the order of their selection."""
     op = node.op
     flat = op.int64([-1])
     places = op.Reshape(lanes.places, flat)
@@ -152,7 +152,7 @@ def _overlaps(node: Node, body: Body, corners: list[str], box: str, others: str,
 
 
 def _describe(node: Node, picks: str, lanes: _Lanes, boxes: int) -> None:
-    """Let the node become [selected, 3]: batch, class and box of each of `picks`."""
+    """Turn the node into [selected, 3]: batch, class and box of each of `picks`."""
     op = node.op
     size, flat = op.int64(boxes), op.int64([-1])
     of_all = op.Reshape(lanes.places, flat)

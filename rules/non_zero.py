@@ -1,4 +1,4 @@
-"""NonZero below opset 9, where the shape is known: a sort brings the places of what is not zero to the front.
+"""NonZero below opset 9, where the shape is known: a sort moves the positions of non-zero elements to the front.
 
 https://onnx.ai/onnx/operators/onnx__NonZero.html
 """
@@ -17,12 +17,12 @@ from .shared.counting import stack
 from .shared.tables import arange
 
 _MAX_SORTED = 1 << 22
-"""Elements of the largest input: float32 holds the numbers up to twice as many, and their places are a constant in the model."""
+"""The number of elements of the largest input: float32 holds the numbers up to twice as many, and the positions are a constant."""
 
 
 @decompose("NonZero", opset=8)
 def sort_the_places(node: Node) -> None:
-    """TopK sorts the places of what is not zero to the front, and a Loop takes as many as there are."""
+    """TopK sorts the positions of non-zero elements to the front, and a Loop takes as many as there are."""
     op = node.op
     if node.need_elem_type() == TensorProto.STRING:
         raise Unconvertible("NonZero of strings is new in opset 9")

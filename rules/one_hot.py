@@ -1,5 +1,4 @@
-"""OneHot: from opset 11 on, indices in [-depth, -1] count from the back; before, they select nothing. The operator came with opset
-9.
+"""OneHot: it came with opset 9; from opset 11 on, indices in [-depth, -1] count from the back, before that they select nothing.
 
 https://onnx.ai/onnx/operators/onnx__OneHot.html
 """
@@ -20,14 +19,14 @@ from .shared.tables import arange
 
 @upgrade("OneHot", 11)
 def warn_of_negative_indices(node: Node) -> None:
-    """Nothing changes; warns where an index may be negative, which selected nothing before opset 11."""
+    """Nothing changes. Warns where an index may be negative, which selects nothing before opset 11."""
     if _may_be_negative(node):
         node.caution("indices that are negative selected nothing before opset 11, and count from the back from 11 on")
 
 
 @downgrade("OneHot", 11)
 def indices_from_the_front(node: Node) -> None:
-    """Negative indices get the depth added, and a negative axis the output's rank."""
+    """The depth is added to negative indices, and the output's rank to a negative axis."""
     op = node.op
     axis = node.attr("axis", -1)
     if axis < -1:
@@ -57,7 +56,7 @@ def _may_be_negative(node: Node) -> bool:
 def compare_with_positions(node: Node) -> None:
     """Each index is compared with the positions along the new axis, and a Gather takes the off or the on value.
 
-    The text of opset 9 leaves negative indices open; runtimes count them from the back there, too.
+    The specification of opset 9 leaves negative indices open; runtimes count them from the back there too.
     """
     op = node.op
     rank = node.need_rank() + 1
@@ -74,7 +73,7 @@ def compare_with_positions(node: Node) -> None:
 
 
 def _depth(node: Node, axis: int) -> int:
-    """The depth, or the length that the model declares the new axis to have."""
+    """The depth, or the length that the model declares for the new axis."""
     shape = node.output_shape()
     declared = shape[axis] if shape is not None and axis < len(shape) else None
     if node.constant(1) is None and isinstance(declared, int):

@@ -1,4 +1,4 @@
-"""OptionalGetElement and OptionalHasElement: from opset 18 on they take a tensor, a sequence or nothing, too.
+"""OptionalGetElement and OptionalHasElement: from opset 18 on they also accept a tensor, a sequence or an absent input.
 
 https://onnx.ai/onnx/operators/onnx__OptionalGetElement.html, https://onnx.ai/onnx/operators/onnx__OptionalHasElement.html
 """
@@ -12,7 +12,7 @@ from ..rewriter.graph.node import Node
 
 @downgrade("OptionalGetElement", 18)
 def element_is_the_input(node: Node) -> None:
-    """The element of a tensor or sequence, which is no optional, is that input itself."""
+    """The element of a tensor or sequence, which is not an optional, becomes that input itself."""
     if not _is_optional(node):
         node.forward(0, node.input(0))
         node.remove()
@@ -20,7 +20,7 @@ def element_is_the_input(node: Node) -> None:
 
 @downgrade("OptionalHasElement", 18)
 def constant_answer(node: Node) -> None:
-    """The answer is a constant: true for a tensor or sequence, false for an absent input."""
+    """The answer becomes a constant: true for a tensor or sequence, false for an absent input."""
     if node.has_input(0) and _is_optional(node):
         return
     answer = node.op.const(node.has_input(0), bool)

@@ -1,6 +1,6 @@
-"""Pad: pads and value are attributes until 10, inputs from 11; 18 adds the input axes, 19 the mode wrap.
+"""Pad: pads and value are attributes until opset 10 and inputs from 11 on; 18 adds the input axes, 19 the mode wrap.
 
-A Pad that the older form cannot state is done axis by axis: constant mode by Concat, the other modes by a Gather of positions.
+A Pad that the older form cannot express is written out axis by axis: constant mode by Concat, other modes by a Gather.
 https://onnx.ai/onnx/operators/onnx__Pad.html
 """
 
@@ -20,9 +20,9 @@ from .shared.tables import arange
 from .shared.typed import FLOATING
 
 _PADS, _VALUE, _AXES = 1, 2, 3
-"""Positions among the inputs, from opset 11 on (axes: 18)."""
+"""The positions in the inputs, from opset 11 on (axes: 18)."""
 _MAX_FILL = 65_536
-"""Elements of the largest constant block of padding; a larger block is made when the model runs."""
+"""The number of elements of the largest constant block of padding; a larger block is made at run time."""
 
 
 @upgrade("Pad", 2)
@@ -51,20 +51,20 @@ def wrap_by_gather(node: Node) -> None:
 
 @downgrade("Pad", 18)
 def pads_of_all_axes(node: Node) -> None:
-    """The input axes goes: pads gets two entries for every axis."""
+    """The input axes is removed: pads gets two entries for every axis."""
     _spell_out_axes(node)
 
 
 @downgrade("Pad", 13)
 def pad_strings_axis_by_axis(node: Node) -> None:
-    """Strings and complex numbers are padded axis by axis, since no wider type that Pad takes holds them."""
+    """Strings and complex numbers are padded axis by axis, since Pad accepts no wider type for them."""
     if node.elem_type() in (TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
         _pad_axis_by_axis(node)
 
 
 @downgrade("Pad", 11)
 def pads_to_attribute(node: Node) -> None:
-    """Constant pads of floating-point data become attributes; any other data is padded axis by axis with Concat or Gather."""
+    """Constant pads of floating-point data become attributes; any other Pad is written out axis by axis with Concat or Gather."""
     value = node.constant(_VALUE) if node.has_input(_VALUE) else np.zeros((), np.float32)
     pads = known_ints(node, "pads", _PADS)
     if pads is None or value is None or node.need_elem_type() not in FLOATING or not _is_float32(value):
@@ -79,7 +79,7 @@ def pads_to_attribute(node: Node) -> None:
 
 @downgrade("Pad", 2)
 def pads_to_paddings(node: Node) -> None:
-    """The attribute pads is renamed to paddings, which takes no negative numbers: these become a Slice."""
+    """The attribute pads is renamed to paddings; negative numbers, which paddings cannot be, become a Slice."""
     pads = node.pop_attr("pads")
     if min(pads, default=0) < 0:
         rank = len(pads) // 2
@@ -91,13 +91,13 @@ def pads_to_paddings(node: Node) -> None:
 
 
 def _is_float32(value: np.ndarray) -> bool:
-    """Whether `value` is one number that the float of an attribute holds exactly."""
+    """Whether `value` is one number that a float attribute holds exactly."""
     number = value.reshape(-1).astype(np.float64)
     return number.size == 1 and (np.isnan(number[0]) or float(np.float32(number[0])) == number[0])
 
 
 def _spell_out_axes(node: Node) -> None:
-    """Replace the input axes by pads of all axes: in each half, the entry of an axis, or 0."""
+    """Replace the input axes by pads for all axes: in each half, the entry of an axis, or 0."""
     op = node.op
     if not node.has_input(_AXES):
         node.drop_input(_AXES)
@@ -120,9 +120,9 @@ def _spell_out_axes(node: Node) -> None:
 
 
 def _spread_at_run_time(node: Node, rank: int) -> None:
-    """Replace axes that are only known at run time by pads of all axes.
+    """Replace axes that are only known at run time by pads for all axes.
 
-    Of an axis that is given twice, which the specification leaves open, the last pads count, as in runtimes.
+    The specification leaves open what happens if an axis is given twice; here, as in runtimes, the last pads count.
     """
     op = node.op
     rows = op.int64([2, -1])
@@ -139,7 +139,7 @@ def _spread_at_run_time(node: Node, rank: int) -> None:
 
 
 class _Amount(NamedTuple):
-    """How much one side of an axis grows (or, negative, shrinks): a number, or the name of a vector of one int64."""
+    """By how much one side of an axis grows (or shrinks, if negative): a number, or the name of a vector of one int64."""
 
     known: int | None
     name: str
@@ -176,7 +176,7 @@ def _amount(node: Node, pads: list[int] | None, index: int) -> _Amount:
 
 
 def _crop(node: Node, data: str, axis: int, before: int, after: int) -> str:
-    """`data` less what negative pads take away, by a Slice in the form of opset 9 and before."""
+    """`data` without what negative pads remove, by a Slice in the form of opset 9 and before."""
     if before >= 0 and after >= 0:
         return data
     end = after if after < 0 else int(np.iinfo(np.int64).max)
@@ -192,7 +192,7 @@ def _concat_fills(node: Node, data: str, axis: int, before: _Amount, after: _Amo
 
 
 def _slice_off(node: Node, data: str, axis: int, before: _Amount, after: _Amount) -> str:
-    """`data` less what negative pads take away."""
+    """`data` without what negative pads remove."""
     op = node.op
     if all(amount.known is not None and amount.known >= 0 for amount in (before, after)):
         return data
@@ -202,14 +202,14 @@ def _slice_off(node: Node, data: str, axis: int, before: _Amount, after: _Amount
 
 
 def _negative_part(node: Node, amount: _Amount) -> str:
-    """How much is taken away: max(-amount, 0), a vector of one."""
+    """The number of removed elements: max(-amount, 0), a vector of one."""
     if amount.known is not None:
         return node.op.int64([max(-amount.known, 0)])
     return node.op.Sub(_positive_part(node, amount), amount.name)
 
 
 def _positive_part(node: Node, amount: _Amount) -> str:
-    """max(amount, 0), a vector of one."""
+    """The number of added elements: max(amount, 0), a vector of one."""
     op = node.op
     if amount.known is not None:
         return op.int64([max(amount.known, 0)])
@@ -220,7 +220,7 @@ def _positive_part(node: Node, amount: _Amount) -> str:
 
 
 def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
-    """A block of padding that fits `data` along all axes but `axis`; "" where there is none."""
+    """A block of padding that fits `data` along all axes except `axis`; "" where nothing is added."""
     op = node.op
     if amount.known is not None and amount.known <= 0:
         return ""
@@ -242,15 +242,15 @@ def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
 
 
 def _zero(node: Node) -> np.ndarray:
-    """A zero of the data's type; for strings, the empty one."""
+    """A zero of the data's type; for strings, the empty string."""
     kind = node.need_elem_type()
     return np.array("", object) if kind == TensorProto.STRING else np.zeros((), helper.tensor_dtype_to_np_dtype(kind))
 
 
 def _gather_positions(node: Node, data: str, axis: int, before: _Amount, after: _Amount, mode: str) -> str:
-    """Mode edge, reflect or wrap: each element of the result is one of `data`.
+    """Pad with mode edge, reflect or wrap: each element of the result is an element of `data`, at a computed position.
 
-    The specification does not say whether negative pads shrink the axis before the rest is padded; runtimes do it in that order.
+    The specification does not say whether negative pads shrink the axis before the rest is padded; runtimes do it in this order.
     """
     dimension = node.dimension(axis)
     if before.known is not None and after.known is not None and isinstance(dimension, int):
@@ -304,7 +304,7 @@ def _positions_at_run_time(node: Node, before: _Amount, after: _Amount, size: st
 
 
 def _clamp(node: Node, wanted: str, last: str) -> str:
-    """`wanted`, at least 0 and at most `last`."""
+    """`wanted`, limited to 0 at least and `last` at most."""
     op = node.op
     at, end = (op.Cast(value, to=TensorProto.DOUBLE) for value in (wanted, last))
     zero = double(node, [0.0])

@@ -22,7 +22,7 @@ from .shared.tables import arange, require_few
 
 
 class Axis(NamedTuple):
-    """A pool along one spatial axis, in elements: `size` is the length of the input."""
+    """The pooling along one spatial axis, in elements. `size` is the length of the input."""
 
     size: int
     kernel: int
@@ -31,21 +31,21 @@ class Axis(NamedTuple):
     pad_begin: int
     pad_end: int
     rounds_up: bool
-    """Whether a last window counts that reaches beyond the padded input (ceil_mode=1)."""
+    """Whether a last window that reaches beyond the padded input counts (ceil_mode=1)."""
 
     @property
     def reach(self) -> int:
-        """How many elements the dilated kernel spans."""
+        """The number of elements that the dilated kernel spans."""
         return (self.kernel - 1) * self.dilation + 1
 
     @property
     def windows(self) -> int:
-        """How many windows there are by the text before opset 22."""
+        """The number of windows by the specification before opset 22."""
         return -(-self._room // self.stride) + 1 if self.rounds_up else self.windows_rounding_down
 
     @property
     def windows_rounding_down(self) -> int:
-        """How many windows lie within the padded input."""
+        """The number of windows that lie within the padded input."""
         return self._room // self.stride + 1
 
     @property
@@ -54,17 +54,17 @@ class Axis(NamedTuple):
 
     @property
     def windows_with_data(self) -> int:
-        """How many windows there are by the text since opset 22, which drops those that start behind the input."""
+        """The number of windows by the specification since opset 22, which drops windows that start behind the input."""
         return min(self.windows, (self.size + self.pad_begin - 1) // self.stride + 1)
 
     @property
     def pad_end_rounding_down(self) -> int:
-        """The padding behind the input with which rounding down gives `windows_with_data` windows."""
+        """The padding at the end with which rounding down gives `windows_with_data` windows."""
         return max(0, (self.windows_with_data - 1) * self.stride + self.reach - self.size - self.pad_begin)
 
     @property
     def positions(self) -> np.ndarray:
-        """[windows with data, kernel]: the positions that each window looks at, those outside the input too."""
+        """The positions that each window covers, including those outside the input: [windows with data, kernel]."""
         require_few(self.windows_with_data * self.kernel)
         starts = arange(self.windows_with_data)[:, None] * self.stride - self.pad_begin
         return starts + arange(self.kernel) * self.dilation
@@ -75,7 +75,7 @@ class Axis(NamedTuple):
 
 
 def _axes(node: Node) -> list[Axis]:
-    """The spatial axes of the pool. Raises Unconvertible where a length is unknown, or the padding automatic."""
+    """The spatial axes of the pooling. Raises Unconvertible where a length is unknown, or the padding is automatic."""
     auto_pad = node.attr("auto_pad", "NOTSET")
     if auto_pad != "NOTSET":
         raise Unconvertible(f"ceil_mode or dilations together with auto_pad={auto_pad}", "write the padding out as pads")
@@ -83,7 +83,7 @@ def _axes(node: Node) -> list[Axis]:
 
 
 def _axes_by_pads(node: Node) -> list[Axis]:
-    """The spatial axes of the pool, padded as the attribute pads says. Raises Unconvertible where a length is unknown."""
+    """The spatial axes of the pooling with the padding in the attribute pads. Raises Unconvertible where a length is unknown."""
     kernel = node.attr("kernel_shape")
     ones, pads, rounds_up = [1] * len(kernel), _pads(node), bool(node.attr("ceil_mode", 0))
     strides, dilations = node.attr("strides", ones), node.attr("dilations", ones)
@@ -94,7 +94,7 @@ def _axes_by_pads(node: Node) -> list[Axis]:
 
 
 def _pads(node: Node) -> list[int]:
-    """The pads, first those before each axis, then those behind."""
+    """The pads, first those at the beginning of each axis, then those at the end."""
     return node.attr("pads") or [0] * 2 * len(node.attr("kernel_shape"))
 
 
@@ -103,7 +103,7 @@ def _pads(node: Node) -> list[int]:
 
 @upgrade(("AveragePool", "LpPool", "MaxPool"), 22)
 def mind_dropped_windows(node: Node) -> None:
-    """Nothing changes; refused where a last window may see padding only, which opset 22 drops, and runtimes at every opset."""
+    """Nothing changes. Refused where a last window may cover padding only: opset 22 drops it, and so do runtimes at every opset."""
     if not _may_see_padding_only(node):
         return
     is_open = any(not isinstance(node.dimension(axis), int) for axis in _spatial(node))
@@ -112,7 +112,7 @@ def mind_dropped_windows(node: Node) -> None:
 
 
 def _mind_windows(node: Node) -> None:
-    """Raises Unconvertible unless onnxruntime's meaning is chosen."""
+    """Raises Unconvertible where a window may cover padding only, unless onnxruntime's meaning is chosen."""
     meaning = node.meaning(
         "ceil_mode=1 makes windows that see only the padding behind the input before opset 22, and none from 22 on",
         "makes none at any opset",
@@ -123,10 +123,11 @@ def _mind_windows(node: Node) -> None:
 
 @downgrade(("AveragePool", "LpPool", "MaxPool"), 22)
 def drop_windows_behind_the_input(node: Node) -> None:
-    """Where ceil_mode would make windows that see padding only, it becomes padding with which rounding down makes none.
+    """Where ceil_mode would add windows that cover padding only, it is replaced by padding that gives no such window.
 
-    With auto_pad=SAME it goes: the output is ceil(length / stride) long either way, and onnx infers another length below 22.
-    Refused beside dilations, where runtimes do not pad so. With auto_pad=VALID it goes where it makes no more windows.
+    With auto_pad=SAME it is removed: the output has the length ceil(length / stride) in any case, and onnx infers another length
+    below 22. Refused together with dilations, for which runtimes pad differently. With auto_pad=VALID it is removed where it adds
+    no window.
     """
     if is_same_padded(node) and node.attr("ceil_mode", 0):
         if _is_dilated(node):
@@ -143,13 +144,13 @@ def drop_windows_behind_the_input(node: Node) -> None:
 
 
 def _is_dilated(node: Node) -> bool:
-    """Whether a window leaves elements out."""
+    """Whether the window skips elements."""
     kernel = node.attr("kernel_shape")
     return any(size > 1 and dilation > 1 for size, dilation in zip(kernel, node.attr("dilations", [1] * len(kernel)), strict=True))
 
 
 def _may_see_padding_only(node: Node) -> bool:
-    """Whether ceil_mode can make a window that starts behind the input: where stride and padding are longer than the kernel."""
+    """Whether ceil_mode can add a window that starts behind the input, which needs stride and padding longer than the kernel."""
     if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "NOTSET":
         return False
     kernel = node.attr("kernel_shape")
@@ -159,9 +160,9 @@ def _may_see_padding_only(node: Node) -> bool:
 
 
 def _rounds_up_in_vain(node: Node) -> bool:
-    """Whether ceil_mode makes no more windows than rounding down, beside auto_pad=VALID.
+    """Whether ceil_mode adds no window, together with auto_pad=VALID.
 
-    There the texts do not round up, and runtimes do. They agree where all that rounding up makes is a window behind the input.
+    There the specification does not round up, but runtimes do. Both agree if rounding up adds only windows behind the input.
     """
     if not node.attr("ceil_mode", 0) or node.attr("auto_pad", "NOTSET") != "VALID":
         return False
@@ -180,7 +181,7 @@ def _spatial(node: Node) -> range:
 
 @downgrade(("AveragePool", "MaxPool"), 10)
 def round_down(node: Node) -> None:
-    """ceil_mode becomes padding behind the input; with dilations, what each window of a MaxPool sees is gathered side by side."""
+    """ceil_mode becomes padding at the end; for a MaxPool with dilations, the elements of each window are gathered side by side."""
     _drop_dilations_of_one(node)
     if node.has_attr("dilations"):
         _gather_windows(node)
@@ -189,7 +190,10 @@ def round_down(node: Node) -> None:
 
 
 def _gather_windows(node: Node) -> None:
-    """Put what each window sees side by side; for padding, one of its elements again, with which the maximum is the same."""
+    """Put the elements of each window side by side.
+
+    In place of padding, one of them is repeated, which does not change the maximum.
+    """
     axes = _axes_with_data(node)
     windows = _windows(node, axes)
     if node.has_output(1):
@@ -201,7 +205,7 @@ def _gather_windows(node: Node) -> None:
 
 
 def _windows(node: Node, axes: list[Axis]) -> str:
-    """What each window sees, side by side: [N, C, windows * kernel, ...]."""
+    """The elements of all windows, side by side: [N, C, windows * kernel, ...]."""
     name = node.input(0)
     for number, axis in enumerate(axes):
         seen = node.op.int64(_seen(axis).reshape(-1))
@@ -210,7 +214,10 @@ def _windows(node: Node, axes: list[Axis]) -> str:
 
 
 def _seen(axis: Axis) -> np.ndarray:
-    """[windows, kernel]: the positions along `axis` that each window sees; for padding, the position of its first element."""
+    """The positions along `axis` that each window covers: [windows, kernel].
+
+    In place of padding, the position of its first element.
+    """
     positions, inside = axis.positions, axis.sees(axis.positions)
     if not inside.any(axis=1).all():
         raise Unconvertible("a window sees padding only")
@@ -218,13 +225,13 @@ def _seen(axis: Axis) -> np.ndarray:
 
 
 def _drop_dilations_of_one(node: Node) -> None:
-    """Remove the attribute dilations where it changes nothing."""
+    """Remove the attribute dilations where all are 1."""
     if all(dilation == 1 for dilation in node.attr("dilations", [])):
         node.pop_attr("dilations")
 
 
 def _round_down_if_asked(node: Node) -> None:
-    """Replace ceil_mode=1 by padding."""
+    """Replace ceil_mode=1 by padding, where the node has it."""
     if not node.attr("ceil_mode", 0) or is_same_padded(node) or _rounds_up_in_vain(node):
         node.pop_attr("ceil_mode")  # there are as many windows either way
         return
@@ -233,7 +240,7 @@ def _round_down_if_asked(node: Node) -> None:
 
 
 def _axes_with_data(node: Node) -> list[Axis]:
-    """The axes. Raises Unconvertible where there is no window, or one starts behind the input."""
+    """The spatial axes. Raises Unconvertible where there is no window, or one starts behind the input."""
     axes = _axes(node)
     if any(axis.windows < 1 for axis in axes):
         raise Unconvertible("no window fits into the input")
@@ -245,7 +252,7 @@ def _axes_with_data(node: Node) -> list[Axis]:
 
 
 def _round_down(node: Node) -> None:
-    """Replace ceil_mode=1 by the padding behind the input with which no window is left over; that padding counts nothing."""
+    """Replace ceil_mode=1 by padding at the end, with which all windows are complete. This padding is not counted in an average."""
     axes = _axes(node)
     begins, ends = [axis.pad_begin for axis in axes], [axis.pad_end_rounding_down for axis in axes]
     node.pop_attr("ceil_mode")
@@ -261,7 +268,7 @@ def _round_down(node: Node) -> None:
 
 @downgrade("AveragePool", 7)
 def pad_before_pooling(node: Node) -> None:
-    """Padding that counts (count_include_pad=1) becomes a Pad with zeros before the node."""
+    """Padding that is counted (count_include_pad=1) becomes a Pad with zeros before the node."""
     if not node.attr("count_include_pad", 0):
         node.pop_attr("count_include_pad")
     elif is_same_padded(node):
@@ -271,7 +278,7 @@ def pad_before_pooling(node: Node) -> None:
 
 
 def _pad_before(node: Node) -> None:
-    """Turn padding that counts into data, by a Pad with zeros before the node."""
+    """Replace padding that is counted by a Pad with zeros before the node."""
     pads = _pads(node)
     half = len(pads) // 2
     node.pop_attr("count_include_pad")
@@ -283,7 +290,7 @@ def _pad_before(node: Node) -> None:
 
 @downgrade("AveragePool", 19)
 def average_as_convolution(node: Node) -> None:
-    """With dilations, the average is a convolution with ones, divided by the number of elements that each window sees."""
+    """With dilations, the node becomes a convolution with ones, divided by the number of elements in each window."""
     _drop_dilations_of_one(node)
     node.approximate = True  # runtimes have another kernel for 19, even where dilations are 1
     if not node.has_attr("dilations"):
@@ -298,7 +305,7 @@ def average_as_convolution(node: Node) -> None:
 
 @downgrade("LpPool", 18)
 def norm_as_convolution(node: Node) -> None:
-    """ceil_mode becomes padding; with dilations, the sum of powers is a convolution with ones."""
+    """ceil_mode becomes padding; with dilations, the sum of powers becomes a convolution with ones."""
     op = node.op
     _drop_dilations_of_one(node)
     if not node.has_attr("dilations"):
@@ -314,7 +321,7 @@ def norm_as_convolution(node: Node) -> None:
 
 
 def _sum_windows(node: Node, name: str) -> str:
-    """The sum of `name`, which has the shape of input 0, over each window: a convolution, channel by channel, with ones."""
+    """The sum over each window of `name`, which has the shape of input 0: a convolution with ones for each channel."""
     channels, axes = node.need_dimension(1), _axes_with_data(node)
     kernel = [axis.kernel for axis in axes]
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
@@ -335,7 +342,7 @@ def _sum_windows(node: Node, name: str) -> str:
 
 @downgrade("MaxPool", 8)
 def drop_storage_order(node: Node) -> None:
-    """storage_order goes, and the second output, which is new in opset 8, is computed by ArgMax where it is read."""
+    """storage_order is removed; the second output, which came with opset 8, is computed by ArgMax if it is read."""
     if node.has_output(1) and node.scope.model.is_read(node.output(1)):
         axes = _axes_with_data(node)
         _indices_of_maxima(node, axes, _windows(node, axes))
@@ -345,7 +352,9 @@ def drop_storage_order(node: Node) -> None:
 
 
 def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
-    """Make output 1 from what the windows see: the flat index in the tensor of the first maximum of each."""
+    """Compute output 1 from the elements of the windows: for each window, the index of its first maximum in
+    the flattened tensor.
+    """
     op = node.op
     shape, counts, kernel = node.need_shape(), [axis.windows_with_data for axis in axes], [axis.kernel for axis in axes]
     spatial, images, result = shape[2:], shape[0] * shape[1], [*shape[:2], *counts]
@@ -375,7 +384,7 @@ def _indices_of_maxima(node: Node, axes: list[Axis], windows: str) -> None:
 
 @decompose("MaxUnpool", opset=10)
 def scatter_maxima(node: Node) -> None:
-    """The maxima are scattered into zeros of the shape that was pooled."""
+    """The maxima are scattered into zeros of the original shape."""
     op = node.op
     shape, kernel, data = node.need_shape(), node.attr("kernel_shape"), node.input(0)
     strides, pads, half = node.attr("strides", [1] * len(kernel)), _pads(node), len(kernel)
@@ -402,7 +411,7 @@ def scatter_maxima(node: Node) -> None:
 @upgrade("MaxPool", 12)
 @downgrade("MaxPool", 12)
 def warn_of_same_padding(node: Node) -> None:
-    """Nothing changes; warns of automatic padding with a stride, which the older text leaves open."""
+    """Nothing changes. Warns of automatic padding with a stride, which the older specification leaves open."""
     warn_where_length_differs(node)
 
 

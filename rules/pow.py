@@ -15,7 +15,7 @@ from .shared.typed import FLOATING
 
 @downgrade("Pow", 12)
 def power_in_one_type(node: Node) -> None:
-    """Base and exponent of two types, or of integers, are computed in double; int64 to an integer power is a product."""
+    """Base and exponent of two types, or integers, are computed in double; int64 to an integer power becomes a product."""
     base, exponent = node.need_elem_type(), node.need_elem_type(1)
     if base == exponent and base in FLOATING:
         return
@@ -32,13 +32,13 @@ def power_in_one_type(node: Node) -> None:
 
 
 def _is_square_or_cube(node: Node) -> bool:
-    """Whether the exponent is 2 or 3, which onnxruntime multiplies out in the type of the base, too."""
+    """Whether the exponent is 2 or 3, for which onnxruntime multiplies in the type of the base too."""
     exponent = node.constant(1)
     return exponent is not None and exponent.size == 1 and exponent.item() in (2, 3)
 
 
 def _exponent_of_type(node: Node, kind: int) -> str:
-    """A constant exponent as `kind`, or "" where it is none or `kind` does not hold it."""
+    """A constant exponent as type `kind`, or "" where it is not constant or `kind` cannot hold it."""
     known = node.constant(1)
     if known is None:
         return ""
@@ -49,13 +49,13 @@ def _exponent_of_type(node: Node, kind: int) -> str:
 
 
 _BITS_OF_EXPONENTS = 6
-"""Bits of an exponent that are looked at: an exponent above 63 makes every power overflow int64 but those of 0, 1 and -1."""
+"""The number of bits of an exponent that matter: above 63, every power overflows int64, except those of 0, 1 and -1."""
 
 
 def _multiply(node: Node) -> None:
-    """Let the node be x^e modulo 2**64: the product of those of x, x^2, x^4, … whose bit is set in e.
+    """Turn the node into x^e modulo 2**64: the product of those of x, x², x⁴, … whose bit is set in e.
 
-    x^-e is 0, but for 1 and -1.
+    x^-e is 0, except for 1 and -1.
     """
     op = node.op
     x, one, two = node.input(0), op.int64(1), op.int64(2)
@@ -77,7 +77,7 @@ def _multiply(node: Node) -> None:
 
 
 def _reduced_exponent(node: Node, e: str, one: str, two: str) -> str:
-    """|e|, or where that has more bits than are looked at, 62 or 63, whichever is odd or even as e is."""
+    """|e|; if that has more bits than matter, 62 or 63 instead, even or odd as e is."""
     op = node.op
     size = op.Abs(e)
     largest = op.int64(2**_BITS_OF_EXPONENTS - 1)
@@ -89,7 +89,7 @@ def _reduced_exponent(node: Node, e: str, one: str, two: str) -> str:
 
 
 def _odd(node: Node, number: str, two: str) -> tuple[str, str]:
-    """The lowest bit of `number`, and the number without it, halved."""
+    """The lowest bit of `number`, and the rest, halved."""
     op = node.op
     half = op.Div(number, two)
     return op.Sub(number, op.Mul(half, two)), half

@@ -1,9 +1,9 @@
-"""QuantizeLinear and DequantizeLinear: one scale for all (opset 10), one for each index of an axis (13), half precision (19), one
+"""QuantizeLinear and DequantizeLinear: one scale in all (opset 10), one for each index of an axis (13), half precision (19), one
 for each block (21), mixed types (23). DynamicQuantizeLinear came with opset 11.
 
-y = saturate(round(x / scale) + zero point), and back y = (x - zero point) * scale. What an older version cannot take keeps its form
-where it can: blocks along the last axis become rows with a scale each, and what Div has divided is quantized with a scale of 1. The
-rest is written as that arithmetic.
+y = saturate(round(x / scale) + zero point), and back y = (x - zero point) * scale. What an older version does not support keeps its
+form where possible: blocks along the last axis become rows with a scale each, and values that Div has divided are quantized with a
+scale of 1. Everything else is written out as arithmetic.
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html
 """
@@ -27,7 +27,7 @@ from .shared.typed import type_name
 from .shared.zero_points import known_zero_point, shifts
 
 _SCALE, _ZERO = 1, 2
-"""Positions of the scale and the zero point among the inputs."""
+"""The positions of the scale and the zero point in the inputs."""
 _HALF = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _DIVIDED_IN = (TensorProto.FLOAT, *_HALF)
 """The types in which a quotient is rounded to an integer."""
@@ -37,7 +37,7 @@ _FEW_BITS = RANGES.keys() - {*_EIGHT_BITS, *_SIXTEEN_BITS}
 
 
 class _Operands(NamedTuple):
-    """The names of x and the scale, and of the zero point or "" where it is 0, in shapes that broadcast."""
+    """The names of x, the scale, and the zero point ("" where it is 0), in shapes that broadcast."""
 
     data: str
     scale: str
@@ -49,14 +49,14 @@ class _Operands(NamedTuple):
 
 @upgrade("QuantizeLinear", 23)
 def keep_dividing_in_float(node: Node) -> None:
-    """Half precision gets precision=FLOAT: x is divided in float before opset 23, and in the type of the scale from 23 on."""
+    """Half precision gets precision=FLOAT: before opset 23, x is divided in float; from 23 on, in the type of the scale."""
     if node.need_elem_type(_SCALE) in _HALF:
         node.set_attr("precision", int(TensorProto.FLOAT))
 
 
 @downgrade("QuantizeLinear", 23)
 def divide_in_one_type(node: Node) -> None:
-    """x and the scale are cast to the type in which they are divided; in half precision, Div divides them."""
+    """x and the scale are cast to the type in which they are divided; half precision is divided by a separate Div."""
     precision = node.pop_attr("precision", 0) or node.need_elem_type(_SCALE)
     if precision in _HALF:
         _give_zero_point(node, of_scale=False)
@@ -70,25 +70,25 @@ def divide_in_one_type(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 23)
 def multiply_in_output_type(node: Node) -> None:
-    """output_dtype goes: where it is not the type of the scale, the product is computed in float, and cast."""
+    """output_dtype is removed: where it is not the type of the scale, the product is computed in float and cast."""
     kind = node.pop_attr("output_dtype", 0)
     if kind not in (0, node.need_elem_type(_SCALE)):
         _dequantize_in_float(node, kind)
 
 
 def _cast_input(node: Node, index: int, kind: int) -> None:
-    """Cast input `index` to the type `kind`, where it has another one."""
+    """Cast input `index` to the type `kind`, unless it has that type."""
     if node.need_elem_type(index) != kind:
         node.set_input(index, _cast(node, node.input(index), kind))
 
 
 def _cast(node: Node, name: str, kind: int) -> str:
-    """`name` cast to the type `kind`; "" stays."""
+    """`name`, cast to the type `kind`; "" stays ""."""
     return name and node.op.Cast(name, to=kind)
 
 
 def _dequantize_in_float(node: Node, kind: int) -> None:
-    """Let the node multiply by its scale in float, and cast the product to `kind`: runtimes round once, and so does this."""
+    """Let the node multiply by its scale in float, and cast the product to `kind`, because runtimes also round only once."""
     _cast_input(node, _SCALE, TensorProto.FLOAT)
     if kind != TensorProto.FLOAT:
         output = node.output(0)
@@ -100,7 +100,7 @@ def _dequantize_in_float(node: Node, kind: int) -> None:
 
 @downgrade("QuantizeLinear", 21)
 def quantize_blocks(node: Node) -> None:
-    """output_dtype becomes a zero point; blocks become rows, or with results of 16 bits are written out as arithmetic."""
+    """output_dtype becomes a zero point; blocks become rows, or, for 16-bit results, are written out as arithmetic."""
     block = node.pop_attr("block_size", 0)
     keeps_form = not block or _are_in_rows(node, block)
     _give_zero_point(node, of_scale=keeps_form)
@@ -112,7 +112,7 @@ def quantize_blocks(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 21)
 def dequantize_blocks(node: Node) -> None:
-    """Blocks become rows, or with integers of 16 bits are written out; behind a QuantizeLinear these are multiplied as int32."""
+    """Blocks become rows, or, for 16-bit integers, are written out; those from a QuantizeLinear are multiplied as int32."""
     block, is_wide = node.pop_attr("block_size", 0), node.need_elem_type() in _SIXTEEN_BITS
     if block and not is_wide and _are_in_rows(node, block):
         _make_rows(node, block)
@@ -123,9 +123,9 @@ def dequantize_blocks(node: Node) -> None:
 
 
 def _quantized_steps(node: Node) -> str:
-    """The whole numbers, in float, of which x was made by adding the node's one zero point, saturating and casting, or "".
+    """The whole numbers in float from which x was made by adding the node's only zero point, saturating and casting; else "".
 
-    `become_saturated` makes it so, of a QuantizeLinear to 16 bits.
+    `become_saturated` writes these nodes for a QuantizeLinear to 16 bits.
     """
     zero = _one_zero_point(node) if shifts(node, _ZERO) else 0
     if zero is None or node.need_elem_type(_SCALE) != TensorProto.FLOAT:
@@ -144,13 +144,13 @@ def _quantized_steps(node: Node) -> str:
 
 
 def _inputs_of(node: Node, op_type: str, name: str) -> list[str]:
-    """The inputs of the node that makes `name`, where it is an `op_type`; else none."""
+    """The inputs of the node that makes `name` if it is an `op_type`; otherwise none."""
     producer = node.scope.producer(name) if name else None
     return list(producer.input) if producer is not None and (producer.op_type, producer.domain) == (op_type, "") else []
 
 
 def _dequantize_steps(node: Node, steps: str) -> None:
-    """Let the node multiply `steps`, saturated where their sum with the zero point would be, as int32, which has no zero point."""
+    """Let the node multiply `steps` as int32 without a zero point, saturated where the sum with the zero point would be."""
     zero = _one_zero_point(node)
     shift = 0 if zero is None else int(zero)
     bounds = [node.op.const(bound - shift, TensorProto.FLOAT) for bound in RANGES[node.need_elem_type()]]
@@ -161,7 +161,7 @@ def _dequantize_steps(node: Node, steps: str) -> None:
 
 
 def _give_zero_point(node: Node, *, of_scale: bool) -> None:
-    """Turn output_dtype, where the node has no zero point, into one of 0 in that type, in the shape of the scale or as a scalar."""
+    """Turn output_dtype into a zero point of that type with value 0, in the shape of the scale or as a scalar, if there is none."""
     kind = node.pop_attr("output_dtype", 0)
     if node.has_input(_ZERO) or kind in (0, TensorProto.UINT8):
         return
@@ -174,7 +174,7 @@ def _give_zero_point(node: Node, *, of_scale: bool) -> None:
 
 
 def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
-    """A constant of zeros, of any type: its bytes are 0 in all of them."""
+    """A constant of zeros of any type, since the bytes of zeros are 0 in all types."""
     if kind in (*_EIGHT_BITS, *_SIXTEEN_BITS):
         return node.op.const(np.zeros(shape), kind)
     size = prod(shape) if kind in FLOAT8 else -(-prod(shape) // 2)
@@ -182,7 +182,7 @@ def _zeros(node: Node, shape: tuple[int, ...], kind: int) -> str:
 
 
 def _are_in_rows(node: Node, block: int) -> bool:
-    """Whether every `block` elements of x that follow each other in memory are a block, and Reshape can say so."""
+    """Whether each block has `block` elements that follow each other in memory, and Reshape can express these as rows."""
     shape = _shape_to_reshape(node)
     if shape is None:
         return False
@@ -191,9 +191,9 @@ def _are_in_rows(node: Node, block: int) -> bool:
 
 
 def _shape_to_reshape(node: Node) -> list[int] | None:
-    """The shape of x as Reshape takes it, with -1 for one unknown dimension; None where Reshape would not do.
+    """The shape of x for Reshape, with -1 for one unknown dimension; None where Reshape cannot express it.
 
-    A dimension of 0 has another meaning for it, and runtimes do not reshape 8-bit floats.
+    A dimension of 0 has another meaning in Reshape, and runtimes cannot reshape 8-bit floats.
     """
     shape = node.shape()
     if shape is None or 0 in shape or not FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
@@ -203,14 +203,14 @@ def _shape_to_reshape(node: Node) -> list[int] | None:
 
 
 def _blocked_axis(node: Node) -> int:
-    """The axis along which there are blocks, counted from the front. Raises Unconvertible where x does not have it."""
+    """The axis along which there are blocks, not negative. Raises Unconvertible where x does not have this axis."""
     axis, rank = node.attr("axis", 1), node.need_rank()
     require_axis(axis, rank)
     return axis % rank
 
 
 def _make_rows(node: Node, block: int) -> None:
-    """Let each block be a row of a matrix, with a scale for each index of its first axis."""
+    """Turn each block into a row of a matrix, with a scale for each index of its first axis."""
     _reshape_around(node, [-1, block])
     for index in (_SCALE, _ZERO):
         if node.has_input(index):
@@ -219,7 +219,9 @@ def _make_rows(node: Node, block: int) -> None:
 
 
 def _reshape_around(node: Node, form: list[int]) -> None:
-    """Let the node work on its first input, for which `_shape_to_reshape` has a shape, in the shape `form`, and reshape back."""
+    """Let the node work on its first input in the shape `form`, and reshape the result back to the shape
+    from `_shape_to_reshape`.
+    """
     op = node.op
     back = op.int64(_shape_to_reshape(node) or [])
     node.set_input(0, op.Reshape(node.input(0), op.int64(form)))
@@ -232,13 +234,13 @@ def _reshape_around(node: Node, form: list[int]) -> None:
 
 @upgrade("QuantizeLinear", 19)
 def cast_to_type_of_scale(node: Node) -> None:
-    """x of integers is cast to the type of the scale, in which it is divided."""
+    """Integer x is cast to the type of the scale, in which it is divided."""
     _cast_input(node, 0, node.need_elem_type(_SCALE))
 
 
 @downgrade("QuantizeLinear", 19)
 def quantize_half_precision(node: Node) -> None:
-    """saturate goes, which is for 8-bit floats; half precision is cast to float, in which runtimes divide it."""
+    """saturate, which is for 8-bit floats, is removed; half precision is cast to float, in which runtimes divide it."""
     if node.output_elem_type() not in FLOAT8:
         node.pop_attr("saturate")
     if node.need_elem_type() in _HALF:
@@ -248,7 +250,7 @@ def quantize_half_precision(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 19)
 def dequantize_half_precision(node: Node) -> None:
-    """Half precision is multiplied in float, and the product cast."""
+    """Half precision is multiplied in float, and the product is cast."""
     kind = node.need_elem_type(_SCALE)
     if kind in _HALF:
         _dequantize_in_float(node, kind)
@@ -259,7 +261,7 @@ def dequantize_half_precision(node: Node) -> None:
 
 @downgrade("QuantizeLinear", 13)
 def quantize_along_axis(node: Node) -> None:
-    """A scale for each index of an axis is written out as arithmetic; a vector of one scale becomes a scalar."""
+    """A scale for each index of an axis is written out as arithmetic; a vector with one scale becomes a scalar."""
     if _is_per_tensor(node):
         _make_scalar(node)
     else:
@@ -268,7 +270,7 @@ def quantize_along_axis(node: Node) -> None:
 
 @downgrade("DequantizeLinear", 13)
 def dequantize_along_axis(node: Node) -> None:
-    """A scale for each index of an axis is written out as arithmetic; a vector of one scale becomes a scalar."""
+    """A scale for each index of an axis is written out as arithmetic; a vector with one scale becomes a scalar."""
     if _is_per_tensor(node):
         _make_scalar(node)
     else:
@@ -284,7 +286,7 @@ def _is_per_tensor(node: Node) -> bool:
 
 
 def _make_scalar(node: Node) -> None:
-    """Turn scale and zero point, vectors of one, into the scalars that opset 10 wants."""
+    """Turn scale and zero point, vectors of one, into scalars, which opset 10 requires."""
     node.pop_attr("axis")
     for index in (_SCALE, _ZERO):
         if node.has_input(index) and node.need_rank(index) == 1:
@@ -296,23 +298,23 @@ def _make_scalar(node: Node) -> None:
 
 @decompose("QuantizeLinear", opset=11)
 def round_and_clip(node: Node) -> None:
-    """saturate(round(x / scale) + zero point) is written out, for a single scale."""
+    """The node, with a single scale, becomes saturate(round(x / scale) + zero point)."""
     quotient, zero = _quotient(node, 0, TensorProto.FLOAT)
     become_saturated(node, quotient, _cast(node, zero, TensorProto.FLOAT), _quantized_type(node))
 
 
 @decompose("DequantizeLinear", opset=9)
 def subtract_and_scale(node: Node) -> None:
-    """(x - zero point) * scale is written out, for a single scale."""
+    """The node, with a single scale, becomes (x - zero point) * scale."""
     _dequantize(node)
 
 
 @decompose("DynamicQuantizeLinear", opset=10)
 def quantize_by_extremes(node: Node) -> None:
-    """Scale and zero point are computed from the extremes of the data, as ONNX's function body does, and used by QuantizeLinear.
+    """Scale and zero point are computed from the minimum and maximum of the data, and used by a QuantizeLinear.
 
-    The zero point is -low / scale, rounded and saturated, so QuantizeLinear computes it, too. For data of zeros only the scale is
-    1, as in onnxruntime; the operator's page divides zero by zero there.
+    The zero point is -low / scale, rounded and saturated, so QuantizeLinear computes it too. If all data is zero, the scale is 1,
+    as in onnxruntime; ONNX's function body divides zero by zero there.
     """
     op = node.op
     x, zero, largest = node.input(0), op.const(0.0, TensorProto.FLOAT), op.const(255.0, TensorProto.FLOAT)
@@ -332,7 +334,9 @@ def quantize_by_extremes(node: Node) -> None:
 
 
 def _quantize(node: Node, block: int = 0, precision: int = TensorProto.FLOAT) -> None:
-    """Let the node divide first. Then it quantizes with a scale of 1 and its one zero point, or where it has many, rounds."""
+    """Divide before the node, which then quantizes with a scale of 1 and its only zero point; with several
+    zero points, write it out.
+    """
     kind = _quantized_type(node)
     saturate = node.attr("saturate") if kind in FLOAT8 else None
     only_zero = _only_zero_point(node, kind)
@@ -363,9 +367,9 @@ def _quotient(node: Node, block: int, precision: int) -> tuple[str, str]:
 
 
 def _dequantize(node: Node, block: int = 0) -> None:
-    """Let the node be (x - zero) * scale, rounded once to the type of the scale.
+    """Turn the node into (x - zero) * scale, rounded once to the type of the scale.
 
-    The difference of 8-bit integers is exact in float16, and that of 16-bit ones in float.
+    The difference of 8-bit integers is exact in float16, that of 16-bit integers in float.
     """
     op = node.op
     source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
@@ -384,7 +388,7 @@ def _dequantize(node: Node, block: int = 0) -> None:
 
 
 def _only_zero_point(node: Node, kind: int) -> str:
-    """The zero point as a scalar of type `kind`, where it is one number; else ""."""
+    """The zero point as a scalar of type `kind`, if it is a single number; else ""."""
     if not shifts(node, _ZERO):
         return _zeros(node, (), kind)
     if node.rank(_ZERO) == 0:
@@ -394,7 +398,7 @@ def _only_zero_point(node: Node, kind: int) -> str:
 
 
 def _one_zero_point(node: Node) -> np.generic | None:
-    """The zero point where it is known, and one number."""
+    """The zero point, if it is known and a single number; else None."""
     known = known_zero_point(node, _ZERO)
     return None if known is None or not (known == known.flat[0]).all() else known.flat[0]
 
@@ -403,9 +407,10 @@ def _one_zero_point(node: Node) -> np.generic | None:
 
 
 def _broadcast(node: Node, block: int) -> _Operands:
-    """x, scale and zero point in shapes that broadcast; `block` is the length of a block, or 0 where there are none.
+    """x, scale and zero point in shapes that broadcast. `block` is the length of a block, or 0 where there are none.
 
-    Where blocks fill the axis it becomes two, one of the blocks and one within them. Else each index gets the scale of its block.
+    Where the axis divides into full blocks, it becomes two axes: blocks, and elements of a block. Otherwise, the scale is repeated
+    for each index.
     """
     indices = [_SCALE, _ZERO] if shifts(node, _ZERO) else [_SCALE]
     if not block:
@@ -420,7 +425,7 @@ def _broadcast(node: Node, block: int) -> _Operands:
 
 
 def _in_two_axes(node: Node, axis: int, block: int) -> list[int] | None:
-    """The shape of x with `axis` as two axes, the second one `block` long; None where Reshape cannot say it."""
+    """The shape of x with `axis` split into two axes, the second of length `block`; None where Reshape cannot express it."""
     form = _shape_to_reshape(node)
     if form is None or form[axis] == -1 or form[axis] % block:
         return None
@@ -428,7 +433,7 @@ def _in_two_axes(node: Node, axis: int, block: int) -> list[int] | None:
 
 
 def _of_each_block(node: Node, index: int, axis: int, ragged: int) -> str:
-    """Input `index` with an axis of 1 for what is within a block; or where that is `ragged`, repeated for each index of x."""
+    """Input `index` with an axis of length 1 for the elements of a block; if `ragged`, repeated for each index of x instead."""
     op = node.op
     if not ragged:
         return op.Unsqueeze(node.input(index), op.int64([axis + 1]))

@@ -1,4 +1,4 @@
-"""Range: the operator came with opset 11; float16, bfloat16 and stash_type, the type in which they are computed, with 27.
+"""Range: the operator came with opset 11; opset 27 adds float16, bfloat16 and stash_type, the type in which these are computed.
 
 https://onnx.ai/onnx/operators/onnx__Range.html
 """
@@ -17,7 +17,7 @@ _DELTA = 2
 
 @downgrade("Range", 27)
 def compute_in_stash_type(node: Node) -> None:
-    """stash_type goes: float16 and bfloat16 are computed in that type, between Casts."""
+    """stash_type is removed: float16 and bfloat16 are computed in that type, between Casts."""
     kind = node.need_elem_type()
     stash = node.pop_attr("stash_type", TensorProto.FLOAT)
     if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16) or stash == kind:
@@ -30,7 +30,7 @@ def compute_in_stash_type(node: Node) -> None:
 
 @decompose("Range", opset=10)
 def count_then_scale(node: Node) -> None:
-    """Becomes start + i * delta, where i are the places of ones (NonZero), or below opset 9 the numbers that a Loop counts."""
+    """The node becomes start + i * delta, where i comes from NonZero of ones, or below opset 9 from a Loop that counts."""
     op = node.op
     elem_type = node.need_elem_type()
     work = elem_type if elem_type in FLOATING else TensorProto.INT64

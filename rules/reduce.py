@@ -23,7 +23,7 @@ from .shared.typed import ANY_FLOATING, type_name
 _SINCE_18 = tuple(name for name in REDUCTIONS if name != "ReduceSum")
 """The reductions whose axes became an input in opset 18."""
 _WITHOUT_REDUCTION = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log", "ReduceSumSquare": "Mul"}
-"""The operator that is left of a reduction over no axes; Identity for those that are not here (log(exp(x)) for ReduceLogSumExp)."""
+"""What is left of a reduction over no axes. For reductions not listed it is Identity; ReduceLogSumExp gives log(exp(x))."""
 _STAGES = {
     "ReduceL1": ("ReduceL1", "ReduceSum", ""),
     "ReduceL2": ("ReduceSumSquare", "ReduceSum", "Sqrt"),
@@ -33,12 +33,12 @@ _STAGES = {
 """For reductions over several axes, one after the other: the operator for the first axis, that for further axes, and that at the
 end.
 
-The reductions that are not here take themselves for every axis, and nothing at the end.
+Reductions that are not listed use themselves for every axis, and nothing at the end.
 """
 _ROUNDS_NOTHING = ("ReduceMax", "ReduceMin")
-"""Reductions that give the same over several axes as over one after the other."""
+"""Reductions whose result over several axes at once equals that over one axis after the other."""
 _ROUNDS_INTEGERS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean")
-"""Reductions that round integers, and so would do it once for each axis."""
+"""Reductions that round integer results, and would do so for each axis."""
 
 
 @upgrade("ReduceSum", 13)
@@ -51,7 +51,7 @@ def axes_to_input(node: Node) -> None:
 @downgrade("ReduceSum", 13)
 @downgrade(_SINCE_18, 18)
 def axes_to_attribute(node: Node) -> None:
-    """Constant axes become the attribute; computed ones are reduced one by one, each brought to a known place by Reshape."""
+    """Constant axes become the attribute; for computed axes, the data is reshaped and reduced once for each axis."""
     reduces_nothing = node.pop_attr("noop_with_empty_axes", 0)
     axes = axes_of(node)
     if axes or (axes is None and not node.has_input(1)):
@@ -70,7 +70,7 @@ def axes_to_attribute(node: Node) -> None:
 
 @downgrade(("ReduceMax", "ReduceMin"), 20)
 def reduce_booleans_as_numbers(node: Node) -> None:
-    """Booleans are reduced as 0 and 1 in float; "greater than 0" is right for an empty set, too, which gives an infinity."""
+    """Booleans are reduced as 0 and 1 in float, and compared with 0, which is also right for the infinities of an empty set."""
     if node.elem_type() != TensorProto.BOOL:
         return
     node.set_input(0, node.op.Cast(node.input(0), to=TensorProto.FLOAT))
@@ -81,7 +81,7 @@ def reduce_booleans_as_numbers(node: Node) -> None:
 
 @upgrade(("ReduceLogSum", "ReduceLogSumExp"), 28, exact=False)
 def reduce_integers_as_double(node: Node) -> None:
-    """Integers, whose types opset 28 removes, are reduced in double and cast back."""
+    """Integers of types that opset 28 removes are reduced in double and cast back."""
     kind = node.elem_type()
     if kind not in (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64):
         return
@@ -91,7 +91,7 @@ def reduce_integers_as_double(node: Node) -> None:
 
 
 def _keep_the_rest(node: Node) -> None:
-    """Let the node do what a reduction over no axes does."""
+    """Turn the node into what is left of a reduction over no axes."""
     data = node.input(0)
     if node.op_type == "ReduceL2" and node.need_elem_type() in ANY_FLOATING:  # |x|, but for squares that are no numbers of the type
         square = node.op.Mul(data, data)
@@ -106,7 +106,10 @@ def _keep_the_rest(node: Node) -> None:
 
 
 def _reduce_at_run_time(node: Node) -> None:
-    """Reduce one axis after the other: each is brought to the middle of (before, axis, after), and reduced to length 1 there."""
+    """Reduce one axis after the other.
+
+    Each is moved to the middle of the shape (before, axis, after) and reduced to length 1 there.
+    """
     op = node.op
     rank, count, axes = node.need_rank(), node.dimension(0, 1), node.input(1)
     if not isinstance(count, int):
@@ -132,7 +135,7 @@ def _reduce_at_run_time(node: Node) -> None:
 
 
 def _position(node: Node, axis: str, rank: int) -> str:
-    """`axis`, a vector of one, counted from the front of `rank` axes, as double."""
+    """`axis`, a vector of one, as a non-negative axis of `rank` axes, in double."""
     op = node.op
     axis = op.Cast(axis, to=TensorProto.DOUBLE)
     negative = op.Less(axis, op.const([0], np.float64))
@@ -142,7 +145,7 @@ def _position(node: Node, axis: str, rank: int) -> str:
 
 
 def _reduce_one(node: Node, reduce: str, data: str, shape: str, axis: str, positions: str) -> tuple[str, str]:
-    """`data` with `axis` reduced by `reduce` to length 1, and its shape."""
+    """Reduce `axis` of `data` to length 1 by the operator `reduce`. Returns the result and its shape."""
     op = node.op
     index = op.Cast(axis, to=TensorProto.INT64)
     as_double = op.Cast(positions, to=TensorProto.DOUBLE)
@@ -159,7 +162,7 @@ def _reduce_one(node: Node, reduce: str, data: str, shape: str, axis: str, posit
 
 
 def _product(node: Node, shape: str, mask: str) -> str:
-    """The product of the dimensions where `mask` holds, as a vector of one int64."""
+    """The product of the dimensions where `mask` is true, as a vector of one int64."""
     op = node.op
     chosen = op.Cast(mask, to=TensorProto.INT64)
     others = op.Sub(op.int64([1]), chosen)
@@ -168,5 +171,7 @@ def _product(node: Node, shape: str, mask: str) -> str:
 
 
 def _reshape(node: Node, data: str, shape: str) -> str:
-    """A Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and does not copy an input dimension."""
+    """A Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and does not copy a
+    dimension of the input.
+    """
     return node.op.Reshape(data, shape, opset=14, allowzero=1)

@@ -1,4 +1,4 @@
-"""Reshape: the shape is an attribute until 4, an input from 5; 14 adds allowzero.
+"""Reshape: the shape is an attribute until opset 4 and an input from 5 on; 14 adds allowzero.
 
 https://onnx.ai/onnx/operators/onnx__Reshape.html
 """
@@ -21,10 +21,11 @@ def shape_to_input(node: Node) -> None:
 
 @downgrade("Reshape", 14)
 def drop_allowzero(node: Node) -> None:
-    """allowzero=1 goes where the shape cannot hold a 0; else each 0 becomes a -1, which an empty tensor turns into 0 again.
+    """allowzero=1 is removed where the shape has no 0; otherwise each 0 becomes a -1, which gives 0 for an empty tensor.
 
-    Several constant zeros are copied from a tensor that is expanded to 0 there. Computed ones are not: exporters compute most
-    shapes, and the Expand would copy the data of each Reshape for the sake of the rare one that is empty twice.
+    If several constants are 0, the data is first expanded to a tensor with 0 in these places, from which they are copied. For
+    computed shapes this is not done: exporters compute most shapes, and the Expand would copy the data of every Reshape for the
+    rare one with two zeros.
     """
     if not node.pop_attr("allowzero", 0) or _is_never_empty(node) or _zeros_copy_themselves(node):
         return
@@ -40,7 +41,7 @@ def drop_allowzero(node: Node) -> None:
 
 
 def _expand_to_none(node: Node, shape: np.ndarray) -> None:
-    """Expand the data, which is certain to be empty, to the rank of `shape` with a 0 wherever `shape` has one to be copied."""
+    """Expand the data, which is certainly empty, to the rank of `shape`, with a 0 wherever `shape` has one."""
     op = node.op
     ones = op.int64((shape != 0).astype(int).tolist())
     column = op.Reshape(node.input(0), op.int64([-1] + [1] * (len(shape) - 1)))
@@ -60,7 +61,7 @@ def _is_never_empty(node: Node) -> bool:
 
 
 def _zeros_copy_themselves(node: Node) -> bool:
-    """Whether each dimension of the result that may be 0 is the one of the data that a 0 in its place copies."""
+    """Whether each dimension of the result that may be 0 is at the same position as the dimension of the data that a 0 copies."""
     data, result = node.shape(), node.output_shape()
     if data is None or result is None:
         return False

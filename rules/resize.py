@@ -1,7 +1,7 @@
-"""Resize: opset 11 adds roi, sizes and coordinate modes (opset 10 is asymmetric), 13 makes roi and scales optional, 18 adds axes,
-antialias and keep_aspect_ratio_policy, 19 half_pixel_symmetric. Before 10 the operator is Upsample.
+"""Resize: opset 11 adds roi, sizes and coordinate modes (opset 10 has only asymmetric), 13 makes roi and scales optional, 18 adds
+axes, antialias and keep_aspect_ratio_policy, 19 half_pixel_symmetric. Before 10 the operator is called Upsample.
 
-What an older form cannot state is written out along each axis, where lengths and scales are known: a Gather for mode nearest, a
+What an older form cannot express is written out along each axis, where lengths and scales are known: a Gather for mode nearest, a
 weighted sum of Gathers for linear and cubic.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
@@ -24,7 +24,7 @@ from .shared.spelled_resize import ROI, SCALES, SIZES, is_antialiased, rounded_o
 
 @upgrade("Resize", 11)
 def asymmetric_coordinates(node: Node) -> None:
-    """Opset 10's only mode is written out: asymmetric coordinates, rounded down, or up along an axis that shrinks."""
+    """The only mode of opset 10 is written out: asymmetric coordinates, rounded down, or up along an axis that shrinks."""
     data, scales, mode = node.input(0), node.input(1), node.attr("mode", "nearest")
     known = node.constant(1)
     rounding = "floor" if mode == "nearest" else None
@@ -38,14 +38,14 @@ def asymmetric_coordinates(node: Node) -> None:
 
 @upgrade("Resize", 13)
 def absent_scales(node: Node) -> None:
-    """Scales that are an empty tensor beside sizes become absent."""
+    """Scales that are an empty tensor beside sizes are removed."""
     if node.has_input(SIZES) and node.has_input(SCALES):
         node.set_input(SCALES, "")
 
 
 @downgrade("Resize", 19)
 def drop_symmetric_coordinates(node: Node) -> None:
-    """half_pixel_symmetric is half_pixel where the sizes are whole before they are rounded; elsewhere the Resize is written out."""
+    """half_pixel_symmetric becomes half_pixel where the exact sizes are whole numbers; elsewhere the Resize is written out."""
     if node.attr("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric":
         return
     if not node.has_input(SIZES) or node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
@@ -61,7 +61,7 @@ def drop_symmetric_coordinates(node: Node) -> None:
 
 @downgrade("Resize", 18)
 def entries_for_all_axes(node: Node) -> None:
-    """axes goes: roi, scales and sizes get entries for all axes. Antialiasing and policies of aspect ratio are written out."""
+    """axes is removed: roi, scales and sizes get entries for all axes. Antialiasing and aspect ratio policies are written out."""
     if is_antialiased(node):
         spell_out(node)
         return
@@ -85,7 +85,7 @@ def entries_for_all_axes(node: Node) -> None:
 
 @downgrade("Resize", 13)
 def empty_scales(node: Node) -> None:
-    """roi and scales, which are required, become empty tensors where they are absent."""
+    """Absent roi and scales become empty tensors, because they are required."""
     if not node.has_input(ROI):
         node.set_input(ROI, _no_roi(node))
     if not node.has_input(SCALES):
@@ -94,7 +94,7 @@ def empty_scales(node: Node) -> None:
 
 @downgrade("Resize", 11)
 def keep_asymmetric(node: Node) -> None:
-    """A Resize that is asymmetric and rounds as opset 10 does loses its attributes; any other is written out."""
+    """A Resize with the coordinates and rounding of opset 10 loses these attributes; any other is written out."""
     mode, scales = node.attr("mode", "nearest"), node.constant(SCALES)
     asymmetric = node.attr("coordinate_transformation_mode", "half_pixel") == "asymmetric"
     by_scales = not node.has_input(SIZES)
@@ -106,7 +106,7 @@ def keep_asymmetric(node: Node) -> None:
 
 @decompose("Resize", opset=9)
 def resize_to_upsample(node: Node) -> None:
-    """A Resize that shrinks nothing becomes Upsample; any other is written out as Gathers."""
+    """A Resize that shrinks no axis becomes Upsample; any other is written out as Gathers."""
     scales = node.const_input(1, "the scales")
     if (scales >= 1).all():
         node.become.Upsample(node.input(0), node.input(1), mode=node.attr("mode", "nearest"))
@@ -118,7 +118,7 @@ def resize_to_upsample(node: Node) -> None:
 
 
 def _limited(node: Node, known: np.ndarray | None, op_type: Literal["Max", "Min"]) -> str:
-    """The scales of a Resize-10, `known` or computed at run time, but 1 at least (Max) or at most (Min)."""
+    """The scales of a Resize-10, `known` or computed at run time, limited to at least 1 (Max) or at most 1 (Min)."""
     op = node.op
     if known is None:
         return getattr(op, op_type)(node.input(1), op.const(1, np.float32))
@@ -127,12 +127,12 @@ def _limited(node: Node, known: np.ndarray | None, op_type: Literal["Max", "Min"
 
 
 def _asymmetric(node: Node, data: str, scales: str, mode: str, rounding: str) -> str:
-    """A Resize of `data` in the one mode of coordinates that opset 10 has."""
+    """A Resize of `data` with the coordinates of opset 10."""
     return node.op.Resize(data, _no_roi(node), scales, **_asymmetric_attributes(mode, rounding))
 
 
 def _asymmetric_attributes(mode: str, rounding: str | None) -> dict[str, Any]:
-    """The attributes of such a Resize."""
+    """The attributes of a Resize with the coordinates of opset 10."""
     return {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}
 
 
@@ -142,12 +142,12 @@ def _no_roi(node: Node) -> str:
 
 
 def _rounding_matters(scale: float) -> bool:
-    """Whether an axis of this scale shrinks, and its elements lie between those of the input."""
+    """Whether the axis shrinks by `scale` such that its elements lie between those of the input."""
     return scale < 1 and not float(1 / np.float32(scale)).is_integer()
 
 
 def _rounds_as_10(node: Node, mode: str, scales: np.ndarray | None) -> bool:
-    """Whether the node rounds to the element that opset 10 takes."""
+    """Whether the node rounds to the same elements as opset 10."""
     if mode != "nearest":
         return True
     if scales is None:
@@ -161,7 +161,7 @@ def _rounds_as_10(node: Node, mode: str, scales: np.ndarray | None) -> bool:
 
 
 def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
-    """`values`, one for each of `axes`, as a vector for all axes, where the others have `other`, a vector of one."""
+    """`values`, one for each of `axes`, as a vector for all axes; the other axes get the entries of `other`, a vector of one."""
     op = node.op
     extended = op.Concat(values, other, axis=0)
     source = [axes.index(axis) if axis in axes else len(axes) for axis in range(node.need_rank())]
@@ -169,7 +169,7 @@ def _spread(node: Node, values: str, axes: list[int], other: str) -> str:
 
 
 def _leave_out_empty(node: Node) -> None:
-    """Let operands that are empty tensors, as they had to be below opset 13 to say nothing, be absent."""
+    """Remove operands that are empty tensors, which below opset 13 stand for absent ones."""
     for index in (ROI, SCALES, SIZES):
         known = known_input(node, index) if node.has_input(index) else None
         if known is not None and known.size == 0:
@@ -177,7 +177,7 @@ def _leave_out_empty(node: Node) -> None:
 
 
 def _spread_roi(node: Node, axes: list[int]) -> str:
-    """The region of interest for all axes; those that `axes` does not name are taken whole."""
+    """The region of interest for all axes. Axes that are not in `axes` are used completely."""
     op = node.op
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type(ROI))
     extended = op.Concat(node.input(ROI), op.const([0, 1], dtype), axis=0)
@@ -188,7 +188,7 @@ def _spread_roi(node: Node, axes: list[int]) -> str:
 
 
 def _spread_sizes(node: Node, axes: list[int]) -> str:
-    """The sizes of all axes; those that `axes` does not name keep their length."""
+    """The sizes of all axes. Axes that are not in `axes` keep their length."""
     op = node.op
     shape = op.Shape(node.input(0))
     extended = op.Concat(node.input(SIZES), shape, axis=0)

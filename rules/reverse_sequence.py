@@ -1,4 +1,4 @@
-"""ReverseSequence below opset 10: one Gather from the flattened data, at computed places.
+"""ReverseSequence below opset 10: one Gather from the flattened data at computed positions.
 
 https://onnx.ai/onnx/operators/onnx__ReverseSequence.html
 """
@@ -18,7 +18,7 @@ from .shared.tables import arange, index_grid
 
 @decompose("ReverseSequence", opset=9)
 def gather_mirrored(node: Node) -> None:
-    """Each element within the length of its sequence is gathered from the mirrored place, every other one from its own."""
+    """Each element inside its sequence is gathered from the mirrored position, and every other one from its own."""
     op = node.op
     batch_axis, time_axis = node.attr("batch_axis", 1), node.attr("time_axis", 0)
     if {batch_axis, time_axis} != {0, 1}:

@@ -17,7 +17,7 @@ from .shared.typed import FLOATING
 
 @decompose("RMSNormalization", opset=13, exact=False)
 def divide_by_the_root_mean_square(node: Node) -> None:
-    """Over the axes from `axis` on, in the wider of stash_type and the data; then the scale, whose type the result has."""
+    """The node becomes x / sqrt(mean(x²) + epsilon) * scale over the axes from `axis` on, in stash_type or the wider data type."""
     kind = node.need_elem_type()
     work = working_type(kind, node.attr("stash_type", TensorProto.FLOAT))
     axes = _axes(node)
@@ -31,7 +31,7 @@ def divide_by_the_root_mean_square(node: Node) -> None:
 
 
 def _axes(node: Node) -> list[int] | None:
-    """The axes to normalize over, counted from the front where the rank is known; None where they cannot be told."""
+    """The axes to normalize over, not negative where the rank is known; None where they are unknown."""
     axis, rank = node.attr("axis", -1), node.rank()
     if rank is None:
         return list(range(axis, 0)) if axis < 0 else None

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: output_sequence until opset 6, layout from 14 on.
+"""RNN, GRU and LSTM: output_sequence exists until opset 6, layout from 14 on.
 
 https://onnx.ai/onnx/operators/onnx__RNN.html, https://onnx.ai/onnx/operators/onnx__GRU.html,
 https://onnx.ai/onnx/operators/onnx__LSTM.html
@@ -11,12 +11,12 @@ from ..rewriter.graph.node import Node
 
 OPERATORS = ("RNN", "GRU", "LSTM")
 _X, _INITIAL_STATES = 0, (5, 6)
-"""Positions of the data and the initial states among the inputs; only an LSTM has a second state."""
+"""The positions of the data and of the initial states in the inputs. Only an LSTM has a second state."""
 
 
 @upgrade(OPERATORS, 7)
 def drop_output_sequence(node: Node) -> None:
-    """output_sequence goes: from opset 7 on, Y is computed where the output has a name."""
+    """output_sequence is removed: from opset 7 on, Y is computed if the output has a name."""
     node.pop_attr("output_sequence")
 
 
@@ -29,7 +29,7 @@ def add_output_sequence(node: Node) -> None:
 
 @downgrade(OPERATORS, 14)
 def sequence_first(node: Node) -> None:
-    """layout=1 (batch first) goes, by Transposes of the data, the states and the outputs."""
+    """layout=1 (batch first) is replaced by Transposes of the data, the states and the outputs."""
     if not node.pop_attr("layout", 0):
         return
     for index in (_X, *_INITIAL_STATES):

@@ -1,8 +1,8 @@
-"""RoiAlign: what it did before opset 16 is called output_half_pixel since, and is not the default. The operator came with opset 10.
+"""RoiAlign: it came with opset 10. What it did before opset 16 is called output_half_pixel since then, and is not the default.
 
-Where sampling_ratio says how many samples a bin has, older operators do it by Gather: each sample is the sum of four weighted
-pixels. Bins take the mean of their samples or, with mode=max, the largest of the weighted pixels: so do onnxruntime and
-onnx.reference. Samples more than a pixel outside count as 0.
+Where sampling_ratio gives the number of samples in a bin, it is computed by Gather: each sample is the sum of four weighted pixels.
+The value of a bin is the mean of its samples or, with mode=max, the largest of the weighted pixels, as in onnxruntime and
+onnx.reference. Samples that are more than a pixel outside count as 0.
 https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 """
 
@@ -26,7 +26,7 @@ _MODE = "coordinate_transformation_mode"
 
 
 class _Axis(NamedTuple):
-    """The samples of every region along one axis: [regions, samples, 1] along the rows, [regions, 1, samples] along the columns."""
+    """The samples of every region along one axis: [regions, samples, 1] for rows, [regions, 1, samples] for columns."""
 
     inside: str
     """Whether the sample counts."""
@@ -38,13 +38,13 @@ class _Axis(NamedTuple):
 
 @upgrade("RoiAlign", 16)
 def add_output_half_pixel(node: Node) -> None:
-    """coordinate_transformation_mode=output_half_pixel is set: regions are not shifted by half a pixel, as before."""
+    """coordinate_transformation_mode=output_half_pixel is set, with which regions are not shifted by half a pixel, as before."""
     node.set_attr(_MODE, "output_half_pixel")
 
 
 @downgrade("RoiAlign", 16)
 def drop_output_half_pixel(node: Node) -> None:
-    """The mode output_half_pixel, which is all that there was, goes; with half_pixel, pixels are gathered one by one."""
+    """The mode output_half_pixel, the only one of older opsets, is removed; with half_pixel, the samples are gathered."""
     mode = node.pop_attr(_MODE, "half_pixel")
     if mode == "output_half_pixel":
         return
@@ -59,16 +59,16 @@ def drop_output_half_pixel(node: Node) -> None:
 
 @decompose("RoiAlign", opset=13, exact=False)
 def gather_samples(node: Node) -> None:
-    """Pixels are gathered from the flattened data, and the samples of each bin combined. sampling_ratio has to be given."""
+    """The samples of each bin are gathered from the flattened data and combined. Refused without sampling_ratio."""
     if node.attr("sampling_ratio", 0) <= 0:
         raise Unconvertible("older operators cannot adapt the number of samples to the size of a region, as sampling_ratio=0 does")
     sample_by_gather(node, is_shifted=False)
 
 
 def sample_by_gather(node: Node, is_shifted: bool) -> None:
-    """Write the nodes for a RoiAlign, for any opset from 13 to 15.
+    """Write the nodes that replace a RoiAlign, for any opset from 13 to 15.
 
-    With `is_shifted`, regions move by half a pixel and may be smaller than one.
+    With `is_shifted`, regions are shifted by half a pixel, and may be smaller than one pixel.
     """
     op = node.op
     given = node.need_elem_type()
@@ -116,7 +116,7 @@ def _axis(node: Node, regions: str, kind: int, axis: int, is_shifted: bool) -> _
 
 
 def _positions(node: Node, regions: str, kind: int, axis: int, is_shifted: bool) -> str:
-    """Where the samples are, in pixels: each bin starts where the one before ends, with its samples at even distances."""
+    """The positions of the samples in pixels: each bin starts where the one before ends, with its samples at even distances."""
     op = node.op
     bins = node.attr("output_height" if axis == _ROWS else "output_width", 1)
     samples = node.attr("sampling_ratio")
@@ -144,7 +144,7 @@ def _bound(node: Node, regions: str, column: int, kind: int, is_shifted: bool) -
 
 
 def _parts(node: Node, pixels: str, rows: _Axis, columns: _Axis, kind: int) -> list[str]:
-    """The four pixels of each sample, times their weights: [regions, samples, samples, C]. Outside, pixel 0 times 0."""
+    """The four pixels of each sample, times their weights: [regions, samples, samples, C]. Outside, this is pixel 0 times 0."""
     op = node.op
     inside = op.And(rows.inside, columns.inside)
     counted = op.Cast(inside, to=TensorProto.INT64)

@@ -1,4 +1,4 @@
-"""RotaryEmbedding below opset 23: pairs of elements of each head are turned by the angles of their position.
+"""RotaryEmbedding below opset 23: pairs of elements of each head are rotated by the angles of their position.
 
 https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
 """
@@ -15,19 +15,21 @@ _X, _COS, _SIN, _POSITIONS = range(4)
 
 
 class _Layout(NamedTuple):
-    """Where the heads are: [batch, heads, length, size], or [batch, length, heads, size] after a Reshape of three dimensions."""
+    """The layout of the heads: [batch, heads, length, size], or [batch, length, heads, size] after a
+    Reshape of three dimensions.
+    """
 
     is_flat: bool
     heads: int
     size: int
     turned: int
-    """Elements of each head that are turned; the rest stays."""
+    """The number of elements of each head that are rotated; the others stay."""
     is_paired: bool
-    """Whether all elements are turned, with their neighbours: pairs are an axis of their own then."""
+    """Whether all elements are rotated, each with its neighbour, so that the pairs can be an axis of their own."""
 
     @property
     def outer(self) -> list[int]:
-        """The dimensions before the last for Reshape, which copies a dimension where it reads 0."""
+        """The dimensions before the last one for Reshape, where 0 copies a dimension."""
         return [0, 0, self.heads if self.is_flat else 0]
 
     @property
@@ -37,7 +39,7 @@ class _Layout(NamedTuple):
 
 @decompose("RotaryEmbedding", opset=13, exact=False)
 def turn_pairs(node: Node) -> None:
-    """(a cos - b sin, a sin + b cos) of halves, or of neighbours; ONNX's function body where the size of a head is unknown."""
+    """Pairs (a, b) become (a cos - b sin, a sin + b cos); ONNX's function body is used where the size of a head is unknown."""
     op = node.op
     layout = _layout(node)
     if layout is None:
@@ -67,7 +69,7 @@ def _layout(node: Node) -> _Layout | None:
 
 
 def _angles(node: Node, index: int, layout: _Layout) -> str:
-    """The cosines or sines of each position, with an axis for the heads: they turn all alike."""
+    """The cosines or sines of each position, with an axis of length 1 for the heads, which all have the same angles."""
     op = node.op
     values, half = node.input(index), layout.turned // 2
     if node.has_input(_POSITIONS):
@@ -79,7 +81,7 @@ def _angles(node: Node, index: int, layout: _Layout) -> str:
 
 
 def _parts(node: Node, x: str, layout: _Layout) -> tuple[list[str], list[str]]:
-    """The first and the second elements of the pairs, and what is not turned."""
+    """The first and the second elements of the pairs, and the elements that are not rotated."""
     if layout.is_paired:
         return node.op.Split(x, node.op.int64([1, 1]), outputs=2, axis=4), []
     half, rest = layout.turned // 2, layout.size - layout.turned
@@ -101,7 +103,7 @@ def _times(node: Node, part: str, angles: str) -> str:
 
 
 def _join(node: Node, pair: list[str], rest: list[str], layout: _Layout) -> None:
-    """Put the turned pairs and the rest together, in the form of the input."""
+    """Join the rotated pairs and the other elements, in the layout of the input."""
     op = node.op
     if layout.is_paired:
         form = [0, 0, layout.heads * layout.size] if layout.is_flat else [0, 0, 0, layout.size]

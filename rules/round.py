@@ -1,4 +1,4 @@
-"""Round below opset 11: Ceil, and a step down where that is nearer.
+"""Round below opset 11: Ceil, minus 1 where that is nearer.
 
 https://onnx.ai/onnx/operators/onnx__Round.html
 """
@@ -14,10 +14,10 @@ from .shared.typed import FLOATING, type_name
 @avoid("Round", "Round", opset=7)
 @decompose("Round", opset=7)
 def nearest_even(node: Node) -> None:
-    """Ceil, less one where x is more than a half below it, or a half and Ceil is odd.
+    """The node becomes Ceil(x), minus 1 where x is more than a half below it, or a half below it and Ceil(x) is odd.
 
-    Ceil(x) - x is exact, but below 0.5: there it may be rounded up to a half, and 1 is odd. Infinity and NaN compare false and
-    stay, and so does -0.0.
+    Ceil(x) - x is exact, except for x below 0.5, where it may be rounded up to a half, and Ceil(x) is 1, which is odd. For infinity
+    and NaN the comparisons are false, so these stay, and so does -0.0.
     """
     op = node.op
     elem_type = node.need_elem_type()

@@ -1,7 +1,7 @@
 """Scan: until opset 8 over a batch of sequences, [batch, sequence, …], from 9 on over one sequence along any axis.
 
-Before opset 8 it is written out, its body once for each step, or as a Loop where the steps are many. Runtimes need the ranks of
-what a body gives, and infer less of them from older operators, so the way down declares them.
+Below opset 8 it is written out with one copy of the body for each step, or as a Loop if there are many steps. Runtimes need the
+ranks of the outputs of a body, and infer fewer of them for older operators, so rules for the way down declare them.
 https://onnx.ai/onnx/operators/onnx__Scan.html
 """
 
@@ -17,14 +17,16 @@ from ..rewriter.graph.node import Node, Shape
 from .shared.axes import from_the_front
 
 MAX_STEPS = 16
-"""Steps that are written out; with more, the graph would grow to the size of the data."""
+"""The number of steps up to which they are written out; with more, the graph would grow with the data."""
 _SEQUENCES, _WRITTEN_FOR = 9, 13
-"""The first opset in which Scan takes one sequence, not a batch of them; and the opset that the written-out steps are for."""
+"""The first opset in which Scan takes one sequence instead of a batch, and the opset for which the
+written-out steps are written.
+"""
 
 
 @downgrade("Scan", 16)
 def declare_ranks_of_the_body(node: Node) -> None:
-    """The outputs of the body declare their ranks, where they did not and these are known."""
+    """The outputs of the body declare their ranks, if these are known and were not declared."""
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     graph: GraphProto = node.attr("body")
     for value in graph.output:
@@ -37,7 +39,7 @@ def declare_ranks_of_the_body(node: Node) -> None:
 
 @upgrade("Scan", 9)
 def one_sequence(node: Node) -> None:
-    """A batch of one loses its dimension before the Scan and gets it back after it. Larger batches are refused."""
+    """A batch of one loses its dimension before the Scan and gets it back afterwards. Larger batches are refused."""
     if node.has_input(0):
         raise Unconvertible("sequence_lens does not exist from opset 9 on", "remove it if all sequences have full length")
     _require_batch_of_one(node)
@@ -56,7 +58,7 @@ def one_sequence(node: Node) -> None:
 
 
 def _require_batch_of_one(node: Node) -> None:
-    """Raises Unconvertible where the batch is not known to be one sequence."""
+    """Raises Unconvertible where the batch is not known to have one sequence."""
     for index in range(1, len(node.inputs)):
         if node.dimension(0, index) == 1:
             return
@@ -89,7 +91,7 @@ def batch_of_one(node: Node) -> None:
 
 
 def _moved_first(node: Node, index: int, axis: int) -> str:
-    """Input `index` with `axis` as its first axis."""
+    """Input `index` with `axis` moved to the front."""
     name = node.input(index)
     if axis == 0:
         return name
@@ -100,7 +102,7 @@ def _moved_first(node: Node, index: int, axis: int) -> str:
 
 
 def _single_output(node: Node, index: int, output: str, axis: int) -> None:
-    """Take the batch off output `index`, and move its first axis to `axis`."""
+    """Remove the batch dimension of output `index`, and move its first axis to `axis`."""
     shape = node.output_shape(index)
     if axis == 0:
         batch = _detach(node, index, "batch", None if shape is None else (1, *shape))
@@ -118,7 +120,7 @@ def _single_output(node: Node, index: int, output: str, axis: int) -> None:
 
 
 def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
-    """As `Node.detach_output`; the fresh value gets the type of the output, in another shape."""
+    """Call `Node.detach_output`, and give the new value the type of the output with another shape."""
     kind = node.output_elem_type(index)
     fresh = node.detach_output(index, what)
     if kind is not None:
@@ -128,7 +130,7 @@ def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
 
 @decompose("Scan", opset=_WRITTEN_FOR, any_version=True)
 def write_out_the_steps(node: Node) -> None:
-    """A few steps are written out one after the other; more become a Loop."""
+    """Up to 16 steps are written out one after the other; more steps become a Loop."""
     if node.opset < _SEQUENCES:
         node.begin_rule(_SEQUENCES)
         one_sequence(node)
@@ -157,13 +159,13 @@ def write_out_the_steps(node: Node) -> None:
 
 
 def _axes(node: Node, first: int, scanned: int) -> list[int]:
-    """The scanned axis of each scanned input, counted from the front."""
+    """The scanned axis of each scanned input, not negative."""
     axes = _of_each(node, "scan_input_axes", scanned)
     return [from_the_front([axis], node.need_rank(first + i))[0] if axis < 0 else axis for i, axis in enumerate(axes)]
 
 
 def _of_each(node: Node, name: str, count: int) -> list[int]:
-    """The attribute `name`, one number for each of `count` values. Raises Unconvertible where their number differs."""
+    """The attribute `name`, with one number for each of `count` values. Raises Unconvertible where it has another length."""
     numbers = node.attr(name, [0] * count)
     if len(numbers) != count:
         raise Unconvertible(f"{name} has {len(numbers)} entries for {count} values")
@@ -171,7 +173,7 @@ def _of_each(node: Node, name: str, count: int) -> list[int]:
 
 
 def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> None:
-    """Write the outputs of the Scan from its last states and from what the steps collected."""
+    """Write the outputs of the Scan: its last states, and the elements that the steps collected."""
     op = node.op
     for index, state in enumerate(states):
         if node.has_output(index):
@@ -187,7 +189,7 @@ def _give_outputs(node: Node, states: list[str], collected: list[list[str]]) -> 
 
 
 def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: list[int]) -> None:
-    """A Loop over `count` steps, whose results are stacked along the first axis. Loop of opset 1 has to carry a state."""
+    """Make a Loop over `count` steps, whose results are stacked along the first axis. Loop-1 must carry at least one state."""
     op = node.op
     if count == 0:
         raise Unconvertible("a Scan of no steps is not written as a Loop, and Scan is new in opset 8")
@@ -226,7 +228,7 @@ def _loop(node: Node, body: GraphProto, count: int, axes: list[int], backward: l
 
 
 def _state(node: Node, index: int, value: ValueInfoProto) -> ValueInfoProto:
-    """A state of the body, declared with the element type of its first value."""
+    """A state of the body, declared with the element type of its initial value."""
     if value.type.tensor_type.elem_type:
         return value
     typed = ValueInfoProto()

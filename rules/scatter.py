@@ -1,6 +1,6 @@
-"""Scatter became ScatterElements in opset 11, which takes negative indices; reductions came with 16 and 18. ScatterND came with 11.
+"""Scatter became ScatterElements in opset 11, which accepts negative indices. Reductions came with 16 and 18, ScatterND with 11.
 
-Below opset 9, where Scatter is new, a Gather takes each element from the data or from the updates.
+Below opset 9, which introduced Scatter, a Gather takes each element from the data or from the updates.
 https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html,
 https://onnx.ai/onnx/operators/onnx__Scatter.html
 """
@@ -29,24 +29,24 @@ from .shared.tables import arange, index_grid
 from .shared.typed import type_name
 
 _MOST_COMPARED = 1 << 22
-"""Comparisons of a place in the data with the place of an update, over all pairs."""
+"""The number of comparisons between a position in the data and the position of an update, over all pairs."""
 _COMBINE = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 """The operator of each reduction."""
 _NOT_COMBINED = (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128)
-"""Types that Scatter moves, and that no operator of `_COMBINE` takes."""
+"""Types that Scatter can move, but that no operator of `_COMBINE` supports."""
 _MAX_STEPS = 64
-"""Updates that are written out one after the other, at five nodes each."""
+"""The number of updates that are written out one after the other, with five nodes for each."""
 
 
 @upgrade("Scatter", 11)
 def scatter_to_scatter_elements(node: Node) -> None:
-    """Scatter is called ScatterElements."""
+    """Scatter is renamed to ScatterElements."""
     node.become.ScatterElements(*node.inputs, axis=node.attr("axis"))
 
 
 @decompose("ScatterElements", opset=10)
 def scatter_elements_to_scatter(node: Node) -> None:
-    """ScatterElements is called Scatter; a negative axis and negative indices get the length added."""
+    """ScatterElements is renamed to Scatter; the length of the axis is added to negative indices, the rank to a negative axis."""
     add_rank(node, "axis")
     axis = node.attr("axis", 0)
     data, indices, updates = node.inputs
@@ -104,14 +104,14 @@ def reduce_slices_step_by_step(node: Node) -> None:
 
 
 def _row_shape(node: Node, outer: int, steps: int, slice_rank: int) -> str:
-    """[steps, the dimensions of one slice], as a constant or computed from the updates."""
+    """The shape [steps, the dimensions of one slice], as a constant or computed from the updates."""
     sizes = [length(node, node.input(2), outer + axis) for axis in range(slice_rank)]
     parts = [node.op.int64([steps]), *sizes]
     return parts[0] if len(parts) == 1 else node.op.Concat(*parts, axis=0)
 
 
 def _missing_reduction(node: Node) -> str | None:
-    """The operator that combines two elements, where the older form does not know the reduction; else None."""
+    """The operator that combines two elements, if the older form lacks the reduction; else None."""
     reduction = node.attr("reduction", "none")
     known = ("none",) if node.written_for < 16 else ("none", "add", "mul")
     if reduction in known:
@@ -124,7 +124,7 @@ def _missing_reduction(node: Node) -> str | None:
 
 
 def _require_few(node: Node, steps: int) -> int:
-    """`steps`. Raises Unconvertible where they are too many to be written out."""
+    """Return `steps`. Raises Unconvertible where they are too many to be written out."""
     if steps > _MAX_STEPS:
         reduction = node.attr("reduction")
         raise Unconvertible(f"reduction={reduction} of {steps} updates would take {5 * steps} nodes in older operators")
@@ -133,7 +133,7 @@ def _require_few(node: Node, steps: int) -> int:
 
 @decompose("ScatterND", opset=10)
 def scatter_rows(node: Node) -> None:
-    """The rows are scattered element by element along the flattened data."""
+    """The node becomes a ScatterElements of the rows, element by element, along the flattened data."""
     op = node.op
     rank, depth, data = node.need_rank(), index_depth(node), node.input(0)
     inner = prod(node.need_dimension(axis) for axis in range(depth, rank))
@@ -147,7 +147,7 @@ def scatter_rows(node: Node) -> None:
 
 @decompose("Scatter", opset=8)
 def gather_updated(node: Node) -> None:
-    """A Gather takes each element from the flattened data, or from the updates, which are put behind it."""
+    """The node becomes a Gather of each element from the flattened data with the updates appended."""
     shape, updates = node.need_shape(), node.need_shape(1)
     if 0 in shape or 0 in updates:
         node.become.Identity(node.input(0))
@@ -164,7 +164,7 @@ def gather_updated(node: Node) -> None:
 
 
 def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray) -> str:
-    """The places that the result gathers from, for constant `indices`."""
+    """The positions that the result gathers from, for constant `indices`."""
     places = arange(prod(shape)).reshape(shape)
     if indices.min() < -shape[axis] or indices.max() >= shape[axis]:
         raise Unconvertible(f"the indices '{node.input(1)}' are out of range")
@@ -175,8 +175,9 @@ def _updated(node: Node, axis: int, shape: tuple[int, ...], indices: np.ndarray)
 
 
 def _updated_at_run_time(node: Node, axis: int, shape: tuple[int, ...], updates: tuple[int, ...]) -> str:
-    """The places that the result gathers from, computed: every place is compared with that of every update, and the last one
-    counts.
+    """The positions that the result gathers from.
+
+    Every position is compared with that of every update, and the last match counts.
     """
     op = node.op
     size, count = prod(shape), prod(updates)

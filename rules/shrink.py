@@ -1,4 +1,4 @@
-"""Shrink below opset 9: what lies between -lambd and lambd is 0, the rest moves towards it by bias.
+"""Shrink below opset 9: values between -lambd and lambd become 0, others move towards 0 by bias.
 
 https://onnx.ai/onnx/operators/onnx__Shrink.html
 """
@@ -17,16 +17,16 @@ _WORK: dict[int, int] = {
     TensorProto.FLOAT16: TensorProto.FLOAT,
     **dict.fromkeys((TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16), TensorProto.INT32),
 }
-"""Types that are computed in another one: float16 is compared with lambd as a float, and nothing adds small integers below opset
-14.
+"""The types that are computed in another type: float16 is compared with lambd as float, and below opset 14
+small integers cannot be added.
 """
 
 
 @decompose("Shrink", opset=9)
 def choose_by_bounds(node: Node) -> None:
-    """The input is compared with lambd, and moved by bias or set to 0, in a type that holds these attributes.
+    """The input is compared with lambd, and moved by bias or set to 0, in a type that holds these attributes exactly.
 
-    ONNX's own function body rounds the attributes to the type of the input first.
+    ONNX's own function body is not used, because it first rounds the attributes to the type of the input.
     """
     op = node.op
     kind = node.need_elem_type()
@@ -60,9 +60,9 @@ def _moved(node: Node, x: str, above: str, below: str, kind: int) -> str:
 
 
 def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
-    """The whole number that integers compare with as they do with `lambd`.
+    """The whole number that gives the same comparison with integers as `lambd`.
 
-    Raises Unconvertible where the result would have to be rounded, or would leave the type.
+    Raises Unconvertible where the result would be rounded, or would exceed the type.
     """
     name = type_name(kind)
     if bias != int(bias):

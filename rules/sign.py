@@ -14,7 +14,7 @@ from .shared.typed import FLOATING
 
 @decompose("Sign", opset=9)
 def compare_with_zero(node: Node) -> None:
-    """1 where the input is above zero, less 1 where it is below; NaN stays NaN."""
+    """The node becomes (x > 0) - (x < 0); NaN stays NaN."""
     op = node.op
     elem_type = node.need_elem_type()
     zero = op.const(0, elem_type)

@@ -1,4 +1,4 @@
-"""Slice: starts, ends and axes are attributes until 9, inputs from 10, which adds steps; negative axes came with 11.
+"""Slice: starts, ends and axes are attributes until opset 9 and inputs from 10 on, which adds steps; 11 adds negative axes.
 
 https://onnx.ai/onnx/operators/onnx__Slice.html
 """
@@ -16,11 +16,11 @@ from .shared.indices import count_up, double, is_never_negative, length, positio
 from .shared.parameters import known_input, known_ints, to_input
 
 _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
-"""Positions among the inputs, from opset 10 on."""
+"""The positions in the inputs, from opset 10 on."""
 _NAMES = {_AXES: "axes", _STEPS: "steps"}
-"""How messages call the inputs that are not bounds."""
+"""How messages name the inputs that are not bounds."""
 _END = 2**53
-"""An end behind any axis, in elements, which a Constant of any opset can hold."""
+"""An end after the last element of any axis, which a Constant of any opset can hold."""
 
 
 @upgrade("Slice", 10)
@@ -33,7 +33,7 @@ def bounds_to_inputs(node: Node) -> None:
 
 @downgrade("Slice", 11)
 def axes_from_the_front(node: Node) -> None:
-    """Negative axes get the rank added."""
+    """The rank is added to negative axes."""
     _name_cut_dimensions(node)
     axes = known_ints(node, "axes", _AXES)
     if axes is None and node.has_input(_AXES):
@@ -45,7 +45,7 @@ def axes_from_the_front(node: Node) -> None:
 
 @downgrade("Slice", 10)
 def bounds_to_attributes(node: Node) -> None:
-    """Constant bounds become attributes; an axis with other steps than 1, or with computed bounds, is gathered."""
+    """Constant bounds become attributes; an axis with a step other than 1, or with computed bounds, is gathered."""
     computed = next((at for at in _NAMES if node.has_input(at) and known_input(node, at) is None), None)
     if computed is not None:
         node.explain(f"its {_NAMES[computed]} '{node.input(computed)}' are computed at run time", MAKE_CONSTANT)
@@ -78,10 +78,11 @@ def bounds_to_attributes(node: Node) -> None:
 
 
 def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
-    """The positions that a Slice takes of an axis of length `dimension`, by Slice-13.
+    """The positions that a Slice takes from an axis of length `dimension`, by Slice-13.
 
-    Negative bounds count from the end, and are then clamped. Not quite as in Python: a start before the first element is the first
-    element, backwards too. Raises Unconvertible where runtimes disagree: INT_MAX as the end of a backward slice.
+    Negative bounds count from the end, and are then limited to the axis. One case differs from Python: a start before the first
+    element means the first element, also with a negative step. Raises Unconvertible where runtimes disagree: INT_MAX as the end of
+    a backward slice.
     """
     if step < 0 and end in (np.iinfo(np.int32).max, np.iinfo(np.int64).max):
         raise Unconvertible("INT_MAX as the end of a backward slice is read in different ways", "use INT_MIN as the end")
@@ -91,10 +92,10 @@ def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
 
 
 def _name_cut_dimensions(node: Node) -> None:
-    """State the shape of the result of a Slice of opset 10, unless it goes on to another opset.
+    """State the shape of the result of a Slice of opset 10, unless it is converted further.
 
-    Of this form alone onnx infers that a dimension keeps its name when it is cut. onnxruntime then plans the same memory for values
-    of different sizes, and fails.
+    For this form only, onnx infers that a dimension keeps its symbol when it is cut. onnxruntime then uses the same memory for
+    values of different sizes, and fails.
     """
     shape = node.shape()
     if shape is not None and not all(isinstance(dim, int) for dim in shape) and node.scope.target == 10:
@@ -102,7 +103,7 @@ def _name_cut_dimensions(node: Node) -> None:
 
 
 def _gather_each_axis(node: Node) -> None:
-    """Write the Slice as a Gather along each axis, whose positions are computed: axes or steps are only known at run time."""
+    """Write the Slice as a Gather along each axis, at computed positions, for axes or steps that are only known at run time."""
     op = node.op
     data, rank = node.input(0), node.need_rank()
     axes = _known_axes(node) if not node.has_input(_AXES) or known_input(node, _AXES) is not None else None
@@ -118,7 +119,7 @@ def _gather_each_axis(node: Node) -> None:
 
 
 def _place_among_axes(node: Node, axis: int) -> str:
-    """Where `axis` is in the input axes, or the place behind them. Runtimes take negative axes in opset 10 as well."""
+    """The position of `axis` in the input axes, or the position after the last. In opset 10, runtimes accept negative axes too."""
     op = node.op
     axes = op.Cast(node.input(_AXES), to=TensorProto.INT64)
     counts = (axis, axis - node.need_rank())
@@ -129,7 +130,7 @@ def _place_among_axes(node: Node, axis: int) -> str:
 
 
 def _bound(node: Node, at: int, default: int, which: str) -> str:
-    """Element `which` of input `at` with `default` behind it, as int64."""
+    """Entry `which` of input `at` with `default` appended, as int64."""
     op = node.op
     rest = op.int64([default])
     if not node.has_input(at):
@@ -167,7 +168,7 @@ def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> 
 
 
 def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
-    """The positions that entry `index` of the bounds takes of an axis of length `size`."""
+    """The positions that entry `index` of the bounds takes from an axis of length `size`."""
     start, end = (_entry(node, at, index) for at in (_STARTS, _ENDS))
     if step == 1 and node.scope.target >= 9:
         return _places_between(node, start, end, size)
@@ -175,7 +176,7 @@ def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
 
 
 def _entry(node: Node, at: int, index: int) -> str:
-    """Entry `index` of the bounds that are input `at`, as int64."""
+    """Entry `index` of the bounds in input `at`, as int64."""
     op = node.op
     if node.dimension(0, at) == 1:
         entry = node.input(at)
@@ -185,9 +186,9 @@ def _entry(node: Node, at: int, index: int) -> str:
 
 
 def _places_between(node: Node, start: str, end: str, size: str) -> str:
-    """Of the places on an axis of length `size` those that are at `start` or behind it, and before `end`.
+    """The positions of an axis of length `size` that are at or after `start`, and before `end`.
 
-    Bounds beyond the axis need no care: all places are before or behind them.
+    Bounds beyond the axis need no special treatment: all positions are before or after them.
     """
     op = node.op
     start, end = (
@@ -200,7 +201,7 @@ def _places_between(node: Node, start: str, end: str, size: str) -> str:
 
 
 def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
-    """The positions that a Slice takes of an axis of length `size`, computed when the model runs."""
+    """The positions that a Slice takes from an axis of length `size`, computed at run time."""
     lowest_end, beyond = (0, 0) if step > 0 else (-1, -1)
     first = position(node, start, size, 0, beyond)
     limit = position(node, end, size, lowest_end, beyond)
@@ -208,7 +209,7 @@ def _count(node: Node, start: str, end: str, size: str, step: int) -> str:
 
 
 def _add_rank_at_run_time(node: Node) -> None:
-    """Add the rank to negative axes when the model runs."""
+    """Add the rank to negative axes at run time."""
     node.explain(f"its axes '{node.input(_AXES)}' are computed at run time", MAKE_CONSTANT)
     rank = node.op.int64(node.need_rank())
     node.set_input(_AXES, wrapped(node, node.input(_AXES), node.need_elem_type(_AXES), rank))

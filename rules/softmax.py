@@ -1,5 +1,5 @@
-"""Softmax, LogSoftmax and Hardmax: until opset 12 over all dimensions from axis (default 1) on as one; from 13 along axis (default
--1).
+"""Softmax, LogSoftmax and Hardmax work on all dimensions from axis (default 1) on until opset 12, and along axis (default -1) from
+13 on.
 
 https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-11, Softmax-13), https://onnx.ai/onnx/operators/onnx__LogSoftmax.html,
 https://onnx.ai/onnx/operators/onnx__Hardmax.html
@@ -20,7 +20,7 @@ _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 @upgrade(OPERATORS, 13)
 def along_one_axis(node: Node) -> None:
-    """The dimensions from axis on are flattened to one, and unflattened after; where only one is not 1, just axis changes."""
+    """The dimensions from axis on are flattened and restored afterwards; if only one of them is not 1, only axis changes."""
     axis, shape = node.attr("axis", 1), node.shape()
     if axis == -1:
         return
@@ -35,12 +35,12 @@ def along_one_axis(node: Node) -> None:
 
 
 def _allow_for_kernels(node: Node) -> None:
-    """Mark a Softmax of 16-bit floats as approximate: depending on the opset, onnxruntime computes it in float or not."""
+    """Mark a Softmax of 16-bit floats as approximate: whether onnxruntime computes it in float depends on the opset."""
     node.approximate = node.op_type != "Hardmax" and node.elem_type() in _NARROW
 
 
 def _flatten(node: Node, axis: int) -> None:
-    """Normalize a matrix that Flatten makes, and reshape the result."""
+    """Turn the data into a matrix by Flatten, and reshape the result."""
     data = node.input(0)
     flat = node.op.Flatten(data, axis=axis)
     normalized = getattr(node.op, node.op_type)(flat, axis=1)
@@ -49,7 +49,7 @@ def _flatten(node: Node, axis: int) -> None:
 
 @downgrade(OPERATORS, 13)
 def over_the_last_dimensions(node: Node) -> None:
-    """An axis that only dimensions of 1 follow stays; any other is swapped with the last one, by Transposes around the node."""
+    """An axis that is followed only by dimensions of 1 stays; any other axis is swapped with the last one by Transposes."""
     axis = node.attr("axis", -1)
     _allow_for_kernels(node)
     if axis == -1:
@@ -65,7 +65,7 @@ def over_the_last_dimensions(node: Node) -> None:
 
 
 def _swap_with_last(node: Node, axis: int, rank: int) -> None:
-    """Transpose the input and the output so that `axis` is the last one for the node."""
+    """Transpose the input and the output, so that `axis` is the last axis for the node."""
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     node.set_input(0, node.op.Transpose(node.input(0), perm=order))

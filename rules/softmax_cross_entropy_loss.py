@@ -11,12 +11,12 @@ from ..rewriter.graph.node import Node
 from .shared.typed import FLOATING
 
 _LOG_PROBABILITIES = 1
-"""The second output."""
+"""The position of the output with the log probabilities."""
 
 
 @decompose("SoftmaxCrossEntropyLoss", opset=13, exact=False)
 def loss_of_log_softmax(node: Node) -> None:
-    """LogSoftmax of the scores, then NegativeLogLikelihoodLoss; ONNX's body for bfloat16, which that does not take."""
+    """The node becomes LogSoftmax and NegativeLogLikelihoodLoss, or, for bfloat16, which the latter lacks, ONNX's function body."""
     if node.need_elem_type() not in FLOATING:
         bodies.expand(node)
         return

@@ -1,4 +1,5 @@
-"""Split: piece sizes are an attribute until 12, an input from 13; 18 adds num_outputs and wants one of the two.
+"""Split: the sizes of the parts are an attribute until opset 12 and an input from 13 on; 18 adds num_outputs and requires one of
+the two.
 
 https://onnx.ai/onnx/operators/onnx__Split.html
 """
@@ -17,12 +18,12 @@ from .shared.indices import length
 from .shared.split_sizes import equal_sizes, explicit_sizes, name_outputs, part_count
 
 _END, _END_BELOW_9 = np.iinfo(np.int64).max, 2**53
-"""An end behind any axis, and one that a Constant of opset 8 can hold."""
+"""An end after the last element of any axis, and one that a Constant of opset 8 can hold."""
 
 
 @upgrade("Split", 2)
 def sizes_from_float_input(node: Node) -> None:
-    """The float input of opset 1 becomes the attribute, or an int64 input where it is only known at run time."""
+    """The float input of opset 1 becomes the attribute, or, if it is only known at run time, an int64 input."""
     if not node.has_attr("axis"):
         _infer_missing_axis(node)
     if not node.has_input(1):
@@ -55,7 +56,7 @@ def sizes_to_input(node: Node) -> None:
 
 @upgrade("Split", 18)
 def count_equal_parts(node: Node) -> None:
-    """A Split without sizes gets num_outputs; for an empty dimension it gets sizes of 0, as onnxruntime wants."""
+    """A Split without sizes gets num_outputs, or for an empty dimension sizes of 0, which onnxruntime needs."""
     if node.has_input(1):
         return
     parts = len(node.outputs)
@@ -68,7 +69,7 @@ def count_equal_parts(node: Node) -> None:
 
 @downgrade("Split", 18)
 def spell_out_parts(node: Node) -> None:
-    """num_outputs goes where the parts are equal, else becomes sizes: constant ones if the dimension is known, else computed."""
+    """num_outputs is removed if the parts are equal; otherwise it becomes sizes, constant ones if the dimension is known."""
     if not node.has_attr("num_outputs"):
         return
     parts = part_count(node)
@@ -91,7 +92,7 @@ def spell_out_parts(node: Node) -> None:
 
 
 def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
-    """What `equal_sizes` gives for the dimension that the data turns out to have."""
+    """The sizes that `equal_sizes` gives, computed from the dimension at run time."""
     op = node.op
     dimension = node.dimension(axis)
     label = f"dimension '{dimension}'" if dimension else f"dimension {axis}"
@@ -104,7 +105,7 @@ def _sizes_at_run_time(node: Node, axis: int, parts: int) -> str:
 
 @downgrade("Split", 13)
 def sizes_to_attribute(node: Node) -> None:
-    """Constant sizes become the attribute; sizes that are only known at run time turn the Split into Slices."""
+    """Constant sizes become the attribute; with sizes that are only known at run time, the Split becomes Slices."""
     name_outputs(node)
     if not node.has_input(1):
         node.drop_input(1)
@@ -118,9 +119,9 @@ def sizes_to_attribute(node: Node) -> None:
 
 
 def _slice_at_run_time(node: Node) -> None:
-    """Write one Slice for each part, from the end of the one before, for opset 12, possible down to 10; at 9 Gathers.
+    """Write a Slice for each part, which starts where the part before ends, in the form of opset 12, or Gathers below opset 10.
 
-    The last part goes to the end: that is where the sizes of a Split end.
+    The last part goes to the end of the axis, because the sizes of a Split add up to its length.
     """
     op, data = node.op, node.input(0)
     node.explain(f"the sizes '{node.input(1)}' are computed at run time")
@@ -137,13 +138,13 @@ def _slice_at_run_time(node: Node) -> None:
 
 
 def _gather(node: Node, start: str, size: str, output: str) -> None:
-    """The sizes of a Split are not negative and end where the data does: nothing has to be clamped."""
+    """Gather one part. The sizes of a Split are not negative and add up to the length of the data, so positions need no limits."""
     places = node.op.Add(places_of_ones(node, size), start)
     node.op.Gather(node.input(0), places, output=output, opset=10, axis=node.attr("axis", 0))
 
 
 def _each_size(node: Node) -> list[str]:
-    """The sizes one by one, each an int64 vector of one: what they were concatenated of, or Slices of them."""
+    """The sizes one by one, each as an int64 vector of one: the operands of the Concat that makes them, or Slices of them."""
     op = node.op
     sizes, parts = node.input(1), len(node.outputs)
     maker = node.scope.producer(sizes)
@@ -157,12 +158,12 @@ def _each_size(node: Node) -> list[str]:
 
 @downgrade("Split", 11)
 def axis_from_the_front(node: Node) -> None:
-    """A negative axis gets the rank added."""
+    """The rank is added to a negative axis."""
     add_rank(node, "axis")
 
 
 @downgrade("Split", 2)
 def write_out_axis(node: Node) -> None:
-    """axis=0 is written out: opset 1 has no default."""
+    """axis=0 is written out, because opset 1 has no default."""
     if not node.has_attr("axis"):
         node.set_attr("axis", 0)

@@ -1,4 +1,4 @@
-"""Squeeze and Unsqueeze: axes are an attribute until 12, an input from 13; negative ones came with 11.
+"""Squeeze and Unsqueeze: axes are an attribute until opset 12 and an input from 13 on; negative axes came with 11.
 
 https://onnx.ai/onnx/operators/onnx__Squeeze.html, https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
 """
@@ -24,7 +24,7 @@ def axes_to_input(node: Node) -> None:
 
 @downgrade(("Squeeze", "Unsqueeze"), 13)
 def axes_to_attribute(node: Node) -> None:
-    """Constant axes become the attribute; with axes that are only known at run time the node becomes a Reshape."""
+    """Constant axes become the attribute; with axes that are only known at run time, the node becomes a Reshape."""
     axes = axes_of(node) if node.has_input(1) else None
     if axes is not None or not node.has_input(1):
         if node.op_type == "Squeeze" and axes == [] and _keeps_all_dimensions(node):
@@ -51,7 +51,7 @@ def _keeps_all_dimensions(node: Node) -> bool:
 
 
 def _put_axes_in_order(node: Node) -> None:
-    """Sort the axes of a Squeeze, since onnx's shape inference finds wrong shapes where they are not sorted."""
+    """Sort the axes of a Squeeze, because onnx infers wrong shapes for unsorted axes."""
     axes, rank = node.attr("axes"), node.rank()
     if node.op_type != "Squeeze" or axes is None or rank is None:
         return
@@ -62,19 +62,19 @@ def _put_axes_in_order(node: Node) -> None:
 
 @downgrade("Squeeze", 11)
 def squeezed_axes_from_the_front(node: Node) -> None:
-    """Negative axes get the rank added."""
+    """The rank is added to negative axes."""
     add_rank(node, "axes")
     _put_axes_in_order(node)
 
 
 @downgrade("Unsqueeze", 11)
 def new_axes_from_the_front(node: Node) -> None:
-    """Negative axes get the rank of the output added."""
+    """The rank of the output is added to negative axes."""
     add_rank(node, "axes", extra=len(node.attr("axes")))
 
 
 def _unsqueeze_at_run_time(node: Node) -> None:
-    """Let the Unsqueeze be a Reshape to 1 at the new axes, and to the next dimension of the input elsewhere."""
+    """Turn the Unsqueeze into a Reshape, with 1 at the new axes, and the dimensions of the input elsewhere."""
     op = node.op
     count = number_of_axes(node)
     rank = node.need_rank() + count
@@ -94,7 +94,7 @@ def _unsqueeze_at_run_time(node: Node) -> None:
 
 
 def _squeeze_at_run_time(node: Node) -> None:
-    """Let the Squeeze be a Reshape to the dimensions that stay."""
+    """Turn the Squeeze into a Reshape to the dimensions that stay."""
     rank, count = node.need_rank(), node.dimension(0, 1)
     output = node.output_shape()
     if not isinstance(count, int) and output is not None:
@@ -106,5 +106,5 @@ def _squeeze_at_run_time(node: Node) -> None:
 
 
 def _reshape(node: Node, sizes: str) -> None:
-    """Let the node be a Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and copies nothing."""
+    """Turn the node into a Reshape with allowzero=1, from opset 14: a 0 in the computed shape is a length, and copies nothing."""
     node.become.Reshape(node.input(0), sizes, opset=14, allowzero=1)

@@ -1,4 +1,4 @@
-"""STFT below opset 17: the DFT of its frames; where the length of a frame is only known at run time, so is the matrix of the
+"""STFT below opset 17: the DFT of its frames. If the length of a frame is only known at run time, so is the matrix of the
 transform.
 
 https://onnx.ai/onnx/operators/onnx__STFT.html
@@ -17,12 +17,12 @@ from .shared.parameters import one_number
 from .shared.tables import arange
 
 _SIGNAL, _STEP, _WINDOW, _LENGTH = range(4)
-"""Positions among the inputs."""
+"""The positions in the inputs."""
 
 
 @decompose("STFT", opset=17, exact=False, sums=True)
 def transform_frames(node: Node) -> None:
-    """Frames are gathered, [batch, frame, sample, part], weighted by the window, and transformed by DFT."""
+    """Frames are gathered as [batch, frame, sample, part], weighted by the window, and transformed by DFT."""
     if node.need_rank(_SIGNAL) != 3:
         raise Unconvertible("the signal of an STFT has to be [batch, sample, part]")
     size, parts = _frame_length(node), node.need_dimension(-1, _SIGNAL)
@@ -40,7 +40,9 @@ def transform_frames(node: Node) -> None:
 
 
 def _require_declared_frequencies(node: Node, size: int | None, onesided: bool) -> None:
-    """Raises Unconvertible where the model declares another number of frequencies: onnx infers both sides without the attribute."""
+    """Raises Unconvertible where the model declares another number of frequencies; without onesided, onnx
+    infers that of both sides.
+    """
     shape = node.output_shape()
     declared = shape[2] if shape is not None and len(shape) == 4 else None
     if size is None or not isinstance(declared, int):
@@ -54,7 +56,7 @@ def _require_declared_frequencies(node: Node, size: int | None, onesided: bool) 
 
 
 def _frequencies(size: int, onesided: bool) -> int:
-    """The frequencies of a frame of `size` samples."""
+    """The number of frequencies of a frame with `size` samples."""
     return size // 2 + 1 if onesided else size
 
 
@@ -71,9 +73,9 @@ def _frames(node: Node, starts: str, offsets: str) -> str:
 
 
 def _at_run_time(node: Node, parts: int, onesided: bool) -> None:
-    """Let the node be every frame times the cosines and sines of all frequencies.
+    """Turn the node into the product of every frame with the cosines and sines of all frequencies.
 
-    Whole turns are taken off in integers, exactly.
+    Whole turns are subtracted in integer arithmetic, which is exact.
     """
     op = node.op
     kind, zero, one = node.need_elem_type(), op.int64([0]), op.int64([1])
@@ -108,7 +110,7 @@ def _product(node: Node, frames: str, part: int, waves: str) -> str:
 
 
 def _frame_length(node: Node) -> int | None:
-    """The samples of a frame; None where that is only known at run time."""
+    """The number of samples of a frame; None where it is only known at run time."""
     given = node.constant(_LENGTH)
     if given is not None:
         return int(one_number(given))
@@ -126,7 +128,7 @@ def _length_at_run_time(node: Node) -> str:
 
 
 def _starts(node: Node, size: int) -> str:
-    """The first sample of each frame that fits the signal whole, as a vector."""
+    """The first sample of each frame that fits completely into the signal, as a vector."""
     op = node.op
     samples, step = node.dimension(1, _SIGNAL), node.constant(_STEP)
     if isinstance(samples, int) and step is not None and one_number(step) > 0:

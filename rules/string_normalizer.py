@@ -1,4 +1,4 @@
-"""StringNormalizer below opset 10, where it leaves the case of letters alone.
+"""StringNormalizer below opset 10, where it does not change the case of letters.
 
 https://onnx.ai/onnx/operators/onnx__StringNormalizer.html
 """
@@ -15,7 +15,7 @@ from ..rewriter.graph.node import Node
 
 @decompose("StringNormalizer", opset=9)
 def drop_stopwords(node: Node) -> None:
-    """TfIdfVectorizer finds the stopwords, and a Gather keeps the other words, or an empty string where there are none."""
+    """TfIdfVectorizer finds the stopwords, and a Gather keeps the other words; if there are none, an empty string."""
     op = node.op
     stopwords = list(dict.fromkeys(node.attr("stopwords") or []))
     if node.attr("case_change_action", "NONE") != "NONE" or (stopwords and not node.attr("is_case_sensitive", 0)):
@@ -35,7 +35,7 @@ def drop_stopwords(node: Node) -> None:
 
 
 def _is_any_of(node: Node, words: str, pool: list[str]) -> str:
-    """Which of `words` are in `pool`: TfIdfVectorizer counts the words of texts of one word each."""
+    """Which of `words` are in `pool`: TfIdfVectorizer counts the words in texts of one word each."""
     op = node.op
     texts = op.Reshape(words, op.int64([-1, 1]))
     counts = op.TfIdfVectorizer(

@@ -1,4 +1,4 @@
-"""TensorScatter: a cache with some of its sequence replaced.
+"""TensorScatter below opset 24: ScatterElements replaces a part of a cache.
 
 https://onnx.ai/onnx/operators/onnx__TensorScatter.html
 """
@@ -18,7 +18,7 @@ _NOT_SCATTERED = ("float8", "float4", "float6", "int4", "uint4", "int2", "uint2"
 
 @decompose("TensorScatter", opset=23)
 def scatter_along_the_sequence(node: Node) -> None:
-    """ScatterElements at write index + position, modulo the length of the cache where it is circular."""
+    """The node becomes ScatterElements at write index + position, modulo the length of the cache if that is circular."""
     op = node.op
     kind = TensorProto.DataType.Name(node.need_elem_type()).lower()
     if kind.startswith(_NOT_SCATTERED):

@@ -1,7 +1,7 @@
-"""TfIdfVectorizer below opset 9, of numbers: every window is compared with every n-gram of the pool, and equal ones are counted.
+"""TfIdfVectorizer below opset 9, for numbers: every window is compared with every n-gram of the pool, and matches are counted.
 
-Strings are refused, since nothing compares them below opset 9. The weights are those of the n-grams of the pool, as the
-specification and onnxruntime have them.
+Strings are refused, because no operator compares them below opset 9. The weights are those of the n-grams of the pool, as in the
+specification and onnxruntime.
 https://onnx.ai/onnx/operators/onnx__TfIdfVectorizer.html
 """
 
@@ -16,12 +16,12 @@ from ..rewriter.graph.node import Node
 from .shared.tables import arange
 
 _TO_THE_END = np.iinfo(np.int64).max
-"""An end of a Slice behind any axis."""
+"""The end of a Slice that takes everything."""
 
 
 @decompose("TfIdfVectorizer", opset=8)
 def count_equal_windows(node: Node) -> None:
-    """The windows that equal each n-gram are counted, [..., n-grams], and multiplied by a matrix of weights."""
+    """The windows equal to each n-gram are counted, [..., n-grams], and the counts multiplied by a matrix of weights."""
     op = node.op
     if node.need_elem_type() == TensorProto.STRING:
         raise Unconvertible("older operators cannot compare strings")
@@ -46,7 +46,7 @@ def count_equal_windows(node: Node) -> None:
 
 
 def _pool(node: Node) -> dict[int, np.ndarray]:
-    """The n-grams by their length n, each [n-grams, n]. Raises Unconvertible where one occurs twice."""
+    """The n-grams by their length n, as [n-grams, n]. Raises Unconvertible where one occurs twice."""
     numbers, starts = np.array(node.attr("pool_int64s", []), np.int64), node.attr("ngram_counts")
     pool: dict[int, np.ndarray] = {}
     for size, (start, end) in enumerate(zip(starts, [*starts[1:], len(numbers)], strict=True), 1):
@@ -60,7 +60,7 @@ def _pool(node: Node) -> dict[int, np.ndarray]:
 
 
 def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
-    """How often each of `grams`, [n-grams, n], occurs in the data, with every skip that counts: [..., n-grams], in float."""
+    """How often each of `grams`, [n-grams, n], occurs in the data, with every allowed skip: [..., n-grams], in float."""
     size = grams.shape[1]
     skips = node.attr("max_skip_count", 0) if size > 1 else 0
     counts = [_count_with_skips(node, data, grams, axis, skip + 1) for skip in range(skips + 1)]
@@ -68,7 +68,7 @@ def _count(node: Node, data: str, grams: np.ndarray, axis: int) -> str:
 
 
 def _count_with_skips(node: Node, data: str, grams: np.ndarray, axis: int, step: int) -> str:
-    """As `_count`, where the numbers of a window are `step` apart."""
+    """How often each of `grams` occurs if the numbers of a window are `step` apart."""
     op = node.op
     size = grams.shape[1]
     equal = ""

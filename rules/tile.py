@@ -1,4 +1,4 @@
-"""Tile: opset 1 takes one axis and a count, both in the type of the data; from 6 on it takes a count for every axis.
+"""Tile: opset 1 takes one axis and a count, both in the type of the data; from opset 6 on it takes a count for every axis.
 
 https://onnx.ai/onnx/operators/onnx__Tile.html
 """
@@ -28,7 +28,7 @@ def repeats_for_all_axes(node: Node) -> None:
 
 @downgrade("Tile", 6)
 def tile_axis_by_axis(node: Node) -> None:
-    """The repeats become one Tile for each axis that is repeated."""
+    """The node becomes one Tile for each axis that is repeated."""
     repeats = node.const_input(1, "the repeats").reshape(-1).tolist()
     if node.need_elem_type() not in FLOATING:
         raise Unconvertible("before opset 6, Tile takes floating-point numbers only")
@@ -42,7 +42,7 @@ def tile_axis_by_axis(node: Node) -> None:
 
 
 def _whole_number(node: Node, index: int, what: str) -> int:
-    """The number in constant input `index`, which messages call `what`. Raises Unconvertible where it is not whole."""
+    """The number in the constant input `index`, called `what` in messages. Raises Unconvertible where it is not a whole number."""
     value = node.const_input(index, what).reshape(-1)
     if value.size != 1 or value[0] != np.floor(value[0]):
         raise Unconvertible(f"{what} '{node.input(index)}' is not a whole number")

@@ -1,4 +1,4 @@
-"""TopK: k is an attribute until 9, an input from 10; 11 adds largest, sorted, negative axes and the integer types.
+"""TopK: k is an attribute until opset 9 and an input from 10 on; 11 adds largest, sorted, negative axes and integer types.
 
 https://onnx.ai/onnx/operators/onnx__TopK.html
 """
@@ -19,8 +19,9 @@ _WIDER = {
     TensorProto.FLOAT: (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT8, TensorProto.UINT16),
     TensorProto.DOUBLE: (TensorProto.INT32, TensorProto.UINT32),
 }
-"""The floating-point type in which each integer type is sorted. Negated in its own type, an unsigned integer, or the smallest
-signed one, would not fit.
+"""The floating-point type in which each integer type is sorted.
+
+In its own type, a negated unsigned integer, or the smallest signed one, would not fit.
 """
 
 
@@ -32,7 +33,7 @@ def k_to_input(node: Node) -> None:
 
 @downgrade("TopK", 11)
 def largest_and_sorted(node: Node) -> None:
-    """largest=0 takes the largest of the negated data; sorted goes, as any order will do. 64-bit integers are sorted by halves."""
+    """largest=0 sorts the negated data; sorted is removed, since any order is right. 64-bit integers are sorted by halves."""
     kind = node.elem_type()
     if kind is not None and kind in WIDE_INTEGERS:
         _sort_by_halves(node, kind)
@@ -57,7 +58,9 @@ def largest_and_sorted(node: Node) -> None:
 
 
 def _sort_by_halves(node: Node, kind: int) -> None:
-    """Sort 64-bit integers, which no float holds, by their low halves and then by the high ones, where equals keep their order."""
+    """Sort 64-bit integers, which no float holds, first by their low and then by their high halves; the
+    second sort keeps the order of ties.
+    """
     op = node.op
     add_rank(node, "axis")
     node.explain("64-bit integers are sorted along the whole axis", node.shape_hint())
@@ -79,7 +82,7 @@ def _sort_by_halves(node: Node, kind: int) -> None:
 
 @downgrade("TopK", 10)
 def k_to_attribute(node: Node) -> None:
-    """A constant k becomes the attribute; with a computed one, the whole axis is sorted and a Slice takes the first k."""
+    """A constant k becomes the attribute; with a computed k, the whole axis is sorted and a Slice takes the first k."""
     value = node.constant(1)
     k, data = node.input(1), node.input(0)
     if value is not None:
@@ -102,5 +105,5 @@ def k_to_attribute(node: Node) -> None:
 
 
 def _cut(node: Node, values: str, k: str, axes: str, output: str) -> None:
-    """Take the first `k` of the sorted values by a Slice of opset 10, which takes computed ends."""
+    """Take the first `k` of the sorted values by a Slice of opset 10, which accepts computed ends."""
     node.after.Slice(values, node.op.int64([0]), k, axes, output=output, opset=10)

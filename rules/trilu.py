@@ -17,7 +17,7 @@ from .shared.tables import arange
 
 @decompose("Trilu", opset=16)
 def where_the_triangle_is(node: Node) -> None:
-    """Zero where a comparison of column - row with k says so, else x."""
+    """The node becomes a Where that keeps x in the triangle, found by comparing column - row with k, and gives 0 elsewhere."""
     op = node.op
     elem_type = node.need_elem_type()
     if elem_type == TensorProto.STRING:
@@ -39,9 +39,9 @@ def where_the_triangle_is(node: Node) -> None:
 
 
 def _fill(node: Node) -> str:
-    """What each element of a matrix is, as exporters fill the causal mask of an attention; "" where nothing says so.
+    """The value of all elements of the matrix, such as that of a causal mask that exporters fill; "" where it is unknown.
 
-    It stands for the matrix, as the triangle has the shape.
+    It can replace the matrix in the Where, because the triangle has its shape.
     """
     producer = node.scope.producer(node.input(0))
     if producer is None or producer.domain or producer.op_type != "Expand" or node.rank() != 2:

@@ -1,4 +1,4 @@
-"""Unique below opset 11: equal elements are neighbours once they are sorted.
+"""Unique below opset 11: the elements are sorted, so that equal ones are neighbours.
 
 https://onnx.ai/onnx/operators/onnx__Unique.html
 """
@@ -21,20 +21,21 @@ _SORTABLE = (
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
-"""The types that older operators sort."""
+"""The types that older operators can sort."""
 _MOST_COLUMNS = 64
-"""Elements of the largest slices that are compared: each element is one pass of sorting."""
+"""The number of elements of the largest slices that are compared; each element needs one pass of sorting."""
 
 
 class _Groups(NamedTuple):
-    """What sorting tells of the slices 0, 1, …, as vectors of int64. A group is a set of equal slices; groups are numbered in
-    order.
+    """The result of sorting the slices 0, 1, …, as vectors of int64.
+
+    A group is a set of equal slices; groups are numbered in order.
     """
 
     order: str
     """The numbers of the slices in sorted order; equal slices keep their order."""
     starts: str
-    """Where in `order` each group starts."""
+    """The position in `order` at which each group starts."""
     firsts: str
     """The first slice of each group."""
     numbers: str
@@ -45,7 +46,7 @@ class _Groups(NamedTuple):
 
 @decompose("Unique", opset=13)
 def sort_and_compare_neighbours(node: Node) -> None:
-    """Slices are sorted by TopK and compared with their neighbours; of equal ones the first is kept and all are counted."""
+    """The slices are sorted by TopK and compared with their neighbours; the first of equal slices is kept, and all are counted."""
     kind = node.need_elem_type()
     if kind not in _SORTABLE:
         raise Unconvertible(f"older operators cannot sort {type_name(kind)}")
@@ -69,7 +70,7 @@ def sort_and_compare_neighbours(node: Node) -> None:
 
 
 def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) -> list[str]:
-    """What the slices are compared by, the most significant first: vectors with one element of each slice."""
+    """The sort keys, the most significant first: vectors with one element of each slice."""
     op = node.op
     if axis is None:
         return [data]
@@ -80,7 +81,7 @@ def _columns(node: Node, data: str, axis: int | None, columns: int, count: int) 
 
 
 def _nan_behind(node: Node, column: str, kind: int) -> list[str]:
-    """Two vectors that order NaN as one value behind all others: whether the element is NaN, and its value where it is not."""
+    """Two vectors that sort NaN as a single value after all others: whether the element is NaN, and its value otherwise."""
     op = node.op
     is_nan = op.IsNaN(column)
     number = op.Where(is_nan, op.const(0, kind), column)
@@ -88,7 +89,7 @@ def _nan_behind(node: Node, column: str, kind: int) -> list[str]:
 
 
 def _group(node: Node, columns: list[str], count: int) -> _Groups:
-    """Sort the slices, `count` of them, by `columns`, and find the groups of equal ones."""
+    """Sort the `count` slices by `columns`, and find the groups of equal ones."""
     op = node.op
     everything, order = op.int64([count]), ""
     for column in reversed(columns):
@@ -105,7 +106,7 @@ def _group(node: Node, columns: list[str], count: int) -> _Groups:
 
 
 def _starts(node: Node, columns: list[str], order: str, count: int) -> str:
-    """1 where a slice differs from the one before it in `order`, and for the first; else 0."""
+    """1 for the first slice in `order` and for each slice that differs from the one before it; else 0."""
     op = node.op
     first = op.int64([1])
     if count == 1:
@@ -128,7 +129,7 @@ def _argsort(node: Node, permutation: str, count: str) -> str:
 
 
 def _give_outputs(node: Node, data: str, axis: int, groups: _Groups, count: int) -> None:
-    """Write the outputs: the distinct values, where each occurs first, the group of each slice, and how many are in each group."""
+    """Write the outputs: the distinct values, the first position of each, the group of each slice, and the size of each group."""
     op = node.op
     firsts, numbers, chosen = groups.firsts, groups.numbers, ""
     if not node.attr("sorted", 1):
@@ -151,7 +152,7 @@ def _give_outputs(node: Node, data: str, axis: int, groups: _Groups, count: int)
 
 
 def _counts(node: Node, starts: str, count: int) -> str:
-    """How many slices each group has: from its start to the next, or to the end."""
+    """The number of slices in each group, from its start to the next start or the end."""
     op = node.op
     all_but_first = [op.int64([value]) for value in (1, count, 0)]
     ends = [op.Slice(starts, *all_but_first), op.int64([count])]

@@ -1,4 +1,4 @@
-"""Upsample: two attributes in opset 1, the attribute scales in 7, an input in 9; from 10 on the operator is Resize.
+"""Upsample: two attributes in opset 1, the attribute scales in 7, an input in 9; from opset 10 on the operator is called Resize.
 
 https://onnx.ai/onnx/operators/onnx__Upsample.html
 """
@@ -15,7 +15,7 @@ from .shared.parameters import to_attribute, to_input
 
 @upgrade("Upsample", 7)
 def scales_of_all_axes(node: Node) -> None:
-    """height_scale and width_scale become scales; the mode bilinear is called linear."""
+    """height_scale and width_scale become scales; the mode bilinear is renamed to linear."""
     node.set_attr("scales", [1.0, 1.0, node.pop_attr("height_scale"), node.pop_attr("width_scale")])
     if node.attr("mode") == "bilinear":
         node.set_attr("mode", "linear")
@@ -29,7 +29,7 @@ def scales_to_input(node: Node) -> None:
 
 @upgrade("Upsample", 10)
 def upsample_to_resize(node: Node) -> None:
-    """Upsample is called Resize."""
+    """Upsample is renamed to Resize."""
     node.become.Resize(*node.inputs, mode=node.attr("mode", "nearest"))
 
 
@@ -41,7 +41,7 @@ def scales_to_attribute(node: Node) -> None:
 
 @downgrade("Upsample", 7)
 def scales_of_height_and_width(node: Node) -> None:
-    """scales becomes height_scale and width_scale. Refused where another axis than these two of an image grows."""
+    """scales becomes height_scale and width_scale. Refused where another axis than the last two of an image grows."""
     scales = node.pop_attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
         raise Unconvertible(f"scales {scales}: before opset 7, only the last two of four axes can be scaled")

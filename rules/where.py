@@ -1,4 +1,4 @@
-"""Where below opset 9: one Gather from X and Y, flattened.
+"""Where below opset 9: one Gather from the flattened X and Y.
 
 https://onnx.ai/onnx/operators/onnx__Where.html
 """
@@ -18,7 +18,7 @@ from .shared.tables import arange
 
 @decompose("Where", opset=8)
 def gather_from_both(node: Node) -> None:
-    """X and Y are flattened and joined, and a Gather takes each element at the place that the condition chooses."""
+    """X and Y are flattened and joined, and a Gather takes each element at the position that the condition selects."""
     op = node.op
     first, second = (2, 1) if _is_one(node, 2, 1) else (1, 2)
     both = op.Concat(flattened(node, node.input(first)), flattened(node, node.input(second)), axis=0)
@@ -44,7 +44,7 @@ def _places_behind_one(node: Node, index: int) -> str:
 
 
 def _chosen_places(node: Node) -> str:
-    """For each element of the result, its place in X and Y joined; known as far as the shapes and the condition are."""
+    """For each element of the result, its position in X and Y joined; a constant where shapes and condition are known."""
     op = node.op
     of_x, of_y, condition = _known_places(node, 1), _known_places(node, 2), node.constant(0)
     if of_x is not None and of_y is not None:
@@ -60,7 +60,9 @@ def _chosen_places(node: Node) -> str:
 
 
 def _known_places(node: Node, index: int) -> np.ndarray | None:
-    """For each element of input `index`, its place in the flattened input; None where the shape is unknown, or the input large."""
+    """For each element of input `index`, its position in the flattened input; None where the shape is
+    unknown, or the input is large.
+    """
     shape = node.scope.shape(node.input(index))
     known = [dim for dim in shape or () if isinstance(dim, int)]
     if shape is None or len(known) < len(shape) or prod(known) > _MOST_STORED:
@@ -69,7 +71,7 @@ def _known_places(node: Node, index: int) -> np.ndarray | None:
 
 
 def _own_places(node: Node, index: int) -> str:
-    """As `_known_places`, computed at run time where they are not known."""
+    """The positions of `_known_places`, computed at run time where they are unknown."""
     known = _known_places(node, index)
     if known is not None:
         return node.op.int64(known)

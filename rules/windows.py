@@ -1,8 +1,10 @@
-"""The window functions: a0 - a1 cos(t) + a2 cos(2t), with t from 0 to 2 pi in steps of 2 pi / size, or size - 1.
+"""The window functions HannWindow, HammingWindow and BlackmanWindow: a0 - a1 cos(t) + a2 cos(2t), with t from 0 to 2 pi in steps of
+2 pi / size, or 2 pi / (size - 1) if periodic=0.
 
-ONNX's own bodies count in floating point; here the positions are integers, a constant where the size is one.
+ONNX's own function bodies count in floating point; here the positions are integers, and a constant if the size is constant.
 
-https://onnx.ai/onnx/operators/onnx__HannWindow.html, onnx__HammingWindow.html, onnx__BlackmanWindow.html
+https://onnx.ai/onnx/operators/onnx__HannWindow.html, https://onnx.ai/onnx/operators/onnx__HammingWindow.html,
+https://onnx.ai/onnx/operators/onnx__BlackmanWindow.html
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _FLOAT = TensorProto.FLOAT
 
 @decompose(("HannWindow", "HammingWindow", "BlackmanWindow"), opset=13, exact=False)
 def sum_of_cosines(node: Node) -> None:
-    """Computed in float, or in double where that is what it gives."""
+    """The window is computed as a sum of cosines in float, or in double if that is the type of the output."""
     op = node.op
     kind = node.attr("output_datatype", _FLOAT)
     if kind not in (*FLOATING, TensorProto.BFLOAT16):
@@ -54,7 +56,7 @@ def sum_of_cosines(node: Node) -> None:
 
 
 def _table(node: Node, size: int) -> np.ndarray:
-    """The window of known size, in double."""
+    """The window of a known size, in double."""
     a0, a1, a2 = _COEFFICIENTS[node.op_type]
     period = np.float64(size if node.attr("periodic", 1) else size - 1)
     angle = arange(size) * (2 * np.pi / period)

@@ -1,6 +1,6 @@
-"""Converts each model in a process apart, so that one that crashes, loops or eats the memory costs its own report alone.
+"""Converts each model in a process of its own. If that process crashes, hangs or runs out of memory, only this one model is lost.
 
-The process is kept for the next model: a start takes longer than most conversions. It ends with the one that started it.
+The process is kept for the next model, because starting one takes longer than most conversions. It ends when this process ends.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
 
 _GRACE = 3.0
-"""Seconds to clean up in, for a process that is told to end."""
+"""Seconds that a process gets to clean up after it was told to end."""
 _LARGEST_KEPT = 1 << 30
-"""Bytes of memory at its peak, up to which a process is kept for the next model."""
+"""Bytes of peak memory up to which a process is kept for the next model. A process that needed more is ended."""
 
 # The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.batch.apart import serve; serve()"
 
 
 class Ended(Exception):
-    """A process ended before it had converted its model; `str()` says how, `exit_status` whose fault it is."""
+    """A process ended before it had converted its model. `str()` says how it ended; `exit_status` is the status to report."""
 
     def __init__(self, message: str, exit_status: int) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class Ended(Exception):
 
 
 class Children:
-    """Processes that convert models, one for each thread that asks at the same time."""
+    """The processes that convert models. Each thread that calls `convert` gets a process to itself for the time of the call."""
 
     def __init__(self) -> None:
         self._idle: list[_Child] = []
@@ -47,7 +47,7 @@ class Children:
         self._is_closed = False
 
     def convert(self, task: Task, request: Request) -> ModelReport:
-        """The report of `task`; whatever happens to the process is said there."""
+        """Convert the model of `task` in a process of its own and return the report. If the process fails, the report says so."""
         child = self._take()
         try:
             answer = child.ask(task, request)
@@ -67,7 +67,7 @@ class Children:
         return ModelReport(task, answer.document, answer.page)
 
     def close(self) -> None:
-        """End all of them, at work or not."""
+        """End all processes, whether they are converting or idle."""
         self._is_closed = True
         for child in list(self._all):
             child.close()
@@ -88,11 +88,11 @@ class Children:
 
 
 _children = Children()
-"""Those of this process, where an executor of the caller runs `convert_apart` in it."""
+"""The processes that `convert_apart` uses when it runs in this process, for example in a thread pool of the caller."""
 
 
 def convert_apart(task: Task, request: Request) -> ModelReport:
-    """`Children.convert` for any executor: a function that can be pickled."""
+    """Convert the model of `task` as `Children.convert` does. A module-level function, so that any executor can pickle it."""
     return _children.convert(task, request)
 
 
@@ -114,7 +114,7 @@ class _Child:
         return self._process.poll() is None
 
     def ask(self, task: Task, request: Request) -> Answer:
-        """Raises: Ended."""
+        """Send the task to the process and return its answer. Raises Ended where the process ends before it answers."""
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None and answers is not None
         self._is_busy = True
@@ -131,7 +131,10 @@ class _Child:
         return answer
 
     def close(self) -> None:
-        """End the process and all that it started; one at work gets the time to remove its temporary files."""
+        """End the process and all processes that it started.
+
+        If it is converting, it gets `_GRACE` seconds to remove its temporary files.
+        """
         self._terminate()
         self._process.communicate()
 
@@ -179,7 +182,7 @@ class _Child:
 
 
 def serve() -> NoReturn:
-    """The life of a child: convert what is asked for until nobody can ask any more."""
+    """The main loop of the converting process: answer requests until the parent process closes the pipe."""
     requests, answers = _private_pipes()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that temporary files go
     inbox: SimpleQueue[tuple[Task, Request]] = SimpleQueue()
@@ -200,7 +203,7 @@ def _say(answers: BinaryIO, answer: object) -> None:
 
 
 def _read_requests(requests: BinaryIO, inbox: SimpleQueue[Any]) -> None:
-    """Read while a model is converted, so that this process ends with its parent then, too."""
+    """Read requests in a thread, even while a model is converted, so that this process notices the end of its parent at once."""
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             inbox.put(pickle.load(requests))
@@ -210,7 +213,7 @@ def _read_requests(requests: BinaryIO, inbox: SimpleQueue[Any]) -> None:
 
 
 def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Take the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt them."""
+    """Move the pipes away from descriptors 0 and 1, where a library that reads or prints would corrupt the messages."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -219,7 +222,7 @@ def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _limit_memory(limit: int | None) -> None:
-    """An allocation of more than `limit` bytes in all fails, in this process and in those that it starts."""
+    """Limit the memory of this process, and of each process that it starts, to `limit` bytes: allocations beyond that fail."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # POSIX only
 

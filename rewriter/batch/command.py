@@ -1,4 +1,4 @@
-"""The command for many models: it plans, converts, tells of each model as it is done, and sums up."""
+"""The command line for many models: it plans the run, converts, reports each model when it is done, and prints a summary."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ from .task import ModelReport, Request, Task
 from .totals import Entry, Totals, table
 
 Say = Callable[[str, bool], None]
-"""Prints a line of text; True where it is an error."""
+"""A function that prints one line of text; the second argument is True where the line is an error or a warning."""
 _CLEAR = "\r\x1b[K"
-"""Takes the progress bar away from the line that the cursor is in."""
+"""The terminal codes that erase the line with the progress bar."""
 
 
 class Wanted(NamedTuple):
-    """What the command line asks for: `inputs`, and where results go, as for `plan`. `reports` are files, or "-"."""
+    """The run that the command line asks for.
+
+    `inputs`, `into` and `in_place` are the arguments of `plan`. `reports` are names of files, or "-" for standard output.
+    """
 
     inputs: Sequence[str]
     into: str | None
@@ -45,7 +48,7 @@ class Wanted(NamedTuple):
 
     @property
     def records(self) -> list[str]:
-        """The reports that get a line for each model as it is done."""
+        """The .jsonl reports, which get one line for each model as soon as it is done; the file of `resume` is not among them."""
         return [path for path in self.reports if path.endswith(".jsonl") and path != self.resume]
 
     def report_files(self, suffix: str) -> list[str]:
@@ -53,14 +56,14 @@ class Wanted(NamedTuple):
 
 
 def request_of(wanted: Wanted, request: Request) -> Request:
-    """`request`, with what the reports that are wanted need."""
+    """`request`, extended by the digests and pages that the reports of this run need."""
     return request._replace(with_digests=bool(wanted.records or wanted.resume), with_page=bool(wanted.report_files(".html")))
 
 
 def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str], None]) -> int:
-    """Convert what is wanted; the exit status. `emit` prints a line as it is, for programs.
+    """Convert all models of the run and return the exit status. `say` prints text for the user; `emit` prints lines for programs.
 
-    Raises: SplitRewriteError, before anything is converted, if it cannot be.
+    Raises: SplitRewriteError, before anything is converted, where the run cannot begin.
     """
     begun = time.monotonic()
     tasks = plan(wanted.inputs, wanted.into, wanted.in_place)
@@ -101,7 +104,7 @@ def _check_reports(wanted: Wanted, tasks: Sequence[Task]) -> None:
 
 
 def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say, emit: Callable[[str], None]) -> None:
-    """What a user has to know of one model at once."""
+    """Print what the user has to know about one model as soon as it is done: errors, warnings, and with --verbose the outcome."""
     if "-" in wanted.reports:
         emit(line(report.document).rstrip("\n"))
     if entry.exit_status:
@@ -116,7 +119,10 @@ def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say, emit: Cal
 
 @contextmanager
 def _progress(total: int, hidden: bool) -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Shows on a terminal how many models are done, how fast, and the time left; call the result with what tells of one."""
+    """Show on a terminal how many models are done, the rate, and the time left.
+
+    Yields a function that is called once for each finished model, with a function that prints the messages about it.
+    """
     if hidden or not sys.stderr.isatty():
         yield lambda tell: tell()
         return
@@ -137,7 +143,7 @@ def _progress(total: int, hidden: bool) -> Iterator[Callable[[Callable[[], None]
 
 
 class _Pages:
-    """The page of each model, in a folder beside the overview."""
+    """Writes the HTML page of each model into a folder beside the overview page."""
 
     def __init__(self, overviews: Sequence[str]) -> None:
         self._folders = [f"{os.path.splitext(path)[0]}_pages" for path in overviews]
@@ -154,7 +160,7 @@ class _Pages:
         self.names[entry.number] = name
 
     def links(self, path: str) -> dict[int, str]:
-        """The pages by the number of the model, relative to the overview at `path`."""
+        """The links to the pages, relative to the overview at `path`, by the number of the model."""
         folder = f"{os.path.splitext(os.path.basename(path))[0]}_pages"
         return {number: f"{folder}/{name}" for number, name in self.names.items()}
 
@@ -177,7 +183,10 @@ def _made(folder: str) -> None:
 
 @contextmanager
 def _dask_executor(address: str) -> Iterator[Executor]:
-    """The cluster whose scheduler is at `address`. Raises: SplitRewriteError where there is none, or Dask is not installed."""
+    """Connect to the Dask scheduler at `address`, for the time of a `with`, and return an executor for its cluster.
+
+    Raises: SplitRewriteError where no scheduler answers, or Dask is not installed.
+    """
     try:
         client_of = import_module("distributed").Client
     except ImportError:

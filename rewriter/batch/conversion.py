@@ -1,4 +1,4 @@
-"""One model of many, from its file to its report; nothing that is raised on the way gets out."""
+"""Converts one model of many and makes its report. Every exception becomes part of the report; none is passed on."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from .remote import LocalFiles, local_files, remote_size
 from .task import Request, Task
 
 FINAL_OUTCOMES = ("converted", "convertible", "not convertible", "failed a check")
-"""What comes out again for the same model and options; all else, as a full disk, may be otherwise next time."""
+"""The outcomes that the same model and options would give again.
+
+Others, such as a full disk, may change, so they are tried again.
+"""
 
 
 class Answer(NamedTuple):
-    """What a conversion says. `document` None: the earlier report of the task still holds."""
+    """The answer to a task. `document` is the JSON report, or None where the earlier report of the task still holds."""
 
     document: Document | None
     page: str | None = None
 
 
 def convert_model(task: Task, request: Request) -> Answer:
-    """Convert the model of `task` as `request` says, or find out that this was done before."""
+    """Convert the model of `task` as `request` says, unless the earlier report of the task still holds."""
     begun = time.monotonic()
     notes: Document = {"name": task.name}
     try:
@@ -51,7 +54,7 @@ def convert_model(task: Task, request: Request) -> Answer:
 
 
 def failed(task: Task, error: Exception, status: int) -> Document:
-    """The report of a model whose conversion ended without one."""
+    """The JSON report of a model whose conversion ended with `error`."""
     files = LocalFiles(task.source, task.destination)
     return {**make_document(*_model_files(task, files), None, error, status), "name": task.name}
 
@@ -65,7 +68,7 @@ def _convert(files: LocalFiles, request: Request) -> Report:
 
 @contextmanager
 def _named_as(task: Task, files: LocalFiles) -> Iterator[None]:
-    """Errors name what the user named, and not the copies in a scratch folder."""
+    """Let errors name the files that the user named, and not their copies in a scratch folder."""
     try:
         yield
     except SplitRewriteError as error:
@@ -86,7 +89,7 @@ def _answer(task: Task, files: LocalFiles, request: Request, report: Report | No
 
 
 def _model_files(task: Task, files: LocalFiles) -> tuple[ModelFile, ModelFile | None]:
-    """Input and output by the names that the user gave them, and where they lie."""
+    """The input and the output, each with the name that the user gave it and the place where it is now."""
     if task.destination is None or files.destination is None:
         return ModelFile(task.source, files.source), None
     return ModelFile(task.source, files.source), ModelFile(task.destination, files.destination)
@@ -99,12 +102,12 @@ def _digests(task: Task, files: LocalFiles, request: Request) -> Document:
 
 
 def _output_digest(destination: str) -> str | None:
-    """What tells one result from another; of one at a URI only its size, because reading it would cost a download."""
+    """A digest of the result; for a result at a URI only its size, because reading it would cost a download."""
     return remote_size(destination) if is_uri(destination) else model_digest(destination)
 
 
 def _still_holds(task: Task, now: Document | None) -> bool:
-    """Whether the earlier report is of the same request, and both models are as they were at its end."""
+    """Whether the earlier report was for the same request, and both models are the same as at the end of that run."""
     if now is None or task.earlier is None or task.earlier["outcome"] not in FINAL_OUTCOMES:
         return False
     then = dict(task.earlier.get("digests") or {})

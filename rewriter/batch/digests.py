@@ -1,4 +1,4 @@
-"""Digests of models as they are on disk, by which a run knows what an earlier one did."""
+"""SHA-256 digests of model files, by which a resumed run sees whether a model has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in the forms that other programs read: JUnit's XML for build servers, SARIF for code scanning."""
+"""The reports of a run for other programs: JUnit XML for build servers, SARIF for code scanning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _WARNING = "conversion-warning"
 
 
 def junit(totals: Totals) -> str:
-    """A test case for each model: a failure where the target cannot express it or a check failed, an error for all else."""
+    """The run as JUnit XML: one test case for each model.
+
+    A model that the target cannot express, or that failed a check, is a failure; all other problems are errors.
+    """
     statuses = [entry.exit_status for entry in totals.entries]
     failures = sum(status in (1, 3) for status in statuses)
     seconds = sum(entry.seconds for entry in totals.entries)
@@ -48,12 +51,16 @@ def _test_case(entry: Entry) -> ElementTree.Element:
 
 
 def _xml(text: str) -> str:
-    """XML has no place for control characters and single surrogates, not even escaped."""
+    """`text` without control characters and lone surrogates, which XML cannot contain, not even escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def sarif(totals: Totals) -> str:
-    """A result for each blocker, each warning and each model that failed otherwise; a rule for each kind of blocker."""
+    """The run as SARIF.
+
+    There is one result for each blocker, for each warning, and for each model that failed in another way. Blockers of the same kind
+    share a SARIF rule.
+    """
     rules: dict[str, str] = {}
     results = [result for entry in totals.in_order for result in _results(entry, rules)]
     driver = {

@@ -1,4 +1,7 @@
-"""Which models are meant, and where the result of each goes, as cp would say it. All that can be wrong is said before any work."""
+"""Finds the models that the arguments name, and where the result of each goes, by the conventions of `cp`.
+
+Everything that is wrong with the arguments is reported before any model is converted.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,25 @@ from .remote import list_models
 from .task import Task
 
 SUFFIX = ".onnx"
-"""What the names of models in folders end with."""
+"""The suffix by which models are recognized in folders."""
 _MOST_BYTES = 64 << 20
-"""Bytes of the longest list of models that is read."""
+"""The size in bytes of the longest list of models that is read."""
 
 
 class _Found(NamedTuple):
-    """A model, and its path below what the user named: its name, or of a folder's model the folder's name and what follows."""
+    """A model, and its path relative to what the user named: the file's own name, or the folder's name and the path below it."""
 
     source: str
     name: str
 
 
 def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> list[Task]:
-    """The tasks for what `inputs` name: files, folders, globs, @lists and URIs.
+    """Make a task for each model that `inputs` name: files, folders, globs, @lists and URIs.
 
-    `into` is the folder that results go to, None for a dry run; or the file, where the only input is a file and `into` is no
-    folder. A file that is named twice is one task.
-    Raises: SplitRewriteError where there is nothing, or two results would go to one place, or one over another model's input.
+    `into` is the folder for the results, or None for a dry run. Where the only input is a file and `into` is not a folder, `into`
+    is the file to write. A file that is named twice is one task.
+    Raises: SplitRewriteError where no model is found, two results would have the same path, or a result would replace the input of
+    another task.
     """
     if "-" in (*inputs, into):
         raise SplitRewriteError("- reads one model, but there are several inputs; @- reads a list of paths from standard input")
@@ -64,14 +68,14 @@ def _is_file_for(inputs: Sequence[str], into: str) -> bool:
 
 
 def _require_folder(into: str) -> None:
-    """Raises: SplitRewriteError. A new name that ends like a model's is rather an input that is missing than a folder."""
+    """Raises SplitRewriteError where `into` is not a folder. A new name that ends in .onnx is taken for a missing input."""
     is_new_folder = not os.path.lexists(into.rstrip(os.sep)) and not into.endswith(SUFFIX)
     if not (is_uri(into) or os.path.isdir(into) or is_new_folder):
         raise SplitRewriteError(f"{into}: is not a folder; name one for the results of several models")
 
 
 def _expand(path: str, skip: str | None) -> Iterator[_Found]:
-    """The models that `path` names; of folders, none below the folder `skip`."""
+    """The models that `path` names. In folders, nothing below the folder `skip` counts."""
     if path.startswith(LIST):
         for line in _lines(path[len(LIST) :]):
             yield from _expand(line, skip)
@@ -90,7 +94,10 @@ def _expand(path: str, skip: str | None) -> Iterator[_Found]:
 
 
 def _lines(file: str) -> list[str]:
-    """The paths in a list: one a line, or, where names may hold newlines, each ended by a NUL. Raises: SplitRewriteError."""
+    """The paths in a list file: one on each line, or, for names that may contain newlines, each ended by a NUL character.
+
+    Raises: SplitRewriteError where the list cannot be read.
+    """
     try:
         with nullcontext(sys.stdin.buffer) if file == "-" else open(file, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
@@ -103,7 +110,10 @@ def _lines(file: str) -> list[str]:
 
 
 def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
-    """The models in `folder` at any depth; links to files are followed, links to folders and what is hidden are not."""
+    """The models in `folder` at any depth.
+
+    Links to files are followed; links to folders and hidden files and folders are left out.
+    """
     base = os.path.basename(folder.rstrip(os.sep))
     prefix = "" if base in ("", os.curdir, os.pardir) else base
     skipped = None if skip is None or is_uri(skip) else os.path.realpath(skip)
@@ -120,7 +130,7 @@ def _join(into: str, name: str) -> str:
 
 
 def _refuse_collisions(tasks: Iterable[Task]) -> None:
-    """Raises: SplitRewriteError where a result, or its data file, would take the place of another result or of another's input."""
+    """Raises SplitRewriteError where a result or its data file would replace another result, or the input of another task."""
     tasks = [task for task in tasks if task.destination is not None]
     readers: dict[str, Task] = {}
     for task in tasks:
@@ -139,17 +149,20 @@ def _refuse_collisions(tasks: Iterable[Task]) -> None:
 
 
 def _files(task: Task) -> tuple[str, str | None]:
-    """The identities of the files that a task reads and writes."""
+    """The identities of the file that a task reads and of the file that it writes."""
     return _identity(task.source), task.destination and _identity(task.destination)
 
 
 def _written(destination: str) -> Iterator[tuple[str, str]]:
-    """The result and its data file: what to call each, and its identity."""
+    """The result and its data file: how messages call each, and its identity."""
     identity = _identity(destination)
     yield destination, identity
     yield f"{destination}.data", f"{identity}.data"
 
 
 def _identity(path: str) -> str:
-    """What all paths to one file have in common; a link is what it points to, because that is what a result replaces."""
+    """A text that is the same for all paths to one file.
+
+    Links are resolved, because writing to a link replaces the file it points to.
+    """
     return path if is_uri(path) else os.path.normcase(os.path.realpath(path))

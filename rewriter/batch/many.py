@@ -1,4 +1,4 @@
-"""Convert many models: on the cores of this machine, or on any executor, as that of a Dask cluster."""
+"""Converts many models, on the cores of this machine or on any executor, such as one of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .memory import memory_need
 from .task import ModelReport, Request, Task
 
 _MOST_SUBMITTED = 2000
-"""Tasks that an executor holds at once, so that a million inputs are no million futures."""
+"""The number of tasks that an executor holds at most at any time, so that a million inputs do not become a million futures."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,17 +37,17 @@ def convert_many(
     timeout: float | None = None,
     memory: int | None = None,
 ) -> Iterator[ModelReport]:
-    """Convert the models that `inputs` name, and yield the report of each as it is done, in any order.
+    """Convert the models that `inputs` name, and yield the report of each as soon as it is done, in any order.
 
-    `inputs` are files, folders (their .onnx files at any depth), globs, lists ("@list.txt") and URIs; the results go into the
-    folder `into`, the tree kept, or with `in_place` where the models are. With neither nothing is written, as in
-    `check_convertible`. `executor` is any executor of `concurrent.futures`, by default one with a process for each core; whatever
-    it is, each model is converted in a process apart. `timeout` in seconds is for one model; `memory` in bytes is for all that run
-    at once, by what each is thought to need.
+    `inputs` are files, folders (their .onnx files at any depth), globs, lists ("@list.txt") and URIs. The results go into the
+    folder `into`, with the same folders below it, or with `in_place` to where the models are. With neither, nothing is written, as
+    in `check_convertible`. `executor` is any executor of `concurrent.futures`; the default is one with a process for each core.
+    With any executor, each model is converted in a process of its own. `timeout`, in seconds, is for one model; `memory`, in bytes,
+    bounds the estimated need of all models that are converted at the same time.
 
-    A model that is refused, or whose process crashes or runs out of time, is a report like any other. Raises, before anything is
-    converted: SplitRewriteError where there are no models, or two results would go to one place; ArgumentError, or TypeError, for
-    arguments.
+    A model that is refused, or whose process crashes or runs out of time, has a report like any other. Raises, before anything is
+    converted: SplitRewriteError where there are no models, or two results would have the same path; ArgumentError or TypeError for
+    wrong arguments.
     """
     paths = arguments.paths("inputs", inputs)
     if into is not None:
@@ -64,7 +64,10 @@ def convert_many(
 def run(
     tasks: Sequence[Task], request: Request, executor: Executor | None = None, processes: int | None = None
 ) -> Iterator[ModelReport]:
-    """The reports of `tasks` as they are done; without an `executor`, by `processes` of this machine, by default one a core."""
+    """Yield the reports of `tasks` as they are done.
+
+    They run on `executor`; without one, in as many processes of this machine as `processes` says, by default one for each core.
+    """
     request = request._replace(folder=os.getcwd())
     with ExitStack() as stack:
         convert = convert_apart
@@ -79,12 +82,12 @@ def run(
 
 
 def core_count() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _said(report: ModelReport) -> str:
-    """The end of one model for a log, which may have no place for names that are not valid Unicode."""
+    """The outcome of one model as a line for the log. Characters that are not valid Unicode are replaced."""
     text = f"{report.source}: {report.outcome}" + (f": {report.message}" if report.message else "")
     return text.encode(errors="backslashreplace").decode()
 
@@ -115,7 +118,7 @@ def _as_completed(
 def _submitted(
     executor: Executor, convert: Callable[[Task, Request], ModelReport], task: Task, request: Request
 ) -> Future[ModelReport]:
-    """The future of the task, also of an executor that takes no tasks any more."""
+    """Submit the task and return its future. If the executor does not take tasks any more, the future has the error."""
     try:
         return executor.submit(convert, task, request)
     except Exception as error:
@@ -125,7 +128,10 @@ def _submitted(
 
 
 def _report(future: Future[ModelReport], task: Task) -> ModelReport:
-    """What the future says; where the executor lost the task, as when a worker was killed, that is the report."""
+    """The report of a finished task.
+
+    Where the executor lost the task, for example because a worker was killed, the report says so.
+    """
     try:
         return future.result()
     except (Exception, CancelledError) as error:
@@ -134,7 +140,10 @@ def _report(future: Future[ModelReport], task: Task) -> ModelReport:
 
 
 class Admission:
-    """Which task may be submitted when. Where memory is bounded, the largest comes first, and small ones beside it as they fit."""
+    """Decides when a task may be submitted.
+
+    If memory is limited, large models come first, and small ones run beside them if they fit.
+    """
 
     def __init__(self, tasks: Sequence[Task], request: Request) -> None:
         self._memory = request.memory
@@ -144,7 +153,9 @@ class Admission:
         self._used = 0
 
     def next_tasks(self) -> Iterator[tuple[Task, int]]:
-        """Tasks to submit now, each with the bytes that it needs, which are to be released when it is done."""
+        """The tasks to submit now, each with the bytes of memory that it needs; call `release` with that
+        number when the task is done.
+        """
         while self._waiting and self._running < _MOST_SUBMITTED:
             if self._fits(self._waiting[0][1]):
                 task, need = self._waiting.popleft()
@@ -157,10 +168,10 @@ class Admission:
             yield task, need
 
     def release(self, need: int) -> None:
-        """A task that needed so many bytes is done."""
+        """Give back the memory of a finished task, `need` bytes."""
         self._running -= 1
         self._used -= need
 
     def _fits(self, need: int) -> bool:
-        """Whether a task may run beside the others; one alone always may."""
+        """Whether a task that needs this many bytes may run now. If nothing else runs, any task may."""
         return self._memory is None or self._running == 0 or self._used + need <= self._memory

@@ -1,4 +1,4 @@
-"""How much memory the conversion of a model needs, so that large ones do not run side by side."""
+"""Estimates how much memory the conversion of a model needs, so that large models do not run at the same time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from .paths import is_uri
 from .task import Request, Task
 
 _PROCESSES = 256 << 20
-"""Bytes of the processes that convert, check and run, before they have a model."""
+"""Bytes that the processes that convert, check and run take before they have read a model."""
 _PER_GRAPH_BYTE = 60
-"""Bytes for each byte of a model without its weights: the graph, the original to compare with, and what is known of its values."""
+"""Bytes of memory for each byte of a model without its weights: for the graph, for the original to compare
+it with, and for the types.
+"""
 _PER_WEIGHT_BYTE = 4
-"""Bytes for each byte of weights, where both models are run as a whole: each in the file's pages and in the runtime's form."""
+"""Bytes of memory for each byte of weights where whole models are run: two models, each as pages of its file and in the runtime."""
 
 
 def memory_need(task: Task, request: Request) -> int:
-    """Bytes that converting the model of `task` may take, over all its processes; a guess that is rather too high.
+    """Estimate the bytes of memory for converting the model of `task`, over all its processes. The estimate is rather too high.
 
-    Of a model at a URI nothing is known before it is there, so nothing else is to run beside it in the same bounds.
+    The size of a model at a URI is unknown before it is downloaded, so it counts as the whole memory limit.
     """
     if is_uri(task.source):
         return request.memory or 0
@@ -36,7 +38,7 @@ def memory_need(task: Task, request: Request) -> int:
 
 
 def _sizes(source: str) -> tuple[int, int]:
-    """Bytes of the graph, and of the weights, inside and outside the model's file. Raises: SplitRewriteError."""
+    """The size in bytes of the graph and of the weights, inside and outside the model's file. Raises SplitRewriteError."""
     skeleton = read(source)
     graph = skeleton.proto.ByteSize()
     inside = max(0, os.path.getsize(source) - graph)

@@ -1,4 +1,4 @@
-"""A run as one page to look at: how many models ended how, what is in the way of how many, and each model with its own page."""
+"""The HTML overview of a run: how many models have which outcome, what the obstacles are, and each model with its own page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from ..report.page_style import STYLE
 from .totals import Entry, Obstacle, Totals
 
 MOST_NAMED = 30
-"""Models that are named at one obstacle; more are counted."""
+"""The number of models that are named for one obstacle; the others are only counted."""
 _LONGEST = 600
-"""Characters of one text."""
+"""The number of characters after which a text is cut."""
 
 
 def overview(totals: Totals, pages: Mapping[int, str], seconds: float) -> str:
-    """The page, as HTML that needs nothing else. `pages`: by the number of a model, the path from here to its own page."""
+    """The overview as one HTML page that loads nothing else.
+
+    `pages` has the path from here to each model's page, by the model's number.
+    """
     status = totals.exit_status
     count = len(totals.entries)
     good = sum(entry.exit_status == 0 for entry in totals.entries)
@@ -54,7 +57,7 @@ def _links(entries: Sequence[Entry], pages: Mapping[int, str]) -> str:
 
 
 def _models(totals: Totals, pages: Mapping[int, str]) -> str:
-    """All models, those that were not converted first."""
+    """The table of all models, starting with those that were not converted."""
     entries = sorted(totals.in_order, key=lambda entry: -entry.exit_status)
     rows = [(_link(entry, pages), escape(entry.outcome), f"{entry.seconds:.2f}", _text(_why(entry))) for entry in entries]
     return _section("models", "Models", ("Model", "Outcome", "Seconds#", "Why"), rows)
@@ -71,7 +74,10 @@ def _link(entry: Entry, pages: Mapping[int, str]) -> str:
 
 
 def _section(label: str, title: str, headers: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
-    """A section with a table, "" where there is no row. Headers that end with # are of numbers; cells are HTML."""
+    """A section with a table, or "" where there are no rows.
+
+    A header that ends with # is for a column of numbers; cells are HTML.
+    """
     kinds = [' class="number"' if header.endswith("#") else "" for header in headers]
     head = "".join(f'<th scope="col"{kind}>{header.rstrip("#")}</th>' for header, kind in zip(headers, kinds, strict=True))
     body = "".join(f"<tr>{''.join(f'<td{k}>{cell}</td>' for cell, k in zip(row, kinds, strict=True))}</tr>" for row in rows)

@@ -1,4 +1,4 @@
-"""What the command line says of many models, understood without onnx: cheap, so that one model does not pay for many."""
+"""Functions that classify the paths of the command line. They do not import onnx, so that a run of one model starts quickly."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import re
 from collections.abc import Iterable
 
 LIST = "@"
-"""Before the name of a file with one path a line; "@-" is such a list on standard input."""
+"""The prefix of the name of a file that lists one path on each line; "@-" is such a list on standard input."""
 
 
 def is_uri(path: str) -> bool:
-    """Whether `path` is for fsspec, and no path of this system."""
+    """Whether `path` is a URI, to be opened by fsspec, and not a path of this system."""
     return "://" in path
 
 
 def is_glob(path: str) -> bool:
-    """Whether `path` is no file, and may match some."""
+    """Whether `path` is not the name of a file but a pattern that may match some."""
     return not os.path.lexists(path) and glob.has_magic(path)
 
 
 def names_many(path: str) -> bool:
-    """Whether `path` stands for other files than one with this name: a folder, a list, a glob."""
+    """Whether `path` stands for several files: a folder, a list or a glob."""
     return path.startswith(LIST) or os.path.isdir(path) or is_glob(path)
 
 
 def is_folder(path: str) -> bool:
-    """Whether results go into `path`, and not to it: it is a folder, or says so by its end."""
+    """Whether results go into the folder `path`: it is a folder, or its name ends like that of one."""
     return path.endswith(("/", os.sep)) or (not is_uri(path) and os.path.isdir(path))
 
 
 def is_for_many(paths: Iterable[str], into: str | None) -> bool:
-    """Whether this is more than one file to another: a list, folder, glob or URI, or a folder to write to."""
+    """Whether this is a run of many models: there is a list, folder, glob or URI, or results go into a folder."""
     return any(names_many(path) or is_uri(path) for path in paths) or (into is not None and (is_folder(into) or is_uri(into)))
 
 
@@ -40,7 +40,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """Bytes of "4GB", "512M", "1.5 GiB" or a plain number; a K is 1,024. Raises: ValueError."""
+    """The number of bytes in "4GB", "512M", "1.5 GiB" or a plain number; a K is 1,024. Raises ValueError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"expected a size like 4GB or 512M, not '{text}'")

@@ -1,4 +1,7 @@
-"""The record of a run: the JSON report of each model on a line of its own, as it is done. A run can be resumed by it."""
+"""The .jsonl record of a run: the JSON report of each model on its own line, written as soon as the model is done.
+
+A run that was interrupted can be resumed from its record.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,20 @@ from ..report.json_document import Document
 from .task import ModelReport, Task
 
 _BEGINNING = b'{"schema": "split-rewrite/report"'
-"""Of every line: what begins otherwise is of somebody else, and never cut."""
+"""The beginning of every line. A file that does not begin like this was written by another program and is never changed."""
 
 
 def line(document: Document) -> str:
-    """`document` without newlines but for one at the end; names that are not valid Unicode are escaped, so that they come back."""
+    """`document` as one line of JSON. Names that are not valid Unicode are escaped, so that they can be read back."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     return text.encode(errors="backslashreplace").decode() + "\n"
 
 
 class Record:
-    """The file `path`. With `resumed`, what it holds stays, and new reports follow; else it begins anew.
+    """The record in the file `path`. With `resumed`, what it contains stays and new reports are appended; otherwise it starts
+    empty.
 
-    A context manager. Raises: SplitRewriteError where the file cannot be read or written, or holds something else.
+    A context manager. Raises: SplitRewriteError where the file cannot be read or written, or is not a record.
     """
 
     def __init__(self, path: str, resumed: bool) -> None:
@@ -41,11 +45,14 @@ class Record:
             raise self._unusable(error) from error
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """The same, each with the report that this record had of it."""
+        """`tasks`, each with the earlier report that this record has for it."""
         return [task._replace(earlier=self._earlier.get((task.source, task.destination))) for task in tasks]
 
     def add(self, report: ModelReport) -> None:
-        """Write the report, unless it is in the record already; after this a kill of the program does not lose it."""
+        """Write the report and flush it, so that it survives if this program is killed.
+
+        A report that is already here is not repeated.
+        """
         if report.was_done_before:
             return
         text = line(report.document | {"source": report.source, "destination": report.destination})
@@ -63,7 +70,7 @@ class Record:
             self._file.close()
 
     def _read(self) -> None:
-        """Take what whole lines say; the last one may have been cut by the end of an earlier run, and goes."""
+        """Read the complete lines. If the last line was cut off by the end of an earlier run, it is removed."""
         if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
             raise SplitRewriteError(f"{self._path}: is not a regular file, and cannot be resumed")
         whole = 0

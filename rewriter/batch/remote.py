@@ -1,6 +1,6 @@
-"""Models at URIs (s3://, sftp://, …): downloaded to a scratch folder with their external data, and uploaded when they are whole.
+"""Models at URIs (s3://, sftp://, …): they are downloaded to a scratch folder with their external data, and uploaded when complete.
 
-fsspec speaks the protocols; which ones depends on what else is installed (s3fs for s3://, gcsfs for gs://, …).
+fsspec implements the protocols; which ones there are depends on what else is installed (s3fs for s3://, gcsfs for gs://, …).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .paths import is_uri
 
 
 class LocalFiles(NamedTuple):
-    """Where a model is while it is converted: its source, and where the result is to be put, None for a dry run."""
+    """The local paths of a model while it is converted: its source, and where the result is to be written, None for a dry run."""
 
     source: str
     destination: str | None
@@ -30,9 +30,9 @@ class LocalFiles(NamedTuple):
 
 @contextmanager
 def local_files(source: str, destination: str | None) -> Iterator[LocalFiles]:
-    """The files themselves, or copies in a scratch folder of what is at URIs; what was written there is uploaded at the end.
+    """The paths themselves where they are local; for URIs, copies in a scratch folder, whose results are uploaded at the end.
 
-    Nothing is uploaded where the `with` ends by an exception. Raises: SplitRewriteError, whose one line names the URI.
+    Nothing is uploaded if the `with` ends with an exception. Raises: SplitRewriteError with one line that names the URI.
     """
     if not is_uri(source) and (destination is None or not is_uri(destination)):
         yield LocalFiles(source, destination)
@@ -52,9 +52,10 @@ def local_files(source: str, destination: str | None) -> Iterator[LocalFiles]:
 
 
 def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
-    """The files at `uri`, a file, folder or glob: each one's own URI and its name, or its path below the folder's parent.
+    """The files at `uri`, which is a file, folder or glob: the URI of each, and its name, or its path below the folder's parent.
 
-    Of a folder, those that end with `suffix`, at any depth. Raises: SplitRewriteError.
+    In a folder, these are the files at any depth whose names end with `suffix`. Raises: SplitRewriteError where `uri` cannot be
+    read.
     """
     with _explained(uri):
         system, path = _open_system(uri)
@@ -70,7 +71,7 @@ def list_models(uri: str, suffix: str) -> list[tuple[str, str]]:
 
 
 def remote_size(uri: str) -> str | None:
-    """The size of the file at `uri` as text, None where there is none. Raises: SplitRewriteError."""
+    """The size of the file at `uri` as text, None where there is no such file. Raises: SplitRewriteError."""
     system, path = _open_system(uri)
     with _explained(uri):
         return f"{system.size(path)} bytes" if system.isfile(path) else None
@@ -99,10 +100,10 @@ def _download_data(system: Any, beside: PurePosixPath, folder: Path, location: s
 
 
 def _download_replaced(uri: str, result: Path) -> None:
-    """Put beside `result` what is at `uri` already, if there is a data file.
+    """Download the model at `uri` to the place of `result` if it has a data file, so that this file can be used again.
 
-    As on a disk, a data file is never replaced, since another model may need it; that of the old result is used again where it has
-    the same data.
+    As on a local disk, a data file is never replaced, since another model may need it; the data file of the old result is used
+    again where it has the same data.
     """
     system, path = _open_system(uri)
     with _explained(uri):
@@ -115,12 +116,12 @@ def _download_replaced(uri: str, result: Path) -> None:
 
 
 def _states(folder: Path) -> dict[str, tuple[int, int]]:
-    """What tells whether each file of `folder` is still the same."""
+    """Size and time of each file in `folder`, by which a changed file is recognized."""
     return {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in folder.iterdir() if file.is_file()}
 
 
 def _upload(names: Collection[str], result: Path, uri: str) -> None:
-    """Upload those files beside `result`, data first, so that a model that can be seen is whole."""
+    """Upload these files to the folder of `uri`, data files first, so that a model that others can see is complete."""
     system, path = _open_system(uri)
     parent = PurePosixPath(path).parent
     with _explained(uri):
@@ -131,7 +132,7 @@ def _upload(names: Collection[str], result: Path, uri: str) -> None:
 
 
 def _upload_file(system: Any, file: Path, path: str) -> None:
-    """Upload `file` under another name, which becomes `path` when it is complete."""
+    """Upload `file` under a temporary name and rename it to `path` when it is complete."""
     parent, name = PurePosixPath(path).parent, PurePosixPath(path).name
     temporary = str(parent / f".split-rewrite-{os.urandom(8).hex()}-{name}")
     try:
@@ -144,7 +145,7 @@ def _upload_file(system: Any, file: Path, path: str) -> None:
 
 
 def _open_system(uri: str) -> tuple[Any, str]:
-    """The file system of `uri`, and the path in it. Raises: SplitRewriteError where nothing installed speaks its protocol."""
+    """The file system of `uri`, and the path in it. Raises: SplitRewriteError where no installed package supports its protocol."""
     try:
         open_uri = import_module("fsspec.core").url_to_fs  # from a package that is not always installed
     except ImportError:
@@ -155,7 +156,7 @@ def _open_system(uri: str) -> tuple[Any, str]:
 
 @contextmanager
 def _explained(uri: str) -> Iterator[None]:
-    """Each protocol has errors of its own; to the user all of them are one line about the URI."""
+    """Turn any error of fsspec and its protocols into a SplitRewriteError whose one line names `uri`."""
     try:
         yield
     except (SplitRewriteError, MemoryError):

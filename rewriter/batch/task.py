@@ -1,4 +1,4 @@
-"""What is asked for one model of many, and what came of it: both travel between processes, so both are plain data."""
+"""The request for one model of a run and the report on it. Both travel between processes, so both are plain data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..report.json_document import Document
 
 
 class Request(NamedTuple):
-    """What is asked for every model of a run; `timeout` in seconds, `memory` in bytes, both for one model, None for no limit."""
+    """What is asked for every model of a run. `timeout` in seconds and `memory` in bytes are for one model; None is no limit."""
 
     target_opset: int | None
     compare: Comparing = "auto"
@@ -27,23 +27,23 @@ class Request(NamedTuple):
     timeout: float | None = None
     memory: int | None = None
     with_digests: bool = False
-    """Whether reports get the digests that a later run can be resumed by: they cost reading all files."""
+    """Whether reports contain digests, by which a run can be resumed. They cost reading all files."""
     folder: str | None = None
-    """What relative paths are relative to, where the converting process may be in another folder."""
+    """The folder that relative paths are relative to, where the converting process may have another working directory."""
     with_page: bool = False
-    """Whether reports get their page to look at."""
+    """Whether reports contain an HTML page about the model."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the result depends on beside the model: target, options, and the versions of the tools."""
+        """SHA-256 of everything but the model that the result depends on: target, options, and versions of the tools."""
         parts = (self.target_opset, self.compare, self.options, version("split-rewrite"), version("onnx"))
         return hashlib.sha256(json.dumps(_canonical(parts)).encode()).hexdigest()
 
 
 class Task(NamedTuple):
-    """One model: the file or URI `source`, and `destination`, where the result goes, None for a dry run.
+    """One model: `source` is its file or URI, and `destination` the place of the result, None for a dry run.
 
-    `name` is short: the path below what the user named. `earlier` is the report of this model in a run that is resumed.
+    `name` is short: the path below what the user named. `earlier` is the report on this model from the run that is resumed.
     """
 
     source: str
@@ -54,12 +54,12 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelReport:
-    """What came of one model. `document` is its JSON report, as docs/report.md describes it."""
+    """The report on one model. `document` is its JSON report, as docs/report.md describes it."""
 
     task: Task
     document: Document
     page: str | None = None
-    """The page to look at, as HTML, where the request asks for it."""
+    """The report as an HTML page, where the request asks for it."""
 
     @property
     def source(self) -> str:
@@ -68,32 +68,32 @@ class ModelReport:
 
     @property
     def destination(self) -> str | None:
-        """Where the result is, or would have been; None for a dry run."""
+        """The place of the result, also where it was not written; None for a dry run."""
         return self.task.destination
 
     @property
     def outcome(self) -> str:
-        """ "converted", "convertible", "not convertible", "unusable", "failed a check" or "failed"."""
+        """One of "converted", "convertible", "not convertible", "unusable", "failed a check" and "failed"."""
         return self.document["outcome"]
 
     @property
     def exit_status(self) -> int:
-        """What the command line would have ended with for this model alone."""
+        """The exit status that the command line would have for this model alone."""
         return self.document["exit_status"]
 
     @property
     def message(self) -> str:
-        """The error; empty if there was none."""
+        """The error message; empty if there was no error."""
         return self.document["message"]
 
     @property
     def was_done_before(self) -> bool:
-        """Whether this is the report of an earlier run, which still holds."""
+        """Whether this report is from an earlier run and still holds."""
         return self.document is self.task.earlier
 
     @property
     def seconds(self) -> float:
-        """How long the model took, in its own process."""
+        """The seconds that the model took in its own process."""
         return self.document.get("seconds", 0.0)
 
     @cached_property
@@ -103,7 +103,7 @@ class ModelReport:
 
 
 def _canonical(value: Any) -> Any:
-    """`value` as JSON types that are the same for equal values, whatever the order of sets and mappings."""
+    """`value` in JSON types that are the same for equal values, whatever the order of sets and mappings."""
     if is_dataclass(value):
         return [type(value).__name__, *([field.name, _canonical(getattr(value, field.name))] for field in fields(value))]
     if isinstance(value, Mapping):

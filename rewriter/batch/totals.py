@@ -1,4 +1,4 @@
-"""What came of a run: how many models ended how, and which blockers are in the way of how many."""
+"""The totals of a run: how many models have which outcome, and how many models each kind of blocker stops."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _ORDER = ("converted", "convertible", "not convertible", "unusable", "failed a c
 
 
 class Obstacle(NamedTuple):
-    """Blockers that differ only in names, and the models that they are in the way of."""
+    """Blockers that differ only in names, and the models that they stop."""
 
     example: Blocker
     models: list[Entry]
 
     @property
     def text(self) -> str:
-        """Operator, transition and reason, without names."""
+        """The operator, transition and reason, without names of nodes or values."""
         op_type, transition, reason, _ = likeness(self.example)
         return f"{op_type} {transition}: {reason}" if transition else f"{op_type}: {reason}"
 
     @property
     def freed(self) -> int:
-        """How many models nothing else is in the way of: what one fix would bring."""
+        """The number of models that only this obstacle stops, so that one fix would free them."""
         return sum(len(model.obstacles) == 1 for model in self.models)
 
 
 class Entry(NamedTuple):
-    """What is kept of one report until the end of a run: no more, because there may be a million."""
+    """The part of a report that is kept until the end of the run. It is small, because there may be a million reports."""
 
     number: int
     source: str
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
     @classmethod
     def of(cls, number: int, report: ModelReport) -> Entry:
-        """`number` counts the models of the run, in the order in which they were named."""
+        """Make the entry of a report. `number` is the position of the model in the order in which the models were named."""
         return cls(
             number,
             report.source,
@@ -66,13 +66,13 @@ class Entry(NamedTuple):
 
     @property
     def first_blocker(self) -> str:
-        """The first blocker, and how many more there are; empty where there is none."""
+        """The first blocker, and the number of further ones; empty where there is none."""
         more = f" (and {len(self.blockers) - 1:,} more)" if len(self.blockers) > 1 else ""
         return "".join(f"{blocker}{more}" for blocker in self.blockers[:1])
 
     @property
     def reason(self) -> str:
-        """Why it was not converted, on one line that names the model; empty where it was."""
+        """Why the model was not converted, on one line that names the model; empty where it was converted."""
         if self.exit_status == 0:
             return ""
         if self.blockers:
@@ -82,7 +82,7 @@ class Entry(NamedTuple):
 
 @dataclass
 class Totals:
-    """All models of a run."""
+    """The results of all models of a run."""
 
     entries: list[Entry] = field(default_factory=list)
 
@@ -91,12 +91,12 @@ class Totals:
 
     @property
     def exit_status(self) -> int:
-        """0, or the worst of all models."""
+        """The exit status of the run: the worst status of any model, or 0."""
         return max((entry.exit_status for entry in self.entries), default=0)
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many models ended how, the good ends first."""
+        """The number of models with each outcome, the successful outcomes first."""
         counts = Counter(entry.outcome for entry in self.entries)
         return {name: counts[name] for name in _ORDER if counts[name]}
 
@@ -106,7 +106,7 @@ class Totals:
         return sorted(self.entries, key=lambda entry: entry.number)
 
     def obstacles(self) -> list[Obstacle]:
-        """What is in the way, that of most models first."""
+        """The obstacles, starting with the one that stops most models."""
         found: dict[tuple[str, ...], Obstacle] = {}
         for entry in self.in_order:
             for key, blocker in {likeness(blocker): blocker for blocker in reversed(entry.blockers)}.items():
@@ -115,11 +115,11 @@ class Totals:
 
 
 _MOST_ROWS = 20
-"""Obstacles in the table; the overview page has all."""
+"""The number of obstacles in the table of the terminal; the overview page has all of them."""
 
 
 def table(totals: Totals, seconds: float, processes: str) -> Iterator[str]:
-    """The end of a run as lines of text."""
+    """The summary of a run as lines of text."""
     count = len(totals.entries)
     rate = f"{count / seconds:.1f} a second" if seconds else ""
     yield f"{count:,} model{'s' * (count != 1)} in {seconds:.1f} s, {rate}{processes}"

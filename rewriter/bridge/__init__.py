@@ -1,1 +1,3 @@
-"""Models in the forms that exporters give them: an onnx_ir.Model, a torch ONNXProgram; in and out again, tensors unread."""
+"""Accepts models as exporters return them, onnx_ir.Model and torch ONNXProgram, and returns the result as
+the same kind of object.
+"""

@@ -1,7 +1,8 @@
-"""An onnx_ir.Model as a skeleton, and the converted skeleton as an onnx_ir.Model that has all that protobuf cannot carry.
+"""Turns an onnx_ir.Model into a skeleton, and the converted skeleton into an onnx_ir.Model with everything that protobuf cannot
+hold.
 
-Tensors stay where they are: references take their places in the skeleton, and afterwards they take the places of the references.
-Python objects on nodes and values (`meta`) go over by name, and those of a node to all nodes that replace it.
+Tensors are not read: the skeleton has references in their places, and afterwards the tensors replace the references again. Python
+objects in the `meta` of values are carried over by name; those of a node are given to all nodes that replace it.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ from ..storage.skeleton import Skeleton
 from ..storage.widened import as_stored, drop_mark, refer_widened
 
 _ORIGIN = "split_rewrite.origin"
-"""Key of the metadata that says which of the nodes with `meta` a node comes from; it is gone before anybody sees the result."""
+"""The metadata key that says which node with `meta` a node comes from. It is removed before the result is returned."""
 
 _Body: TypeAlias = ir.Graph | ir.Function
 _Key: TypeAlias = tuple[object, ...]
-"""Where a body is: the function or nothing, then at each level the first output, the attribute and the number of the graph."""
+"""The position of a body: its function or None, then for each level the node's first output, the attribute,
+and the graph's number.
+"""
 
 
 class HeldModel:
-    """`model`, which nothing changes before `replace_contents`, and the `skeleton` that is converted in its place.
+    """An onnx_ir.Model, `model`, and the `skeleton` that is converted in its place. `model` does not change before
+    `replace_contents`.
 
     Raises: InvalidModelError where onnx_ir cannot serialize it.
     """
@@ -53,11 +57,11 @@ class HeldModel:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the skeleton differs from the model by now."""
+        """Whether the skeleton has been changed and now differs from the model."""
         return self.skeleton.proto.SerializeToString(deterministic=True) != self._before
 
     def converted(self) -> ir.Model:
-        """What the skeleton is by now, as a model of its own that shares the tensors and the Python objects of the old one."""
+        """The skeleton as a new onnx_ir.Model, which shares tensors and Python objects with the old one."""
         model = ir.from_proto(_without_marks(self.skeleton.proto))
         old = dict(self._bodies)
         model.meta.update(self._model.meta)
@@ -71,7 +75,7 @@ class HeldModel:
         return model
 
     def replace_contents(self) -> None:
-        """Let the model itself be what the skeleton is by now."""
+        """Replace the contents of the model itself by those of the skeleton."""
         new = self.converted()
         self._model.graph = new.graph
         self._model.ir_version = new.ir_version
@@ -99,7 +103,7 @@ class HeldModel:
                 node.attributes[attribute.name] = ir.Attr(attribute.name, attribute.type, value, doc_string=attribute.doc_string)
 
     def _resolved(self, tensor: Any, before: Any = None) -> Any:
-        """The tensor that `tensor` refers to, or `before`, the one of its name, if it is the same."""
+        """The tensor that `tensor` refers to; or `before`, the old tensor of the same name, where that is the same one."""
         if not (isinstance(tensor, ir.ExternalTensor) and tensor.location == MARK):
             is_same = before is not None and before.dtype == tensor.dtype and before.shape == tensor.shape
             return before if is_same else tensor
@@ -109,7 +113,10 @@ class HeldModel:
         return whole if is_whole else self._made_of(tensor, offset, length)
 
     def _made_of(self, tensor: Any, offset: int, length: int) -> ir.LazyTensor:
-        """What rules made of these bytes, a part of a tensor or its elements in a wider type, read when it is needed."""
+        """A tensor that a rule made from these bytes, a part of `tensor` or its elements in a wider type.
+
+        It is read when it is needed.
+        """
         proto = _proto_without_data(tensor)
         stored: Any = self._tensors.holding(offset)
         is_widened = raw_length(proto) != length
@@ -125,7 +132,7 @@ class HeldModel:
 
 
 def bodies_of(model: ir.Model) -> Iterator[tuple[_Key, _Body]]:
-    """The main graph, the functions and all their subgraphs, each with where it is."""
+    """The main graph, the functions, and all their subgraphs, each with its position."""
     pending: list[tuple[_Key, _Body]] = [((), model.graph), *(((name,), function) for name, function in model.functions.items())]
     while pending:
         key, body = pending.pop()
@@ -153,7 +160,7 @@ def _with_tensors(node: ir.Node) -> list[ir.Attr]:
 
 @contextmanager
 def swapped_tensors(bodies: Iterable[_Body], swapped: Callable[[Any], Any]) -> Iterator[None]:
-    """For the time of a `with`, `bodies` have what `swapped` makes of their tensors in the places of these."""
+    """For the time of a `with`, replace the tensors of `bodies` by what `swapped` returns for them."""
     undo: list[Callable[[], None]] = []
     try:
         for body in bodies:
@@ -174,7 +181,9 @@ def swapped_tensors(bodies: Iterable[_Body], swapped: Callable[[Any], Any]) -> I
 
 
 def _is_plain(tensor: Any) -> bool:
-    """Whether protobuf may simply have a copy: small data that is in memory, and strings, which are no bytes."""
+    """Whether protobuf may get a copy of the tensor: it is small and in memory, or has strings, which
+    cannot be referred to as bytes.
+    """
     if tensor.dtype == ir.DataType.STRING:
         return True
     return type(tensor) in _IN_MEMORY and tensor.nbytes < _SMALL
@@ -182,7 +191,7 @@ def _is_plain(tensor: Any) -> bool:
 
 _IN_MEMORY = (ir.Tensor, ir.serde.TensorProtoTensor)
 _SMALL = 1024
-"""Bytes that are copied rather than referred to: a reference takes longer than they do."""
+"""The number of bytes up to which a tensor is copied, because making a reference takes longer."""
 
 
 def _reference(tensor: Any, offset: int) -> ir.serde.TensorProtoTensor:
@@ -192,7 +201,9 @@ def _reference(tensor: Any, offset: int) -> ir.serde.TensorProtoTensor:
 
 
 def _without_marks(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """`proto`, in which no tensor says that its elements are widened when they are read: onnx_ir warns of what it does not know."""
+    """`proto` without the marks on tensors whose elements are widened when they are read: onnx_ir warns
+    about entries it does not know.
+    """
     if not any(as_stored(tensor) is not tensor for tensor in all_tensors(proto)):
         return proto
     copy = onnx.ModelProto()
@@ -209,7 +220,7 @@ def _proto_without_data(tensor: Any) -> onnx.TensorProto:
 
 
 def _mark_origins(model: ir.Model, proto: onnx.ModelProto, marks: dict[int, str]) -> None:
-    """Note in `proto`, which is `model`, which nodes have `meta`: `marks` by the id of the node."""
+    """Mark the nodes of `proto`, the serialized `model`, that have `meta`. `marks` has the mark of each node by its id."""
     if not marks:
         return
     pending: list[tuple[_Body, Any]] = [(model.graph, proto.graph)]
@@ -234,7 +245,9 @@ def _values_of(body: _Body) -> dict[str | None, ir.Value]:
 
 
 def _take_values_over(body: _Body, old: _Body) -> None:
-    """Values that are still there keep what protobuf does not carry, or only of some values."""
+    """Copy to the values of `body` what protobuf does not hold, or only for some values, from the values of
+    the same names in `old`.
+    """
     before = _values_of(old)
     for name, value in _values_of(body).items():
         known = before.get(name)
@@ -249,7 +262,7 @@ def _take_values_over(body: _Body, old: _Body) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong first: onnx_ir chains an error for each level of the model."""
+    """The first line of the original error: onnx_ir adds one error around it for each level of the model."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__

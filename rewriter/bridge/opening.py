@@ -1,6 +1,6 @@
-"""Any model in, the same kind out: a path, a ModelProto, an onnx_ir.Model or a torch ONNXProgram.
+"""Opens a model of any kind, a path, ModelProto, onnx_ir.Model or torch ONNXProgram, so that the result is of the same kind.
 
-Who has an object of a library has imported that library, so that none is imported here to recognise one.
+Nothing is imported here to recognize these objects: whoever has one has imported its library already.
 """
 
 from __future__ import annotations
@@ -21,18 +21,23 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 AnyModel: TypeAlias = "onnx.ModelProto | str | os.PathLike[str] | onnx_ir.Model | Any"
-"""A ModelProto, a path, an onnx_ir.Model, or a torch.onnx.ONNXProgram, which type checkers know only where torch is installed."""
+"""A ModelProto, a path, an onnx_ir.Model, or a torch.onnx.ONNXProgram.
+
+Type checkers know the last only where torch is installed.
+"""
 
 
 class Opened(NamedTuple):
-    """A model to convert: its `skeleton`, and what makes a model of the kind that was given of the skeleton afterwards."""
+    """A model to convert: its `skeleton`, and a function that turns the converted skeleton into the kind of
+    model that was given.
+    """
 
     skeleton: Skeleton
     close: Callable[[], Any]
 
 
 def open_model(model: AnyModel) -> Opened:
-    """`model`, which stays as it is, ready for conversion. A path gives a ModelProto.
+    """Open `model`, which is not changed, for conversion. For a path, the result will be a ModelProto.
 
     Raises: InvalidModelError where it cannot be read.
     """
@@ -66,7 +71,7 @@ def is_pattern_set(rules: object) -> TypeIs[RewriteRuleSet]:
 
 
 def open_held(model: onnx_ir.Model) -> Opened:
-    """As `open_model`; closing gives the HeldModel."""
+    """Open `model` as `open_model` does, such that closing returns the HeldModel."""
     from .ir_model import HeldModel  # imports onnx_ir
 
     held = HeldModel(model)
@@ -83,6 +88,6 @@ def _is_program(model: object) -> bool:
 
 
 def _is_instance(model: object, module: str, name: str) -> bool:
-    """Whether `model` is an instance of `module.name`, which nobody has to import for that."""
+    """Whether `model` is an instance of the class `name` of `module`, without importing that module."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(model, kind)

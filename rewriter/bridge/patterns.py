@@ -1,4 +1,4 @@
-"""onnxscript's rewrite rules, applied to a skeleton: tensors are read when a rule asks for their values, and not before."""
+"""Applies onnxscript's rewrite rules to a skeleton. A tensor is read only when a rule asks for its values."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..storage.skeleton import Skeleton
 from .ir_model import bodies_of, first_line, swapped_tensors
 
 _PLACE = "\0split-rewrite payload "
-"""Start of the location that stands for a payload of the skeleton; its number follows. No file can have this name."""
+"""The beginning of the location that stands for a payload of the skeleton, followed by its number. No file can have this name."""
 
 
 def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tuple[str, onnx.NodeProto]]:
-    """Apply `rules` wherever they match; returns the nodes that they wrote, each with the name of its rule.
+    """Apply `rules` wherever they match. Returns the nodes that they made, each with the name of its rule.
 
-    The skeleton is as it was where none matches. The model's inputs and outputs keep names, order and types in any case.
-    Raises: ArgumentError where a rule fails, or takes an input or output away.
+    Where no rule matches, the skeleton does not change. The model's inputs and outputs always keep names, order and types.
+    Raises: ArgumentError where a rule fails, or removes an input or output of the model.
     """
     payloads = _Payloads(skeleton)
     before = skeleton.proto.graph
@@ -52,7 +52,7 @@ def apply_patterns(skeleton: Skeleton, rules: Sequence[RewriteRule]) -> list[tup
 def _rewritten(
     model: ir.Model, payloads: _Payloads, rules: Sequence[RewriteRule], before: onnx.GraphProto
 ) -> onnx.ModelProto | None:
-    """`model`, with these payloads, after `rules`; None where none matches. `before` is its main graph as it was."""
+    """`model`, with these payloads, after the `rules`; None where no rule matches. `before` is its main graph as it was."""
     with swapped_tensors([body for _, body in bodies_of(model)], payloads.lazy):
         if not RewriteRuleSet(rules).apply_to_model(model):
             return None
@@ -63,7 +63,9 @@ def _rewritten(
 
 
 def _restore_names(graph: ir.Graph, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Give the inputs and outputs of the main graph their names again: a rule that returns what it matched passes its name on."""
+    """Give the inputs and outputs of the main graph their old names again: a rule that returns a value it
+    matched renames that value.
+    """
     for value, name in zip(graph.inputs, inputs, strict=False):
         if value.name != name:
             value.name = name
@@ -79,7 +81,7 @@ def _restore_names(graph: ir.Graph, inputs: Sequence[str], outputs: Sequence[str
 
 
 def _restore_interface(graph: onnx.GraphProto, before: onnx.GraphProto) -> None:
-    """Let `graph` declare its inputs and outputs as `before` does. Raises ArgumentError where they are others."""
+    """Let `graph` declare its inputs and outputs as `before` does. Raises ArgumentError where a rule removed or added one."""
     for values, old in ((graph.input, before.input), (graph.output, before.output)):
         names = [value.name for value in values]
         if names != [value.name for value in old]:
@@ -89,7 +91,7 @@ def _restore_interface(graph: onnx.GraphProto, before: onnx.GraphProto) -> None:
 
 
 class _Payloads:
-    """The payloads of a skeleton under numbers of their own, in `proto`, a copy of its model."""
+    """Numbers the payloads of a skeleton. `proto` is a copy of its model with these numbers in place of the payloads."""
 
     def __init__(self, skeleton: Skeleton) -> None:
         self._skeleton = skeleton
@@ -106,7 +108,7 @@ class _Payloads:
                 self._tensors.append(original)
 
     def lazy(self, tensor: Any) -> Any:
-        """`tensor`, or what reads its payload when it is asked for values."""
+        """`tensor`; where it stands for a payload, a tensor that reads the payload when its values are needed."""
         if not (isinstance(tensor, ir.ExternalTensor) and str(tensor.location).startswith(_PLACE)):
             return tensor
         number = int(str(tensor.location).removeprefix(_PLACE))
@@ -120,7 +122,7 @@ class _Payloads:
         return lazy
 
     def reference(self, tensor: Any) -> Any:
-        """`tensor`, or the number of its payload, if it is one of `lazy`."""
+        """`tensor`; where `lazy` made it, a tensor with the number of its payload again."""
         if id(tensor) not in self._held:
             return tensor
         proto = onnx.TensorProto(name=tensor.name, data_type=tensor.dtype.value, dims=tensor.shape.numpy())
@@ -128,7 +130,7 @@ class _Payloads:
         return ir.serde.TensorProtoTensor(proto)
 
     def put_back(self, proto: onnx.ModelProto) -> None:
-        """Let the tensors of `proto` refer to what the numbers stand for."""
+        """Let the tensors of `proto` refer to the payloads again that the numbers stand for."""
         for tensor in all_tensors(proto):
             location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
             if location.startswith(_PLACE):

@@ -1,1 +1,1 @@
-"""Whether a model is valid: onnx.checker and shape inference in a child process, and checks for what these do not see."""
+"""Checks that a model is valid: onnx.checker and shape inference in a child process, and checks of mistakes that both miss."""

@@ -1,7 +1,7 @@
-"""How local functions call each other: not in a circle, not too deep, and not so often that inlining them would never end.
+"""Checks how local functions call each other: not in a circle, not too deep, and not so often that inlining would never end.
 
-onnx's checker and shape inference follow every call. On a circle or a deep chain they may run out of stack, and sixty functions
-that each call the next one twice keep them busy for ever.
+onnx's checker and shape inference follow every call. In a circle or a deep chain they may overflow the stack, and sixty functions
+that each call the next one twice keep them busy forever.
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ from ..errors import InvalidModelError
 from ..graph.protos import subgraphs
 
 MOST_CALLS = 1_000_000
-"""Calls in the main graph, in the functions that it calls, in those that these call, and so on."""
+"""The largest number of calls in a model, counting each call as often as it would run: calls inside
+functions count for every call.
+"""
 DEEPEST_CALL = 200
-"""Calls of functions inside one another."""
+"""The deepest nesting of function calls that is accepted."""
 
 Name = tuple[str, str]
 """Domain and operator type of a local function."""
 
 
 class _Extent(NamedTuple):
-    """The number of calls that one call of a function causes, itself included, and how deep they are nested."""
+    """How many calls one call of a function causes, itself included, and how deep they are nested."""
 
     calls: int
     depth: int
 
 
 def check_calls(model: onnx.ModelProto) -> None:
-    """Raises InvalidModelError where local functions share a name, or call themselves, or each other too deep or too often."""
+    """Raises InvalidModelError where two local functions have the same name, or functions call each other
+    in a circle, too deep or too often.
+    """
     names = {(function.domain, function.name) for function in model.functions}
     if not names:
         return
@@ -52,7 +56,7 @@ def check_calls(model: onnx.ModelProto) -> None:
 
 
 def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:
-    """How often `nodes`, and those in their subgraphs, call each of the functions `names`."""
+    """How often `nodes`, and the nodes in their subgraphs, call each of the functions `names`."""
     found: Counter[Name] = Counter()
     pending = [nodes]
     while pending:
@@ -64,7 +68,7 @@ def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:
 
 
 def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, _Extent]) -> None:
-    """Put into `extents` the extents of `start` and of each function that it calls, directly or not."""
+    """Add to `extents` the extent of `start` and of each function that it calls, directly or through others."""
     path = {start: None}  # in order, and quick to ask
     while path:
         name = next(reversed(path))
@@ -79,6 +83,6 @@ def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, 
 
 
 def _sum_up(calls: Counter[Name], extents: dict[Name, _Extent]) -> _Extent:
-    """The extent of a body with these calls."""
+    """The extent of a function whose body has these calls."""
     inner = sum(extents[callee].calls * count for callee, count in calls.items())
     return _Extent(1 + inner, 1 + max((extents[callee].depth for callee in calls), default=0))

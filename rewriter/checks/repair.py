@@ -1,6 +1,6 @@
-"""Models that runtimes run although they are not quite valid: what can be repaired without touching what they mean.
+"""Repairs models that runtimes accept although they are not quite valid. A repair never changes what the model computes.
 
-Whatever is not repaired here stays refused.
+A mistake that is not repaired here leads to the refusal of the model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .function_calls import check_calls
 
 
 def tidy(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
-    """Repair in place what onnx.checker does not mind, and some runtimes do: what there is twice. `graphs` are all of `proto`."""
+    """Repair duplicates in place, which onnx.checker accepts but some runtimes do not. `graphs` are all graphs of `proto`."""
     yield from _import_once(proto, graphs)
     for graph in graphs:
         yield from _name_once(graph, _where(proto, graph))
@@ -30,11 +30,11 @@ def tidy(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark
 
 
 def repair(skeleton: Skeleton, refusal: str, replaced: Container[str]) -> list[Remark]:
-    """Repair in place what onnx.checker refuses and runtimes run; a warning for everything that was wrong.
+    """Repair in place what onnx.checker refuses although runtimes run it. Returns a warning for each repair.
 
-    `refusal` is why the model was refused: inference, which may take all memory on a model that is wrong, runs only where it helps.
-    `replaced` are the operators of other domains that the user's rules replace, as "domain::operator".
-    Raises: InvalidModelError where functions call each other without an end, which nothing else here survives.
+    `refusal` is the error for which the model was refused: inference may take all memory on an invalid model, so it runs only where
+    it can help. `replaced` are the operators of other domains that the user's rules replace, as "domain::operator".
+    Raises: InvalidModelError where functions call each other endlessly, since nothing else here could handle such a model.
     """
     proto = skeleton.proto
     check_calls(proto)
@@ -47,11 +47,11 @@ def repair(skeleton: Skeleton, refusal: str, replaced: Container[str]) -> list[R
 
 _MICROSOFT = "com.microsoft"
 _IN_THE_WRONG_DOMAIN = frozenset({"SimplifiedLayerNormalization"})
-"""Operators that onnxruntime has in ONNX's own domain, in which ONNX has none of that name."""
+"""Operators that onnxruntime accepts in ONNX's own domain although ONNX has no operator of that name."""
 
 
 def _move_to_their_domain(proto: onnx.ModelProto, replaced: Container[str]) -> Iterator[Remark]:
-    """Operators of onnxruntime that say that they are ONNX's get the domain of all others, where a rule replaces them there."""
+    """Move operators of onnxruntime that are declared in ONNX's own domain to com.microsoft, if a rule replaces them there."""
     wanted = {op_type for op_type in _IN_THE_WRONG_DOMAIN if f"{_MICROSOFT}::{op_type}" in replaced}
     for graph in all_graphs(proto) if wanted else ():
         for node in graph.node:
@@ -65,7 +65,10 @@ def _move_to_their_domain(proto: onnx.ModelProto, replaced: Container[str]) -> I
 
 
 def _name_once(graph: GraphLike, where: str) -> Iterator[Remark]:
-    """Nodes with the name of an earlier one get a number: onnxruntime does not load the model otherwise, but for Constants."""
+    """Append a number to the name of each node whose name an earlier node has: onnxruntime does not load such models.
+
+    Constant nodes stay as they are, because onnxruntime accepts equal names there.
+    """
     names = [node.name for node in graph.node]
     taken = set(names)
     if len(taken - {""}) == len(names) - names.count(""):
@@ -92,7 +95,7 @@ def _where(proto: onnx.ModelProto, graph: GraphLike) -> str:
 
 
 def _let_initializers_be_no_inputs(proto: onnx.ModelProto) -> Iterator[Remark]:
-    """Before IR 4 each initializer has to be an input, and is a constant all the same; from then on those that are none are."""
+    """Raise the IR version to 4 where initializers are not inputs, which earlier versions require but runtimes do not."""
     inputs = {value.name for value in proto.graph.input}
     version = proto.ir_version
     for tensor in proto.graph.initializer if version < 4 else ():
@@ -103,7 +106,7 @@ def _let_initializers_be_no_inputs(proto: onnx.ModelProto) -> Iterator[Remark]:
 
 
 def _import_once(proto: onnx.ModelProto, graphs: Sequence[GraphLike]) -> Iterator[Remark]:
-    """A domain that is imported twice is once, if both say the same version or nothing uses it."""
+    """Remove duplicate imports of a domain, if all state the same version or nothing uses the domain."""
     owners = [("model", proto), *((f"function '{function.name}'", function) for function in proto.functions)]
     for where, owner in owners:
         first: dict[str, onnx.OperatorSetIdProto] = {}
@@ -119,7 +122,10 @@ def _uses(graphs: Sequence[GraphLike], domain: str) -> bool:
 
 
 def _declare_once(graph: GraphLike, where: str) -> Iterator[Remark]:
-    """Of equal declarations of one value the first stays; of others none, for nobody knows which is right."""
+    """Remove duplicate declarations of a value.
+
+    If they are equal, one stays; if they differ, none, as nobody knows which is right.
+    """
     if not isinstance(graph, GraphProto) or len({info.name for info in graph.value_info}) == len(graph.value_info):
         return
     declared: dict[str, list[ValueInfoProto]] = {}
@@ -134,7 +140,7 @@ def _declare_once(graph: GraphLike, where: str) -> Iterator[Remark]:
 
 
 def _sort(graph: GraphLike, where: str) -> Iterator[Remark]:
-    """Let each node come after those that make what it reads, and otherwise where it was."""
+    """Sort the nodes so that each comes after those whose outputs it reads; otherwise the order stays."""
     order = _sorted(graph)
     moved = next((node for before, node in zip(graph.node, order, strict=True) if before is not node), None)
     if moved is None:
@@ -146,7 +152,7 @@ def _sort(graph: GraphLike, where: str) -> Iterator[Remark]:
 
 
 def _sorted(graph: GraphLike) -> list[NodeProto]:
-    """The nodes of `graph` in such an order; as they are where they are in a circle."""
+    """The nodes of `graph` in topological order; in their old order where they form a cycle."""
     nodes = list(graph.node)
     makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     done: dict[int, None] = {}
@@ -173,21 +179,23 @@ def _sorted(graph: GraphLike) -> list[NodeProto]:
 
 
 _STALE = "existing shape differ"
-"""What onnx says of a declared shape that inference contradicts."""
+"""The words with which onnx reports that inference contradicts a declared shape."""
 
 
 def correct_outputs(skeleton: Skeleton, failure: str) -> list[Remark]:
-    """Correct declared outputs if they are why onnx.checker refuses `skeleton`, a result, by `failure`; a warning for each.
+    """Correct declared outputs if onnx.checker refuses the result `skeleton` because of them. Returns a warning for each
+    correction.
 
-    It is the result that is wrong, and not the declaration, unless a comparison finds it equal to the original.
+    `failure` is the complaint of onnx.checker. Only a comparison that finds the result equal to the original shows that the
+    declaration was wrong, and not the result.
     """
     return list(_correct_stale_shapes(skeleton)) if _STALE in failure else []
 
 
 def _correct_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:
-    """Take back declared shapes that contradict what inference finds without them: of outputs, only the sizes that do.
+    """Remove declared shapes that contradict what inference finds without them. Outputs lose only the sizes that contradict.
 
-    No size takes the place of another: what inference finds is not always what runtimes compute.
+    No other size is written instead, because what inference finds is not always what runtimes compute.
     """
     proto = skeleton.proto
     bare = onnx.ModelProto.FromString(skeleton.checkable())
@@ -217,14 +225,17 @@ def _correct_stale_shapes(skeleton: Skeleton) -> Iterator[Remark]:
 
 
 def _without_shape(kind: TypeProto) -> TypeProto:
-    """`kind`, of a tensor of unknown shape; as it is where it is no tensor."""
+    """`kind` with an unknown shape if it is a tensor type, else unchanged."""
     if kind.WhichOneof("value") != "tensor_type":
         return kind
     return TypeProto(tensor_type=TypeProto.Tensor(elem_type=kind.tensor_type.elem_type))
 
 
 def _in_common(declared: Shape, found: Shape) -> Shape:
-    """`declared` without the numbers for which inference `found` others; only the number of dimensions where that is another."""
+    """The dimensions of `declared`, without the numbers that differ from those in `found`.
+
+    If the ranks differ, only the rank of `found`.
+    """
     if len(declared) != len(found):
         return (None,) * len(found)
     both = zip(declared, found, strict=True)
@@ -232,7 +243,7 @@ def _in_common(declared: Shape, found: Shape) -> Shape:
 
 
 def _contradicts(info: ValueInfoProto, types: Mapping[str, TypeProto]) -> bool:
-    """Whether inference finds another number of dimensions, or another number in one of them, for a tensor of the same type."""
+    """Whether inference finds another rank, or another number for a dimension, for a tensor with the declared element type."""
     known = types.get(info.name)
     if known is None or inference.type_string(known) != inference.type_string(info.type):
         return False

@@ -1,4 +1,7 @@
-"""The mistakes of a QuantizeLinear or DequantizeLinear that onnx.checker lets through: scales and zero points that do not fit."""
+"""Finds mistakes in QuantizeLinear and DequantizeLinear that onnx.checker misses: scales and zero points that do not fit.
+
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ _STORED_AS_INT32: dict[int, tuple[int, int]] = {
     TensorProto.INT16: (-32768, 32767),
     TensorProto.UINT16: (0, 65535),
 }
-"""The lowest and the highest number of the integer types that a tensor may store as numbers of 32 bits."""
+"""The smallest and largest value of each integer type whose elements a TensorProto may store in int32_data."""
 _SIGNED_AND_PACKED = (22, 26)
-"""INT4 and INT2, by number: the oldest supported onnx has no name for the second."""
+"""The numbers of INT4 and INT2 in TensorProto.DataType: the oldest supported onnx has no name for INT2."""
 _BLOCKS_FROM, _AXES_FROM = 21, 13
-"""The opsets from which on there is a scale for each block, and for each index of an axis."""
+"""The first opsets with a scale for each block (21) and with a scale for each index of an axis (13)."""
 
 
 def quantization_problems(node: Node) -> Iterator[str]:
@@ -43,7 +46,7 @@ def quantization_problems(node: Node) -> Iterator[str]:
 
 
 def _block_problems(node: Node, block: int) -> Iterator[str]:
-    """What is wrong with a scale for each block: it has the shape of x, with the number of blocks in the place of one dimension."""
+    """What is wrong with blocked scales, which have the shape of x, but along one axis the number of blocks."""
     shape, scale = node.shape(), node.shape(_SCALE)
     if shape is None or scale is None:
         return
@@ -63,7 +66,7 @@ def _block_problems(node: Node, block: int) -> Iterator[str]:
 
 
 def _axis_problems(node: Node) -> Iterator[str]:
-    """What is wrong with a scale for all of x, or for each index of an axis."""
+    """What is wrong with a single scale for all of x, or with a scale for each index of an axis."""
     shape, scale = node.shape(), node.shape(_SCALE)
     if scale is None or scale in ((), (1,)):
         return
@@ -82,7 +85,7 @@ def _axis_problems(node: Node) -> Iterator[str]:
 
 
 def _zero_point_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the shape of the zero point, and its numbers."""
+    """What is wrong with the shape or the values of the zero point."""
     scale, zero = node.shape(_SCALE), node.shape(_ZERO)
     if scale is not None and zero is not None and _differ(scale, zero):
         yield f"the shape of the zero point is {_shown(zero)}, and that of the scale {_shown(scale)}"
@@ -93,9 +96,10 @@ def _zero_point_problems(node: Node) -> Iterator[str]:
 
 
 def _number_beyond(tensor: TensorProto) -> int | None:
-    """A number in int32_data that the type of `tensor` does not hold; of packed ones, only one that is alone in its byte is judged.
+    """A number in int32_data that the type of `tensor` cannot hold, or None. Types of less than 8 bits are checked only for a
+    single element.
 
-    The rest of its byte is 0, or where it is negative may repeat its sign.
+    The unused bits of that element's byte are 0, or in a negative number may repeat the sign.
     """
     if tensor.data_type in _STORED_AS_INT32:
         low, high = _STORED_AS_INT32[tensor.data_type]
@@ -110,7 +114,7 @@ def _number_beyond(tensor: TensorProto) -> int | None:
 
 
 def _differ(scale: Shape, zero: Shape) -> bool:
-    """Whether two shapes are certain to be different; a scalar and a vector of one are the same here, as they are to runtimes."""
+    """Whether two shapes certainly differ. A scalar and a vector of one element count as equal, as they do in runtimes."""
     if {scale, zero} <= {(), (1,)}:
         return False
     pairs = zip(scale, zero, strict=False)

@@ -1,4 +1,4 @@
-"""Whether a model is valid: onnx.checker with full_check, in a child process, and mistakes that it lets through."""
+"""Checks that a model is valid: onnx.checker with full_check in a child process, and checks of mistakes that it misses."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .function_calls import check_calls
 from .scales import quantization_problems
 
 MOST_MISSING_PARTS = 4096
-"""Parts that a Split may make beyond its outputs: in older opsets, every one of them has to have a name."""
+"""How many more parts than outputs a Split may have: in older opsets, each of them needs a named output."""
 _DEPRECATED = "is deprecated in domain_version"
-"""The complaint of onnx.checker about GroupNormalization-18 or Upsample-10. Such files exist, and a conversion is the remedy."""
+"""Part of onnx.checker's complaint about GroupNormalization-18 or Upsample-10. Such files exist, and a conversion repairs them."""
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
-"""Nodes of the largest input that is checked in full at once.
+"""The number of nodes up to which the input is checked in full before the conversion.
 
-Of a larger one, only what the check of the result cannot see is checked first, and all of it only if the result does not pass.
+For a larger input, only what the check of the result cannot see is checked first; the rest follows if the result does not pass.
 """
 
 
@@ -48,7 +48,7 @@ def check_target(opset: int) -> None:
 
 
 def _known_opsets(unknown: int) -> str:
-    """What the message says about an opset that the installed onnx does not know."""
+    """The part of a message that says which opsets the installed onnx knows."""
     newest = newest_opset()
     return f"onnx {onnx.__version__} knows 1 to {newest}" + (" (a newer onnx may know it)" if unknown > newest else "")
 
@@ -92,7 +92,9 @@ def _failure_of_input(model: Model, target: int) -> str:
 
 
 def _failure_beside_deprecated(model: Model) -> str:
-    """The complaint of onnx.checker about a node that is not deprecated: its first one, at which it stops, is about one that is."""
+    """The complaint of onnx.checker about a node that is not deprecated; it stops at its first complaint,
+    which is about a deprecated one.
+    """
     opset = model.main.opset
     nodes = [
         node
@@ -105,12 +107,12 @@ def _failure_beside_deprecated(model: Model) -> str:
 
 
 def _is_deprecated(op_type: str, opset: int) -> bool:
-    """Whether the newest version of the operator until `opset` says that it is not to be used any more."""
+    """Whether the newest version of the operator up to `opset` is deprecated."""
     return onnx.defs.has(op_type, opset, "") and onnx.defs.get_schema(op_type, opset, "").deprecated
 
 
 def check_result(serialized: bytes, original: bytes) -> None:
-    """Raises CheckError where the result fails the full check, or InvalidModelError where the original does as well."""
+    """Raises CheckError where the result fails the full check, or InvalidModelError where the original fails it too."""
     failure = checker_failure(serialized, full=True)
     if not failure:
         return
@@ -175,7 +177,9 @@ def _with_short_domains(serialized: bytes) -> bytes:
 
 
 def _check_values(graphs: list[GraphLike]) -> None:
-    """Raises InvalidModelError for types that onnx does not know, which it lets pass, and for names that are not valid UTF-8."""
+    """Raises InvalidModelError for element types that onnx.checker accepts though onnx does not know them,
+    and for names that are not UTF-8.
+    """
     known = set(TensorProto.DataType.values())
     for graph in graphs:
         if not isinstance(graph, onnx.GraphProto):
@@ -194,7 +198,7 @@ def _check_values(graphs: list[GraphLike]) -> None:
 
 
 def _require_text(*names: str) -> None:
-    """Raises InvalidModelError for a string that is not valid UTF-8, which protobuf hands out as bytes."""
+    """Raises InvalidModelError where one of the values is not valid UTF-8; protobuf returns such a string as bytes."""
     wrong = next((name for name in names if not isinstance(name, str)), None)
     if wrong is not None:
         raise InvalidModelError(f"the input is not a valid model: the name {wrong!r} is not valid UTF-8") from None
@@ -202,9 +206,9 @@ def _require_text(*names: str) -> None:
 
 @contextmanager
 def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
-    """Raises InvalidModelError where something inside the `with` fails because a name is not valid UTF-8.
+    """Raises InvalidModelError where the code inside the `with` fails because a name is not valid UTF-8.
 
-    Such names pass where nothing touches them: to look at all of them would take half as long as a whole conversion.
+    Such names do no harm where nothing reads them, and looking at all names would take half as long as a whole conversion.
     """
     try:
         yield
@@ -231,7 +235,7 @@ def _check_scope(scope: Scope) -> None:
 
 
 def _check_node(node: Node) -> None:
-    """Raises InvalidModelError where the node has a mistake that onnx.checker lets through."""
+    """Raises InvalidModelError where the node has a mistake that onnx.checker misses."""
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
@@ -239,7 +243,11 @@ def _check_node(node: Node) -> None:
 
 
 def _split_problems(node: Node) -> Iterator[str]:
-    """The mistakes of a Split that the checker accepts, one of which makes it abort, and all of which runtimes take differently."""
+    """The mistakes of a Split that onnx.checker misses. One makes onnx abort; the others mean different things to different
+    runtimes.
+
+    https://onnx.ai/onnx/operators/onnx__Split.html
+    """
     if any(attribute.ref_attr_name for attribute in node.proto.attribute):
         return
     if node.opset >= 18:
@@ -263,7 +271,7 @@ def _split_problems(node: Node) -> Iterator[str]:
 
 
 def _count_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the number of parts."""
+    """What is wrong with num_outputs or the number of outputs."""
     count = node.attr("num_outputs")
     if node.has_input(1) == (count is not None):
         yield "it has both split and num_outputs" if count is not None else "it has neither split nor num_outputs"
@@ -288,7 +296,7 @@ def _count_problems(node: Node) -> Iterator[str]:
 
 
 def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
-    """What is wrong with each of the sizes."""
+    """What is wrong with the single sizes, such as a negative one."""
     if any(size < 0 for size in sizes):
         yield f"split has negative sizes: {_shown(sizes)}"
     if len(sizes) != len(node.outputs):
@@ -296,9 +304,9 @@ def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
 
 
 def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
-    """What is wrong with the sum of the sizes, where nothing else checks it.
+    """What is wrong with the sum of the sizes, where onnx does not check it.
 
-    Split-1 has no shape inference, and inference does not see captured constants.
+    Split-1 has no shape inference, and inference does not see constants that a subgraph captures.
     """
     dimension = _split_dimension(node)
     if dimension is not None and sum(sizes) != dimension:
@@ -306,7 +314,7 @@ def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
 
 
 def _uneven_problems(node: Node) -> Iterator[str]:
-    """What is wrong with a Split into equal parts."""
+    """What is wrong with a Split into equal parts whose axis cannot be divided equally."""
     dimension = _split_dimension(node)
     if dimension is not None and dimension % len(node.outputs):
         yield f"a dimension of {dimension} does not divide into {len(node.outputs)} equal parts"
@@ -334,7 +342,10 @@ def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
 
 
 def _sequence_problems(node: Node) -> Iterator[str]:
-    """The mistakes of a SplitToSequence that inference misses behind a symbolic dimension, and one that crashes onnxruntime."""
+    """The mistakes of a SplitToSequence: those that inference misses for symbolic dimensions, and one that crashes onnxruntime.
+
+    https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
+    """
     yield from _input_type_problems(node, {TensorProto.INT64, TensorProto.INT32})
     sizes = node.constant(1)
     if sizes is None:
@@ -363,11 +374,11 @@ _ATTRIBUTE_TYPES = {
     "output_dtype": AttributeProto.INT,
     "split": AttributeProto.INTS,
 }
-"""The field of AttributeProto that each type of attribute uses."""
+"""The type that AttributeProto has to state for each attribute."""
 _CHECKS = {
     "Split": _split_problems,
     "SplitToSequence": _sequence_problems,
     "QuantizeLinear": quantization_problems,
     "DequantizeLinear": quantization_problems,
 }
-"""The further checks of each operator."""
+"""The further checks for single operators."""

@@ -1,6 +1,6 @@
-"""Nodes in the form of another opset than the model declares: which they are, and which opset would fit all nodes.
+"""Finds nodes in the form of another opset than the model declares, and the opsets that would fit all nodes.
 
-Exporters and hand edits leave such files behind: a Split with two inputs at opset 12, num_outputs at 13, axes as an input at 11.
+Exporters and manual edits produce such files: a Split with two inputs at opset 12, num_outputs at 13, axes as an input at 11.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from ..opsets.transitions import OpSchema, newest_opset, schema_at
 
 
 def describe(graphs: list[GraphLike], declared: int) -> str:
-    """One line that names the first node whose form is not of opset `declared` but of another one; "" where there is none."""
+    """A line that names the first node whose form does not exist at opset `declared` but does at another;
+    "" where there is none.
+    """
     newest = newest_opset()
     fitting = set(range(1, newest + 1))
     strangers: list[tuple[NodeProto, str]] = []
@@ -39,7 +41,7 @@ def describe(graphs: list[GraphLike], declared: int) -> str:
 
 
 def _advice(fitting: set[int], declared: int) -> str:
-    """What the user can do, given the opsets that fit all nodes."""
+    """What the user can do if the nodes fit the opsets `fitting`."""
     if not fitting:
         return "; no single opset fits all nodes"
     nearest = min(fitting, key=lambda opset: (abs(opset - declared), opset))
@@ -69,7 +71,7 @@ def _complaint(node: NodeProto, declared: int) -> str:
 
 
 def _problem(node: NodeProto, schema: OpSchema) -> str:
-    """Why the node does not fit `schema`, by names and types of attributes and the number of inputs and outputs; "" if it does."""
+    """Why the node does not fit `schema`: names or types of attributes, or the number of inputs or outputs; "" where it fits."""
     for attribute in node.attribute:
         known = schema.attributes.get(attribute.name)
         if known is None:

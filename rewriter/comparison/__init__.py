@@ -1,1 +1,1 @@
-"""Whether the result computes the same as the original: both are run on the same inputs, in a child process."""
+"""Checks that the result computes the same as the original, by running both on the same inputs in a child process."""

@@ -1,7 +1,7 @@
-"""Runs the original and the result on the same inputs, and judges whether they compute the same.
+"""Runs the original and the result on the same inputs, and decides whether they compute the same.
 
-"equal" and "different" are said only about what was run. A runtime that lacks a kernel, runs out of time or is known to compute an
-operator wrongly proves nothing: the next one is asked, and when none can tell, the answer is "not compared", with the reason.
+"equal" and "different" are only said about what was run. A runtime that lacks a kernel, takes too long or is known to compute an
+operator wrongly proves nothing. Then the next runtime is asked; if none can tell, the answer is "not compared", with the reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Runtime = Literal["auto", "onnxruntime", "reference", "both"]
 _OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime"}
-"""The semantics that a runtime does not follow."""
+"""For each runtime, the semantics that it does not follow."""
 _ENGINES: dict[str, tuple[str, ...]] = {
     "auto": ("onnxruntime", "onnx.reference"),
     "onnxruntime": ("onnxruntime",),
@@ -54,11 +54,11 @@ _FAILURES_AFTER_SUCCESS = 6
 
 @dataclass(frozen=True)
 class Piece:
-    """Nodes of the original that are alike, and what the comparison of one of them with the nodes in its place showed.
+    """Equal changes of nodes, and the result of comparing one of them, old nodes against new ones.
 
-    `example` names the first of the `count` nodes. `change` is "Split → Split, Identity", or the operator alone where the nodes
-    stayed and only the operator's definition differs at the target opset. `max_abs` is that of OutputComparison. `last_bits`: the
-    nodes are equal apart from last bits, which another kernel of the runtime explains, or differ in those alone.
+    `example` names the first of the `count` nodes. `change` is "Split → Split, Identity", or the operator alone where the node
+    stayed and only the definition of the operator differs at the target opset. `max_abs` is as in OutputComparison. `last_bits`
+    says that the nodes are equal, or differ, only up to last bits, which another kernel of the runtime explains.
     """
 
     change: str
@@ -72,14 +72,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the comparison of two models showed.
+    """The result of comparing two models.
 
     `runtime` is "name version". `reason` is one line: why the models were not compared, or what differs. An "equal" has a reason
-    only when the runtime of first choice could not be used, or more was done than to run the whole models. `pieces` is for models
-    that were compared node by node, `outputs` for others; "partly compared" is only for the former. `last_bits`: models that should
-    be equal to the last bit are not, but differ by no more than an inexact rule might change. `stayed`: the first tensor that
-    differs is made by nodes that are the same in both models, from inputs that are equal within the tolerance. `rounded`: rules
-    that are not exact were applied, and these nodes round, which may make a step of the last bits that those rules change.
+    only where the preferred runtime could not be used, or where more was done than running the whole models. `pieces` is for models
+    that were compared node by node, `outputs` for others; only the former can be "partly compared". `last_bits`: models that should
+    be equal to the last bit are not, but differ by no more than an inexact rule may change. `stayed`: the first tensor that differs
+    is made by nodes that are the same in both models, from inputs that are equal within the tolerance. `rounded`: inexact rules
+    were applied, and these nodes round, which can turn a difference in the last bits into a whole step.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -104,7 +104,7 @@ class Comparison:
 
 
 class _Inconclusive(NamedTuple):
-    """A runtime could not tell. With `final`, another one could not do better; `hint` says what the user can do."""
+    """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do."""
 
     reason: str
     final: bool = False
@@ -124,14 +124,13 @@ def compare(
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
-    Models with open dimensions are run at two choices of them; `thorough`, for small models, runs up to ten choices of
-    dimensions, ranges of integers, and signs. Outputs must agree in name, order, dtype and shape,
-    and in every element within `tolerance`, NaN where NaN is, -0.0 equal to 0.0.
-    `runtime` "auto" takes onnxruntime where it is installed and can run both models, else onnx.reference; a named one
-    is used or nothing is; with "both", both have to find the models equal. Where `semantics` gives nodes the meaning of the
-    specification or of onnxruntime, the other runtime is not asked about models that have such nodes.
+    Models with open dimensions are run with two choices of them. With `thorough`, which is for small models, up to ten choices of
+    dimensions, integer ranges and signs are run. Outputs must agree in name, order, dtype and shape, and each element within
+    `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime` "auto", onnxruntime decides if it is installed and can run
+    both models, else onnx.reference; a named runtime decides alone; with "both", both have to find the models equal. If `semantics`
+    gives nodes the meaning of the specification or of onnxruntime, the other runtime is not asked about models with such nodes.
 
-    Raises: ArgumentError when `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
+    Raises: ArgumentError where `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = _installed(runtime)
@@ -142,7 +141,8 @@ def compare(
 
 
 def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *, thorough: bool) -> list[Run] | str:
-    """The original in onnxruntime on the samples of a comparison, but not on those that look for rare values; or why it cannot be.
+    """Run the original in onnxruntime on the usual samples, without those that look for rare values; or return why this is
+    impossible.
 
     Raises: as `compare`.
     """
@@ -214,7 +214,7 @@ class _Judge:
         return _not_compared(undecided)
 
     def verdict_of_all(self, engines: list[str]) -> Comparison:
-        """ "different" where one of `engines` says so, and "equal" only where all of them do."""
+        """The verdict of all `engines`: "different" if one of them says so, "equal" only if all do."""
         interface = self._interface()
         if isinstance(interface, Comparison):
             return interface
@@ -229,7 +229,7 @@ class _Judge:
         return Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
 
     def _interface(self) -> Comparison | tuple[list[InputSpace], Description, Description]:
-        """The inputs to run and the descriptions of both models; or the verdict, where the descriptions suffice for one."""
+        """The inputs to run and the descriptions of both models; or a verdict, where the descriptions are enough for one."""
         before = self._worker.describe(self._original)
         if isinstance(before, Failure):
             return Comparison("not compared", reason=f"the original cannot be read: {before.message}")
@@ -274,7 +274,7 @@ class _Judge:
         return found if len(allowed) == len(runs) else self._run_and_judge(engine, spaces, allowed)
 
     def _defect(self, engine: str, description: Description) -> str:
-        """Why `engine` cannot be believed on this model; "" where it can."""
+        """Why the results of `engine` on this model prove nothing; "" where they can be trusted."""
         if self._semantics == _OTHER_MEANING[engine] and description.disputed:
             return description.disputed if engine == "onnxruntime" else f"does not do as onnxruntime, which {description.disputed}"
         return description.defects.get(engine, "")
@@ -282,7 +282,7 @@ class _Judge:
     def _second_opinion(
         self, spaces: list[InputSpace], runs: list[Run], before: Description, after: Description
     ) -> Comparison | None:
-        """The verdict of onnx.reference on the same inputs; None where it has none."""
+        """The verdict of onnx.reference on the same inputs; None where it cannot decide."""
         engine = "onnx.reference"
         if self._defect(engine, before) or self._defect(engine, after):
             return None
@@ -349,7 +349,7 @@ class _Judge:
         return Difference()
 
     def _repeats(self, engine: str, runs: list[Run]) -> bool:
-        """Whether the original, loaded again, gives the same outputs again (a Dropout in training mode does not)."""
+        """Whether the original, loaded a second time, gives the same outputs. A Dropout in training mode, for example, does not."""
         outputs = [answer for answer in self._evidence.run_again(engine, runs) if isinstance(answer, Outputs)]
         return len(outputs) == len(runs) and all(o.equal for o in compare_outputs(runs, outputs, EXACT))
 
@@ -361,7 +361,7 @@ def _not_compared(undecided: list[_Inconclusive]) -> Comparison:
 
 
 def _interface_mismatch(before: Description, after: Description) -> str:
-    """Why the models cannot be fed the same inputs, or have different outputs; "" when neither is so."""
+    """Why the models cannot get the same inputs, or which outputs differ in name or type; "" where their interfaces agree."""
     wanted, got = input_types(before.required), input_types(after.required)
     if wanted != got:
         return f"the inputs of the result are {', '.join(got)}, those of the original {', '.join(wanted)}"
@@ -386,7 +386,7 @@ def _run_samples(session: Session, engine: str, spaces: list[InputSpace], thorou
 
 
 def _run_original(session: Session, engine: str, space: InputSpace, thorough: bool) -> list[Run] | _Inconclusive:
-    """Try choices of inputs until enough of them run and give numbers; if none gives numbers, take one that gives NaN."""
+    """Try inputs until enough of them run and give numbers. If none gives numbers, return one that gives NaN."""
     runs: dict[Hashable, Run] = {}
     without_numbers: list[Run] = []
     failures: list[Failure] = []
@@ -424,7 +424,10 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
 
 
 def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int) -> list[Run]:
-    """Run the original on samples that decide, as far as it accepts them; `held` bytes of outputs are in memory already."""
+    """Run the original on samples made for decisive values, as far as it accepts them.
+
+    `held` bytes of outputs are in memory already.
+    """
     runs: list[Run] = []
     crashes = 0
     wanted = space.deciding(usual)
@@ -445,7 +448,7 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
 
 
 def _unjudged_output(runs: list[Run]) -> str:
-    """The first output that is NaN throughout in all runs, so that nearly any computation would equal it; "" if there is none."""
+    """The first output that is NaN throughout in all runs, so that the comparison shows nothing about it; "" if there is none."""
     for index, name in enumerate(runs[0].outputs.names):
         if all(is_nan_throughout(run.outputs.values[index]) for run in runs):
             return name
@@ -453,7 +456,7 @@ def _unjudged_output(runs: list[Run]) -> str:
 
 
 def _is_hopeless(failures: list[Failure]) -> bool:
-    """Whether other inputs would fail as well."""
+    """Whether it is useless to try other inputs, because they would fail too."""
     crashes = sum(failure.kind == "crashed" for failure in failures)
     return crashes == _CRASHES or failures[-1].kind in ("unsupported", "invalid", "timeout", "memory")
 
@@ -473,7 +476,7 @@ def _hint(space: InputSpace) -> str:
 
 
 def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs] | Comparison | _Inconclusive:
-    """Run the result on the inputs of the original. A failure is a difference, unless the runtime lacks something."""
+    """Run the result on the inputs of the original. A failure counts as a difference, unless the runtime lacks something."""
     results: list[Outputs] = []
     for run, (_, answer) in zip(runs, session.run_all(run.inputs for run in runs), strict=True):
         if isinstance(answer, Outputs):

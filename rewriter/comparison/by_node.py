@@ -1,8 +1,8 @@
-"""Compares a conversion node by node: each distinct rewrite runs old against new, as two tiny models, on random inputs.
+"""Compares a conversion node by node: for each distinct rewrite, the old and the new nodes are run as two small models.
 
-This is for models that are too large to run. Its cost depends on how many distinct rewrites there are, not on the weights, which
-are not read. `regions` cuts the nodes into regions; each distinct region is written as two model files and judged by `compare`.
-"equal" is said only where every one of them was.
+This is for models that are too large to run. The cost depends on the number of distinct rewrites, not on the weights, which are not
+read. `regions` divides the nodes into regions; each distinct region is written as two model files, which `compare` runs on random
+inputs. The verdict is "equal" only if every region is equal.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .samples import Samples
 from .tolerance import EXACT, Tolerance
 
 MAX_PIECES = 1000
-"""Distinct regions that are run."""
+"""The largest number of distinct regions that are run."""
 MAX_SECONDS = 120.0
 """Seconds after which no further regions are run."""
 _PIECE_SECONDS = 20.0
 """Seconds that one region may take."""
 _WIDENINGS = 3
-"""How often a region that seems different is tried again, each time with the nodes that make its inputs."""
+"""How often a region that seems different is tried again, each time together with the nodes that compute its inputs."""
 
 
 class _Settings(NamedTuple):
@@ -60,10 +60,11 @@ def compare_nodes(
     seed: int = 0,
     tolerance: Tolerance = EXACT,
 ) -> Comparison:
-    """Compare `result` with `original`, which is not converted, node by node.
+    """Compare `result` with the unconverted `original`, node by node.
 
-    `aliases` are values that the conversion found to be equal to others. Nodes that were rewritten are compared within `tolerance`.
-    Nodes that stayed may differ in the last bits at the opset of the result; that is the runtime's doing, and the piece says so.
+    `aliases` maps values to others that the conversion found to be equal. Nodes that were rewritten are compared within
+    `tolerance`. Nodes that did not change may still differ in the last bits at the new opset, because the runtime uses another
+    kernel for them; the piece then says so.
     """
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
@@ -83,7 +84,7 @@ def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
 
 
 def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[str]]:
-    """The verdicts, and the runtimes that gave them."""
+    """The verdicts on all groups, and the runtimes that gave them."""
     deadline = time.monotonic() + MAX_SECONDS
     pieces: list[Piece] = []
     runtimes: set[str] = set()
@@ -102,7 +103,7 @@ def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[st
 
 
 class _Group:
-    """Regions that are alike: the first of them, and their number."""
+    """Regions that are alike: the first one, and how many there are."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -152,7 +153,7 @@ def _sum_up(pieces: list[Piece]) -> Comparison:
 
 
 def _group(finder: RegionFinder) -> list[_Group]:
-    """The regions of a conversion, those that are alike as one group."""
+    """The regions of a conversion, with regions that are alike in one group."""
     keys = RegionKeys()
     groups: dict[Hashable, _Group] = {}
     for region in finder.rewritten():
@@ -174,7 +175,7 @@ def _group(finder: RegionFinder) -> list[_Group]:
 
 
 class _Judge:
-    """Runs regions, old against new."""
+    """Compares the old and the new nodes of regions."""
 
     def __init__(self, finder: RegionFinder, models: RegionModels, folder: Path, settings: _Settings) -> None:
         self._finder = finder
@@ -183,7 +184,10 @@ class _Judge:
         self._settings = settings
 
     def verdict(self, region: Region) -> Comparison:
-        """The verdict on the region for any inputs; where that is not "equal", the one for inputs that the nodes before it make."""
+        """The verdict on the region for arbitrary inputs.
+
+        If that is not "equal", for inputs that the nodes before the region compute.
+        """
         first = found = self._verdict_alone(region)
         widest = region
         for _ in range(_WIDENINGS):
@@ -218,7 +222,9 @@ class _Judge:
         return self._unless_by_rank(region, found) if found.status == "different" else found
 
     def _unless_by_rank(self, region: Region, found: Comparison) -> Comparison:
-        """`found`, unless the two are equal for another rank of the inputs whose rank is unknown here: a rule may have known it."""
+        """`found`, or "equal" if the models are equal for another rank of the inputs whose rank is unknown:
+        the rule may have known the rank.
+        """
         for plan in self._models.by_rank(region):
             if self._run(region, plan).status == "equal":
                 return Comparison(

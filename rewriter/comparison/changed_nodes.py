@@ -1,6 +1,6 @@
-"""Which nodes a conversion changed: those that only the original has, and those that only the result has.
+"""Finds the nodes that a conversion changed: those that only the original has, and those that only the result has.
 
-Nothing is taken from the engine but the values that it found to be equal to others (`aliases`).
+It compares the two graphs. The only thing it takes from the engine is which values are equal to others (`aliases`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, resolved, 
 from ..graph.scope import Scope
 
 GRAPH_TYPES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-"""Types of attributes that hold subgraphs."""
+"""The types of attributes that contain subgraphs."""
 
 
 class GraphPair:
-    """One graph or function body, before (`old`) and after (`new`) the conversion."""
+    """One graph or function body, before the conversion (`old`) and after it (`new`)."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class GraphPair:
         self.old = old
         self.new = new
         self.opsets = opsets
-        """The default domain's, in the original and in the result."""
+        """The opset of the default domain, in the original and in the result."""
         self.parent = parent
         self.place = place
         self.old_nodes = list(old.graph.node)
@@ -63,14 +63,14 @@ class GraphPair:
         return known
 
     def constant(self, name: str) -> np.ndarray | None:
-        """The value of a constant of the original; None also where the nodes that compute it are too many to follow."""
+        """The value of a constant of the original; None where it is not constant, or too many nodes compute it."""
         try:
             return self.old.constant(name)
         except RecursionError:
             return None
 
     def is_sequence(self, name: str) -> bool:
-        """Whether a value of the original is a sequence or an optional, whose type says little about its content."""
+        """Whether a value of the original is a sequence or an optional, whose type does not tell its content."""
         kind = self.type(name)
         return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
 
@@ -102,7 +102,7 @@ class GraphPair:
         return None
 
     def new_tensor(self, name: str) -> TensorProto | None:
-        """The initializer of the result called `name`."""
+        """The initializer of the result called `name`, in this graph or an outer one; None where there is none."""
         pair: GraphPair | None = self
         while pair is not None:
             if name in pair.new_tensors:
@@ -125,7 +125,9 @@ class GraphPair:
 
 
 class ChangedNode:
-    """A node that only one of the models has, in a union-find forest of nodes that belong together."""
+    """A node that only one of the models has, as an element of a union-find forest: nodes that belong
+    together have the same root.
+    """
 
     __slots__ = ("index", "pair", "parent", "redefined")
 
@@ -152,34 +154,38 @@ class ChangedNode:
 
     @property
     def place(self) -> tuple[int, ...]:
-        """A key that sorts nodes of nested graphs into topological order: what a subgraph captures is made before its node."""
+        """A sort key that puts nodes of nested graphs into topological order: captured values are computed
+        before the node with the subgraph.
+        """
         return (*self.pair.place, self.index)
 
 
 class NodeChanges:
-    """The nodes in which `result` differs from `original`, which is not converted. `resolve` sees through `aliases`."""
+    """The nodes in which `result` differs from the unconverted `original`. `aliases` maps values to others that are equal."""
 
     def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
         self._original = original
         self._result = result
         self._aliases = aliases
         self.pairs: list[GraphPair] = []
-        """The graphs that both models have, to any depth."""
+        """The graphs that both models have, at any depth."""
         self.changed: dict[tuple[int, int], ChangedNode] = {}
         """Nodes that only the original has, by the id of their graph and their index in it."""
         self.added: dict[tuple[int, int], ChangedNode] = {}
         """Nodes that only the result has."""
         self.kept: list[ChangedNode] = []
-        """Nodes that stayed as they are, but for names, while their operator was defined anew."""
+        """Nodes that are the same in both models, apart from names, although their operator has another
+        definition at the new opset.
+        """
         for pair in self._top_pairs():
             self._match(pair)
 
     def resolve(self, name: str) -> str:
-        """The value of the result that stands for `name` of the original."""
+        """The value of the result that takes the place of `name` of the original."""
         return resolved(name, self._aliases)
 
     def changed_tensors(self) -> Iterator[tuple[GraphPair, str]]:
-        """The stored tensors whose value changed, which no rule does."""
+        """The stored tensors that have another value in the result. A correct rule never causes that."""
         for pair in self.pairs:
             for name, tensor in pair.old.initializers.items():
                 if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
@@ -199,7 +205,7 @@ class NodeChanges:
                 yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
 
     def _match(self, pair: GraphPair) -> None:
-        """Find the nodes in which the two graphs differ, and go down into their subgraphs."""
+        """Find the nodes in which the two graphs differ, and continue in their subgraphs."""
         self.pairs.append(pair)
         matched: set[int] = set()
         for index, node in enumerate(pair.old_nodes):

@@ -1,8 +1,8 @@
-"""Inputs that decide between computations that agree on usual ones: ties, signs, scales, both ends, high bits, NaN.
+"""Makes inputs on which computations differ that agree on usual inputs: ties, signs, scales, extreme positions, high bits, NaN.
 
-What an input holds depends on what reads it (see `readers`): positions reach both ends of their axis, the amount of a shift stays
-below the number of bits, and sizes stay small, whatever the style. Small models are run on several samples of each style, because
-an input of few elements holds few of the numbers that decide.
+What an input contains depends on what reads it (see `readers`): positions reach both ends of their axis, shift amounts stay below
+the number of bits, and sizes stay small in every style. Small models are run on several samples of each style, because an input
+with few elements holds only few of the values that matter.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Integers = Literal["ends", "signed", "bits", "extremes", "landmarks"]
 class Style(NamedTuple):
     """How one sample is filled.
 
-    `truth` is the value of booleans, None for random ones; `turn` counts the samples of a style. Of the floating-point inputs, only
-    number `alone` is filled so, counted from 0 around and around, and the others as usual; None fills all of them.
+    `truth` is the value of all booleans, None for random ones. `turn` counts the samples of the style. If `alone` is a number, only
+    that floating-point input gets special values (counted from 0, modulo the number of inputs), and the others get usual values;
+    None fills all of them.
     """
 
     floats: Floats
@@ -43,21 +44,24 @@ _STYLES: tuple[Style, ...] = (
     Style("infinite", "signed"),
     Style("repeated", "bits"),
 )
-"""The styles, in the order in which they are tried."""
+"""The styles in the order in which they are tried."""
 _TURNS = 3
-"""Samples of each style for a small model."""
+"""The number of samples of each style for a small model."""
 _MOST_TURNS = 8
-"""Samples with NaN or infinities at most: there are two for each floating-point input, since those of one input hide the others."""
+"""The largest number of samples with NaN or infinities.
+
+There are two for each floating-point input, since NaN in one input hides others.
+"""
 _FEW_NODES = 60
-"""Nodes of the largest model that gets several samples of each style."""
+"""The number of nodes up to which a model gets several samples of each style."""
 _UNKNOWN_LENGTH = 2
-"""The length that an axis of unknown length is taken to have: positions -2 to 1 are tried."""
+"""The length that is assumed for an axis of unknown length: positions from -2 to 1 are tried."""
 _UNKNOWN_RANK = 2
-"""The rank that a tensor of unknown rank is taken to have."""
+"""The rank that is assumed for a tensor of unknown rank."""
 _LARGEST = 1000.0
-"""The bound on floating-point numbers, but for those that are cast to integers."""
+"""The bound on floating-point numbers, except those that are cast to integers."""
 _LARGEST_INTEGER = 100.0
-"""The bound on numbers that are cast to an integer: no specification says what becomes of one beyond the integer type."""
+"""The bound on numbers that are cast to an integer: no specification defines the result beyond the range of the integer type."""
 _HALVES = (0.5, -1.5, -0.0, 2.5, -0.5, 1.0, 0.0, -2.5, 3.0, 1.5, -1.0, 3.5, -4.0, 2.0, -3.5, 4.0, -3.0, -2.0)
 _HALVES_BUT_0 = tuple(number for number in _HALVES if number)
 _ODD_HALVES = tuple(number for number in _HALVES if number % 1)
@@ -82,7 +86,7 @@ _RANGE_ENDS = (-7, 4, 130, 0, 9, -1)
 
 
 def styles(nodes: int, floats: int = 1) -> list[Style]:
-    """The samples for a model of `nodes` nodes and `floats` floating-point inputs."""
+    """The styles of the samples for a model with this many nodes and floating-point inputs."""
     if nodes > _FEW_NODES:
         return list(_STYLES)
     turns = max(_TURNS, min(2 * floats, _MOST_TURNS))
@@ -99,14 +103,16 @@ def _is_odd(style: Style) -> bool:
 
 
 def _alone(style: Style, turn: int, number: int) -> int | None:
-    """The number of the input that is filled alone: of NaN and infinities always, of other numbers on every second turn."""
+    """The number of the only input that gets special values: always for NaN and infinities, for other
+    values on every second turn.
+    """
     if _is_odd(style):
         return turn
     return number if turn % 2 else None
 
 
 def decide_floats(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
-    """Numbers of `style` as float64, for an input that is used as `reading` says."""
+    """Numbers of `style` as float64, for an input that is used as `reading` says. `dims` is the shape."""
     largest = _LARGEST_INTEGER if reading.is_cast else _LARGEST
     if reading.scales:
         return _scales(random, style, dims)
@@ -133,14 +139,14 @@ def decide_floats(random: np.random.Generator, style: Style, reading: Reading, d
 
 
 def _dealt(random: np.random.Generator, deck: Sequence[float] | np.ndarray, dims: tuple[int, ...], turn: int) -> np.ndarray:
-    """The numbers of `deck`, in random places; each turn goes on in the deck where the one before ended."""
+    """The numbers of `deck` in random places. Each turn continues in the deck where the previous one ended."""
     count = math.prod(dims)
     places = random.permutation(count) + turn * count
     return np.array(deck)[places % len(deck)].reshape(dims)
 
 
 def _scales(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
-    """Scales of a resize, or of quantized numbers; but on every second turn batches and channels keep their size.
+    """Scales for a Resize or for quantized numbers. On every second turn, batches and channels keep their size.
 
     A single scale is drawn, since several inputs that are dealt one number would get the same. Where numbers are tiny, so may be
     the scale: that of one quantized tensor, and not of the others.
@@ -158,13 +164,13 @@ def _signs(random: np.random.Generator, dims: tuple[int, ...], turn: int) -> np.
 
 
 def _around(random: np.random.Generator, known: list[float], dims: tuple[int, ...], turn: int) -> np.ndarray:
-    """The numbers that the input is compared with, the numbers next to them, and their opposites."""
+    """The numbers that the input is compared with, their neighbours, and the same with the other sign."""
     center = random.choice(sorted(known) or [0.0], dims) * random.choice([1.0, 1.0, -1.0], dims)
     return center + _dealt(random, (0.0, 2.0**-8, -(2.0**-8), 0.5, 0.0, -3.0, 3.0, -0.5), dims, turn)
 
 
 def _marked(random: np.random.Generator, style: Style, reading: Reading, dims: tuple[int, ...]) -> np.ndarray:
-    """Usual numbers with a few NaN, or infinities and negative zeros, among them, unless their effect is not defined."""
+    """Usual numbers with a few NaN, or infinities and negative zeros, unless their effect is undefined."""
     values = np.array(random.standard_normal(dims) * 3)
     if reading.becomes_integer or (reading.is_ordered and style.floats == "nan"):
         return values
@@ -183,7 +189,10 @@ def decide_integers(
     limits: tuple[int, int],
     sizes: Mapping[str, int],
 ) -> np.ndarray:
-    """Integers of `style` within `limits`, the ends of their type; `sizes` are the symbolic dimensions of this sample."""
+    """Integers of `style` within `limits`, the smallest and largest value of their type.
+
+    `sizes` has the symbolic dimensions of this sample.
+    """
     low, high = limits
     if reading.shifts:
         return random.integers(-3 if low < 0 and style.turn % 2 else 0, high.bit_length(), dims)
@@ -258,7 +267,7 @@ def _cuts(random: np.random.Generator, style: Style, reading: Reading, dims: tup
 
 
 def _sizes(random: np.random.Generator, style: Style, dims: tuple[int, ...]) -> np.ndarray:
-    """Small sizes; where bits count, one of them is large, so that the product of all is not too large."""
+    """Small sizes. For the style that tests high bits, one of them is large, but not so large that the product gets too large."""
     count = math.prod(dims)
     if style.integers != "bits" or not count:
         return random.integers(style.turn % 2, 4 if style.integers != "landmarks" else 9, dims)
@@ -308,11 +317,11 @@ def on_its_side(values: np.ndarray, reading: Reading) -> np.ndarray:
 
 
 def _shortest(lengths: set[Dim], sizes: Mapping[str, int]) -> int:
-    """The length that positions on all these axes have to stay below."""
+    """The length of the shortest of these axes, below which all positions have to stay."""
     return max(1, min(sizes.get(dim, _UNKNOWN_LENGTH) if isinstance(dim, str) else dim for dim in lengths))
 
 
 def _axes(random: np.random.Generator, style: Style, rank: int, dims: tuple[int, ...]) -> np.ndarray:
-    """Distinct axes, some counted from the front and some from the back."""
+    """Distinct axes, some of them negative."""
     axes = (np.arange(math.prod(dims)) + random.integers(rank)) % rank
     return (axes - rank * (style.integers in ("signed", "ends"))).reshape(dims)

@@ -12,13 +12,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """How one graph output compared, over all samples.
+    """The comparison of one graph output over all samples.
 
-    `shape` and `dtype` are the original's in the first sample; a sequence has the dtype "seq(…)" and the shape (length,), a map
-    "map" and (length,). `max_abs` and `max_rel` are the largest differences, absolute and relative to the original's element. They
-    are infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal strings, shapes or types), or where
-    one differs from a 0 of the original. `note` says where the first difference is; it is empty when there is none. `rtol` and
-    `atol` are the largest that were allowed.
+    `shape` and `dtype` are those of the original in the first sample. A sequence has the dtype "seq(…)" and the shape (length,), a
+    map "map" and (length,). `max_abs` and `max_rel` are the largest absolute difference and the largest one relative to the
+    original's element. They are infinite where elements cannot be subtracted (NaN or infinity on one side only, unequal strings,
+    shapes or types), and `max_rel` also where the original's element is 0. `note` says where the first difference is; it is empty
+    if there is none. `rtol` and `atol` are the largest bounds that were allowed.
     """
 
     name: str
@@ -40,7 +40,7 @@ class _Difference(NamedTuple):
 
 _SAME = _Difference()
 _BLOCK = 1 << 18
-"""Elements that are compared at a time: all at once would take more than eight times the memory of large outputs, and longer."""
+"""The number of elements that are compared at a time. Comparing large outputs at once takes more than eight times their memory."""
 
 
 def compare_values(
@@ -69,7 +69,10 @@ def compare_values(
 
 
 def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_largest: float = 0.0) -> np.ndarray:
-    """Which elements agree, as `compare_values` defines it; for anything but two tensors of one type and shape, whether all do."""
+    """Which elements agree, as `compare_values` defines it.
+
+    Except for two tensors of equal type and shape, one answer for all elements.
+    """
     if not _are_alike(expected, got):
         return np.array(compare_values("", expected, got, rtol, atol, of_largest).equal)
     if expected.dtype.kind in "OUS":
@@ -78,10 +81,10 @@ def within(expected: Any, got: Any, rtol: float = 0.0, atol: float = 0.0, of_lar
 
 
 def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float) -> Any:
-    """`got`, with the expected element in the place of every one that is as near to `exact` as the worst expected one is.
+    """`got`, with the expected element in place of every element that is as close to `exact` as the worst element of `expected` is.
 
-    Elements within the bounds of `exact` are excused, too. What is off by more than `rtol` of the largest is no rounding error, and
-    excuses nothing. Values that are not tensors of floats, of one type and shape, are left as they are.
+    Elements within the bounds around `exact` are replaced too. An error above `rtol` of the largest number is no rounding error,
+    and excuses nothing. Values that are not float tensors of equal type and shape are returned unchanged.
     """
     if not _are_alike(expected, got) or expected.dtype.kind in "OUSbiu" or np.shape(exact) != expected.shape:
         return got
@@ -92,14 +95,14 @@ def excused(expected: Any, got: Any, exact: Any, rtol: float, atol: float) -> An
 
 
 def _are_alike(expected: Any, got: Any) -> bool:
-    """Whether both are tensors of floats, of one type and shape."""
+    """Whether both values are float tensors of the same type and shape."""
     if not (isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)):
         return False
     return expected.shape == got.shape and expected.dtype == got.dtype
 
 
 def is_number(value: Any) -> np.ndarray:
-    """Which elements are neither NaN nor infinite; for anything but a tensor of floats, all of them."""
+    """Which elements are neither NaN nor infinite; for anything but a float tensor, all of them."""
     if not isinstance(value, np.ndarray) or value.dtype.kind in "OUSbiu":
         return np.array(True)
     return np.isfinite(_wide(value))
@@ -111,7 +114,7 @@ def byte_size(value: Any) -> int:
 
 
 def _largest(value: Any) -> float:
-    """The largest finite absolute value of a float or complex number in `value`; 0 where there is none."""
+    """The largest finite absolute value of the float or complex numbers in `value`; 0 where there are none."""
     numbers = (array for array in _arrays(value) if array.dtype.kind not in "OUSbiu")
     sizes = (np.abs(_wide(block)) for array in numbers for (block,) in _blocks(array))
     return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
@@ -128,7 +131,7 @@ def _arrays(value: Any) -> Iterator[np.ndarray]:
 
 
 def is_nan_throughout(value: Any) -> bool:
-    """Whether a value has elements and all of them are NaN: that two such values are equal says nothing about the computation."""
+    """Whether all elements of a non-empty value are NaN. That two such values are equal says nothing about the computation."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -140,12 +143,14 @@ def is_nan_throughout(value: Any) -> bool:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value holds nothing to compare: a tensor without elements, or a sequence of such tensors or of none."""
+    """Whether there is nothing to compare in a value: a tensor without elements, or a sequence without
+    tensors or only of such tensors.
+    """
     return all(array.size == 0 for array in _arrays(value)) and value is not None
 
 
 def are_one_value(values: Sequence[Any]) -> bool:
-    """Whether all values are tensors with the same elements in the same shape."""
+    """Whether all values are tensors with equal elements and equal shapes."""
     first = values[0]
     return all(_are_alike(first, value) and bool(np.all(value == first)) for value in values)
 
@@ -185,7 +190,10 @@ def _array_difference(where: str, expected: np.ndarray, got: np.ndarray, rtol: f
 
 
 class _Block(NamedTuple):
-    """What a part of two arrays showed; `first` is the position in it of the first of the `wrong` elements."""
+    """The differences in one block of two arrays.
+
+    `first` is the position, within the block, of the first of the `wrong` elements.
+    """
 
     max_abs: float
     max_rel: float
@@ -194,7 +202,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(*arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """The same part of each array, as vectors."""
+    """The same block of each array, as vectors, one block after the other."""
     vectors = [array.reshape(-1) for array in arrays]
     for start in range(0, arrays[0].size, _BLOCK):
         yield [vector[start : start + _BLOCK] for vector in vectors]
@@ -211,7 +219,7 @@ def _block_difference(expected: np.ndarray, got: np.ndarray, rtol: float, atol: 
 
 
 def _allowed(expected: np.ndarray, rtol: float, atol: float) -> np.ndarray | float:
-    """How far each element may be from the expected one."""
+    """How far each element may be from the expected one: atol + rtol * |expected|."""
     if expected.dtype.kind in "biu":
         return 0.0
     size = np.abs(_wide(expected))
@@ -239,12 +247,12 @@ def _relative(distance: np.ndarray, size: np.ndarray) -> float:
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
-    """The array as float64 or complex128, which hold every narrower float, those of ml_dtypes and its integers too."""
+    """The array as float64 or complex128, which hold the values of all narrower types, including those of ml_dtypes."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def _first(where: str, blocks: list[_Block], expected: np.ndarray, got: np.ndarray) -> str:
-    """In words, the first of the wrong elements, and how many there are."""
+    """A text about the first wrong element and the number of wrong elements."""
     first = next(number * _BLOCK + block.first for number, block in enumerate(blocks) if block.wrong)
     place = tuple(int(index) for index in np.unravel_index(first, expected.shape))
     more = f" ({sum(block.wrong for block in blocks)} of {expected.size} elements differ)" if expected.size > 1 else ""

@@ -1,4 +1,4 @@
-"""Which samples count when an original and its result are compared, and which differences are real."""
+"""Decides which samples count in a comparison, and which differences are real."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ from .model_server import Failure, Outputs
 from .tolerance import Tolerance
 
 _TELLING = 6
-"""Samples of the same shapes that have to give the same output before the output is taken for one that no sample decides."""
+"""After this many samples of the same shapes with the same output, the samples are taken not to influence the output."""
 
 
 class Run(NamedTuple):
-    """One sample that the original ran on. `decides`: it was made to decide (see `deciding`); "odd": with NaN or infinities."""
+    """One sample on which the original ran.
+
+    `decides` is not empty if the sample was made for decisive values (see `deciding`): "odd" if it contains NaN or infinities.
+    """
 
     inputs: dict[str, Any]
     outputs: Outputs
@@ -45,18 +48,18 @@ _KERNELS = Tolerance(inexact=True, sums=True)
 
 
 def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    """How each output compares, at its worst over the samples."""
+    """The comparison of each output, the worst over all samples."""
     return functools.reduce(worst, (compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
 
 
 def compare_run(run: Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
-    """How each output of one sample compares."""
+    """The comparison of each output of one sample."""
     triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
     return tuple(compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))) for name, expected, got in triples)
 
 
 def worst(first: tuple[OutputComparison, ...], second: tuple[OutputComparison, ...]) -> tuple[OutputComparison, ...]:
-    """For each output, the worse of two comparisons."""
+    """The worse of two comparisons, for each output."""
     return tuple(map(_worse, first, second))
 
 
@@ -72,7 +75,10 @@ def _worse(first: OutputComparison, second: OutputComparison) -> OutputCompariso
 
 
 def _is_wrong(tolerance: Tolerance, name: str, expected: Any, got: Any, may_overflow: bool) -> np.ndarray:
-    """Which elements of output `name` differ; of those that are no numbers, none where arithmetic `may_overflow`."""
+    """Which elements of output `name` differ.
+
+    If arithmetic `may_overflow`, elements that are NaN or infinite never count as different.
+    """
     wrong = ~within(expected, got, *tolerance.of(name, dtype_name(expected)))
     if may_overflow and np.shape(expected) == np.shape(got):
         return wrong & is_number(expected) & is_number(got)
@@ -89,7 +95,7 @@ def _is_certain_failure(answer: Outputs | Failure) -> bool:
 
 
 class Evidence:
-    """Runs two models again, to find out whether a difference between them is real."""
+    """Runs the two models again to find out whether a difference between them is real."""
 
     def __init__(self, original: Path, result: Path, worker: Worker, tolerance: Tolerance) -> None:
         self._original = original
@@ -98,16 +104,16 @@ class Evidence:
         self._tolerance = tolerance
 
     def run_again(self, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
-        """What the original, or another `model`, loaded anew, answers to the same inputs."""
+        """Load the original, or another `model`, again, and return its outputs for the same inputs."""
         with self._worker.open(model or self._original, engine) as session:
             return [answer for _, answer in session.run_all(run.inputs for run in runs)]
 
     def without_disputed(self, engine: str, runs: list[Run], *, has_halves: bool) -> list[Run]:
-        """The runs, less those that were made to decide and whose difference the other runtime does not confirm.
+        """The runs, without decisive samples whose difference the other runtime does not confirm.
 
-        On NaN and infinities the other runtime has to agree about the original, too: what an operator makes of these is often not
-        defined, and another kernel, or another way to compute the same, makes something else of them. With `has_halves`, where
-        arithmetic was written in another order, what overflows in one order and not in the other says nothing either.
+        For NaN and infinities, the other runtime also has to agree about the original: the result of an operator on these is often
+        undefined, and another kernel, or another way to compute the same, gives something else. With `has_halves`, and where
+        arithmetic was reordered, an overflow in only one of the two orders proves nothing either.
         """
         may_overflow = has_halves and self._tolerance.inexact
         deciding = [run for run in runs if run.decides]
@@ -163,9 +169,9 @@ class Evidence:
         return any(isinstance(before, Outputs) and _is_certain_failure(after) for before, after in answers)
 
     def are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
-        """Whether the results are as near to the original computed in float64 as the original itself, wherever they differ.
+        """Whether the results, wherever they differ, are as close to the original computed in float64 as the original itself.
 
-        This is for rules that compute in another way, as in a wider type, and for the tolerances that come with them.
+        This is for rules that compute in another way, for example in a wider type, and for the tolerances of such rules.
         """
         tolerance = self._tolerance
         if not tolerance.inexact or tolerance.is_stated:
@@ -185,10 +191,10 @@ class Evidence:
 
 
 def unjudged(runs: list[Run], computed: Mapping[str, frozenset[str]], original: Path) -> str:
-    """What is wrong with the first output that nearly any computation would equal ("output 'y' is NaN throughout"), or "".
+    """A text about the first output whose comparison proves nothing ("output 'y' is NaN throughout"), or "".
 
-    `computed` maps each output to the inputs whose values decide it. The model in `original` is read where an output is empty, to
-    see whether it can be anything else.
+    `computed` maps each output to the inputs whose values it depends on. The model in the file `original` is read where an output
+    is empty, to see whether it can be anything else.
     """
     for index, name in enumerate(runs[0].outputs.names):
         values = [run.outputs.values[index] for run in runs]
@@ -203,7 +209,7 @@ def unjudged(runs: list[Run], computed: Mapping[str, frozenset[str]], original: 
 
 
 def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
-    """Whether an output is the same for many values of the inputs that are `deciding`, of the same shapes."""
+    """Whether an output stays the same although the inputs `deciding` had many values, with the same shapes."""
     by_shapes: dict[Hashable, list[Run]] = {}
     for run in runs:
         by_shapes.setdefault(tuple(map(shape_of_value, run.inputs.values())), []).append(run)
@@ -214,7 +220,7 @@ def _never_varies(runs: list[Run], index: int, deciding: Iterable[str]) -> bool:
 
 
 def _is_always_empty(name: str, path: Path) -> bool:
-    """Whether a graph output is declared with no elements, or is nothing that could have any."""
+    """Whether a graph output is declared to have no elements, or is of a type without elements."""
     model = onnx.shape_inference.infer_shapes(onnx.load(path, load_external_data=False), data_prop=True)
     kind = next(value.type for value in model.graph.output if value.name == name)
     return any(dim.HasField("dim_value") and dim.dim_value == 0 for dim in kind.tensor_type.shape.dim)

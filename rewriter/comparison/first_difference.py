@@ -1,6 +1,6 @@
-"""Where two models begin to differ: the first tensor of the main graph that both have and that differs.
+"""Finds where two models begin to differ: the first tensor of the main graph that both have and that differs.
 
-Values keep their names when a node is rewritten, so a name that both main graphs make stands for the same value in both.
+Values keep their names when a node is rewritten, so a name that occurs in both main graphs stands for the same value.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from .model_client import Worker
 from .model_server import Failure
 
 _PROBES = 32
-"""Values that one run exposes; their memory is held until the run ends."""
+"""The number of values that one run returns as extra outputs. Their memory is in use until the run ends."""
 _ROUNDING = frozenset({"Cast", "CastLike", "Ceil", "DynamicQuantizeLinear", "Floor", "QuantizeLinear", "Round"})
-"""Operators that make a whole step of a difference in the last bits of their input."""
+"""Operators that can turn a difference in the last bits of their input into a whole step."""
 _STEPS = 64
-"""Steps back from a tensor to one that feeds it and differs, too; each costs a run of both models."""
+"""How often the search goes from a tensor back to one that feeds it and differs too. Each step costs a run of both models."""
 
 
 class Side(NamedTuple):
-    """One of the two runs: a model file, and what gives values of its main graph by their names, those that can be had."""
+    """One of the two runs: a model file, and a function that returns values of its main graph by name, as
+    far as they are available.
+    """
 
     model: Path
     values_of: Callable[[tuple[str, ...]], Mapping[str, Any]]
 
 
 class Models(NamedTuple):
-    """Both runs, on the same inputs, and what says whether a value differs: (its name, before, after)."""
+    """Both runs on the same inputs, and the function `differs(name, before, after)`, which says whether a value differs."""
 
     before: Side
     after: Side
@@ -40,10 +42,10 @@ class Models(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Which tensor differs first and what makes it, as a `text` that begins with "; ", or "" where that cannot be told.
+    """The tensor that differs first and the nodes that make it, as a `text` that begins with "; ", or "" where it was not found.
 
-    `node` is the one that makes it, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models, from inputs
-    that are equal within the tolerance. `rounded`: and these nodes round.
+    `node` is the node that makes the tensor, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models,
+    from inputs that are equal within the tolerance. `rounded`: in addition, one of these nodes rounds.
     """
 
     text: str = ""
@@ -53,7 +55,7 @@ class Difference(NamedTuple):
 
 
 def run_by_worker(model: Path, engine: str, worker: Worker, inputs: dict[str, Any]) -> Side:
-    """The run of `model` in one of the worker's runtimes, which give all values or none."""
+    """A run of `model` in one of the worker's runtimes, which returns either all values or none."""
 
     def values_of(names: tuple[str, ...]) -> Mapping[str, Any]:
         with worker.open(model, engine, names) as session:
@@ -64,7 +66,7 @@ def run_by_worker(model: Path, engine: str, worker: Worker, inputs: dict[str, An
 
 
 class _Graph:
-    """A main graph, by the names of its values."""
+    """A main graph with an index of the nodes that make its values."""
 
     def __init__(self, path: Path) -> None:
         graph = read(path).proto.graph
@@ -110,7 +112,7 @@ def first_difference(models: Models, outputs: Iterable[str]) -> Difference:
 
 
 def _narrow(models: Models, names: list[str], last: int) -> int:
-    """The position of a tensor that differs while the one before it is equal; the one at `last` differs."""
+    """The position in `names` of a tensor that differs while the one before it is equal. The tensor at `last` differs."""
     equal = -1
     while last - equal > 1:
         span = last - equal
@@ -126,7 +128,7 @@ def _narrow(models: Models, names: list[str], last: int) -> int:
 
 
 def _differing(models: Models, names: list[str]) -> list[str]:
-    """Those of `names` that differ; none of those that a runtime cannot expose."""
+    """The values among `names` that differ. Values that a runtime cannot return are left out."""
     return [name for start in range(0, len(names), _PROBES) for name in _probe(models, tuple(names[start : start + _PROBES]))]
 
 
@@ -138,7 +140,7 @@ def _probe(models: Models, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]) -> Difference:
-    """What makes `name`, in words: "'h', made by Softmax 'probs'; Softmax became Exp, ReduceSum, Div"."""
+    """Describe the nodes that make `name`: "'h', made by Softmax 'probs'; Softmax became Exp, ReduceSum, Div"."""
     before, after = original.feeding(name, shared)[1], result.feeding(name, shared)[1]
     maker = original.producers[name]
     computed = dict.fromkeys([*original.producers, *result.producers], "")

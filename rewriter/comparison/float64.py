@@ -1,7 +1,7 @@
-"""Computes a model in float64, to see its numbers without rounding to narrower floats.
+"""Computes a model in float64, to see its numbers without the rounding of narrower floats.
 
-Two ways to compute the same in float16, bfloat16 or float32 may both be off by some bits; compared with float64, it shows which is
-nearer.
+Two ways to compute the same value in float16, bfloat16 or float32 may both be off by some bits; a comparison with float64 shows
+which one is closer.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ _NARROW_NAMES = frozenset({"float32", "float16", "bfloat16"})
 
 
 def widen(model: ModelProto) -> None:
-    """Let `model`, whose external data is loaded, compute in float64 wherever it says float32, float16 or bfloat16."""
+    """Change `model`, whose external data is loaded, so that it computes in float64 wherever it says
+    float32, float16 or bfloat16.
+    """
     _widen_graph(model.graph)
     for function in model.functions:
         _widen_nodes(function.node)
 
 
 def widened(value: Any) -> Any:
-    """`value`, an input of such a model, in float64; sequences and maps of narrow floats, too."""
+    """`value`, an input of such a model, in float64; also in sequences and maps of narrower floats."""
     if isinstance(value, dict):
         return {key: widened(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The opsets that the installed onnxruntime loads, which it is asked itself: it refuses those that came after its release."""
+"""Finds the opsets that the installed onnxruntime loads, by trying: it refuses opsets that came after its release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from ..opsets.transitions import newest_opset
 
 LOADED_BY_ALL = 21
-"""The newest opset that every supported onnxruntime loads, so that none has to be asked."""
+"""The newest opset that every supported onnxruntime loads, so that nothing has to be tried up to here."""
 
 
 def latest_opset() -> int:
@@ -34,7 +34,7 @@ def not_loaded(opset: int | None) -> str:
 
 @cache
 def newest_loadable() -> int | None:
-    """The newest opset that onnx knows and onnxruntime loads; None where onnxruntime is not installed, or cannot say."""
+    """The newest opset that onnx knows and onnxruntime loads; None where onnxruntime is not installed, or loads no test model."""
     if importlib.util.find_spec("onnxruntime") is None:
         return None
     opsets = range(newest_opset(), LOADED_BY_ALL - 1, -1)
@@ -43,7 +43,7 @@ def newest_loadable() -> int | None:
 
 
 def _loads(opset: int, path: Path) -> bool:
-    """Whether onnxruntime runs a model of one Identity at `opset`, written to `path`."""
+    """Whether onnxruntime loads a model with one Identity at `opset`, which is written to `path`."""
     from .model_client import lent_worker  # with all that runs models
     from .model_server import Outputs
 

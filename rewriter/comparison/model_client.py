@@ -18,11 +18,11 @@ from .differences import byte_size
 from .model_server import MANY_BYTES, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
-"""Seconds that one model may take, over all its runs in a comparison."""
+"""Seconds that one model may take in a comparison, over all its runs."""
 MEMORY_SHARE = 0.8
 """The share of the machine's memory that a model may take."""
 _MOST_SAMPLES = 16
-"""Samples that share a message at most."""
+"""The largest number of samples in one message."""
 
 # The child sees the modules that this process sees, and not those of the folder that the user happens to be in.
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comparison.model_server import serve; serve({memory})"
@@ -31,7 +31,7 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from split_rewrite.rewriter.comp
 class Worker:
     """Runs models in a child process, which the first request starts. Any number of threads may use it.
 
-    A request that crashes the child, or takes longer than allowed, is answered by a `Failure`; the next one gets a new child.
+    If a request crashes the child or takes too long, the answer is a `Failure`; the next request gets a new child.
     """
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
@@ -45,9 +45,9 @@ class Worker:
         return cast("Description | Failure", self._ask(DescribeRequest(_absolute(path)), self.time_limit))
 
     def open(self, path: Path, runtime: str = "onnxruntime", probes: tuple[str, ...] = ()) -> Session:
-        """A session that loads `path` once for many runs; `runtime` is "onnxruntime" or "onnx.reference".
+        """Open a session that loads the model at `path` once for many runs; `runtime` is "onnxruntime" or "onnx.reference".
 
-        `probes` are values of the main graph that become outputs, too, after its own.
+        `probes` are values of the main graph that the runs return as well, after the outputs of the model.
         """
         return Session(self, path, runtime, next(self._numbers), probes)
 
@@ -57,7 +57,7 @@ class Worker:
             return session.run(inputs)
 
     def close(self) -> None:
-        """End the child. The worker can still be used: it starts another child."""
+        """End the child. The worker can still be used: the next request starts another child."""
         with self._lock:
             self._stop()
 
@@ -84,16 +84,16 @@ class Worker:
                 raise
 
     def _out_of_time(self) -> Failure:
-        """The failure of a request that took too long."""
+        """The failure of a request that took longer than the time limit."""
         return Failure("timeout", f"not finished within {self.time_limit:g} s")
 
     def _forget(self) -> None:
-        """Let the child free the model that it holds."""
+        """Tell the child to free the model that it holds."""
         if self._child is not None:
             self._ask(ForgetRequest(), self.time_limit)
 
     def _running(self) -> Child:
-        """The child, started if there is none."""
+        """The child; if there is none, it is started."""
         if self._child is None or not self._child.is_alive():
             self._stop()
             program = _PROGRAM.format(path=import_path(), memory=_memory_bytes())
@@ -108,12 +108,15 @@ class Worker:
 
 
 _idle: list[Worker] = []
-"""Workers that nobody uses."""
+"""The workers that no thread uses at the moment."""
 
 
 @contextmanager
 def lent_worker() -> Iterator[Worker]:
-    """A worker for one thread. One is kept for the next thread: to start one and import a runtime takes half a second."""
+    """A worker for the current thread, for the time of a `with`.
+
+    One is kept: starting one and importing a runtime takes half a second.
+    """
     try:
         worker = _idle.pop()
     except IndexError:
@@ -144,16 +147,16 @@ class Session:
         return answer
 
     def run_all(self, samples: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Outputs | Failure]]:
-        """Each of `samples` with the answer to it, in order.
+        """Run the model on each of `samples`; yields each sample with its outputs, in order.
 
-        Small ones share a message, which takes longer than to run a small model. So a few samples are taken from the iterable, and
-        run, before the first one is answered.
+        Small samples are sent together, because a message takes longer than the run of a small model. So a few samples are taken
+        from the iterable and run before the first result is yielded.
         """
         for group in _groups(samples):
             yield from zip(group, self._run_group(group), strict=True)
 
     def _run_group(self, group: Sequence[dict[str, Any]]) -> Iterator[Outputs | Failure]:
-        """The answers to the samples of one message, and of further ones where its answer is not complete."""
+        """The results for the samples of one message. If the child answers only some of them, the rest is sent again."""
         while group:
             answers = self._ask(group)
             if isinstance(answers, Failure) and len(group) > 1:
@@ -179,7 +182,7 @@ class Session:
 
 
 def _groups(samples: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The samples, put together as far as they share a message."""
+    """The samples in groups, one group for each message."""
     group: list[dict[str, Any]] = []
     size = 0
     for inputs in samples:
@@ -197,7 +200,7 @@ def _absolute(path: Path) -> str:
 
 
 def _memory_bytes() -> int:
-    """The machine's memory that a model may take, in bytes."""
+    """The bytes of the machine's memory that a model may use."""
     try:
         return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * MEMORY_SHARE)
     except (AttributeError, ValueError, OSError):

@@ -1,7 +1,7 @@
-"""What a model does with the values of its inputs: which are positions, axes, sizes, conditions, or plain numbers.
+"""Finds out what a model does with the values of its inputs: which are positions, axes, sizes, conditions, or plain numbers.
 
-Each input is followed forwards through the graph. Operators that only move elements pass its values on as they are; others compute
-something new, of which the values are just a part.
+Each input is followed forwards through the graph. Operators that only move elements pass the values on; others compute new values
+that depend on them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..opsets.inference import symbol
 from ..storage.payload import array_of
 
 MAX_NODES = 3000
-"""Nodes in the main graph of the largest model whose inputs are followed."""
+"""The number of nodes in the main graph up to which inputs are followed."""
 _MAX_LANDMARKS = 24
-"""Landmarks that are noted for one input."""
+"""The largest number of landmarks for one input."""
 _FEW = 8
-"""Elements of the largest constant that may be a bound, a threshold or a scale."""
+"""The number of elements up to which a constant may be a bound, a threshold or a scale."""
 
 Dim = int | str
 
 
 @dataclass
 class Reading:
-    """What is done with the values of one input.
+    """What the model does with the values of one input.
 
     `positions`: the lengths of the axes on which it holds positions (a number, a symbol, or "" where unknown). `axes`: the ranks
     of the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is
@@ -74,7 +74,10 @@ class Reading:
         return self.scales or self.sizes or self.strides or self.ranges
 
     def joined(self, other: Reading) -> Reading:
-        """What either of two models does with the input; what only the first must be able to do stays its own."""
+        """What either of two models does with the input.
+
+        Only for `becomes_integer` and `is_cast`, the other model does not count.
+        """
         return Reading(
             self.positions | other.positions,
             self.axes | other.axes,
@@ -102,10 +105,10 @@ class Reading:
 
 
 class Readings(NamedTuple):
-    """What a model does with its inputs.
+    """What a model does with all its inputs.
 
-    `by_input`: what is done with each graph input. `computed`: the inputs whose values decide each graph output. `nodes`: the
-    number of nodes in the main graph. `has_halves`: whether it computes in 16-bit floats anywhere.
+    `by_input`: the reading of each graph input. `computed`: for each graph output, the inputs whose values it depends on. `nodes`:
+    the number of nodes in the main graph. `has_halves`: whether the model computes in 16-bit floats anywhere.
     """
 
     by_input: Mapping[str, Reading]
@@ -119,7 +122,7 @@ NO_READINGS = Readings({}, {})
 
 
 def readings(model: ModelProto) -> Readings:
-    """What `model` does with its inputs; nothing is known for models of more than MAX_NODES nodes."""
+    """The readings of `model`; empty for models of more than MAX_NODES nodes."""
     if len(model.graph.node) > MAX_NODES:
         return NO_READINGS
     walk = _Walk(model)
@@ -129,7 +132,7 @@ def readings(model: ModelProto) -> Readings:
 
 
 def _has_halves(graph: GraphProto) -> bool:
-    """Whether the main graph states a 16-bit float type: of an input, an output, a value, a constant, or in a Cast."""
+    """Whether the main graph mentions a 16-bit float type: for an input, output, value or constant, or in a Cast."""
     stated = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output, *graph.value_info)}
     stated.update(tensor.data_type for tensor in graph.initializer)
     for attribute in (attribute for node in graph.node for attribute in node.attribute):
@@ -138,7 +141,7 @@ def _has_halves(graph: GraphProto) -> bool:
 
 
 _Sources = dict[str, bool]
-"""The graph inputs that decide a value: True for those whose elements were only moved."""
+"""The graph inputs that a value depends on. True for an input whose elements were only moved, not computed with."""
 
 _FIRST = ("Reshape", "Squeeze", "Unsqueeze", "Expand", "Tile", "Slice", "Split", "Gather", "GatherElements", "GatherND", "CastLike")
 _MOVERS: dict[str, frozenset[int] | None] = {
@@ -149,7 +152,10 @@ _MOVERS: dict[str, frozenset[int] | None] = {
     "Pad": frozenset({0, 2}),
     "Where": frozenset({1, 2}),
 }
-"""Operators, and the inputs whose elements they pass on (None: all); those that pass on most elements, or their size, too."""
+"""Operators that only move elements, and the inputs that they take them from (None: all).
+
+Some change sizes, or move only most elements.
+"""
 
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _POSITIONS = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "Scatter": 1, "GatherND": 1, "ScatterND": 1}
@@ -186,17 +192,17 @@ _SCALES: dict[str, tuple[int, ...]] = {
 _OFFSETS = {"Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
-"""Operators that read the shape of their input alone."""
+"""Operators that read only the shape of their input."""
 _ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
 )
-"""Types for which it is defined what NaN, infinities and large numbers become."""
+"""The element types for which the values of NaN, infinities and large numbers are defined."""
 
 
 class _Walk:
-    """One pass over the nodes, in their order; subgraphs are entered with the values that their inputs get."""
+    """One pass over the nodes in order. Subgraphs are entered with what is known of their inputs."""
 
     def __init__(self, model: ModelProto) -> None:
         self.found = {value.name: Reading() for value in model.graph.input}
@@ -247,7 +253,7 @@ class _Walk:
             self.graph(graph)
 
     def _read(self, node: NodeProto, index: int, reading: Reading, as_it_is: bool) -> None:
-        """Note what `node` does with its input number `index`."""
+        """Note in the readings what `node` does with its input number `index`."""
         name = node.op_type
         if not _is_default(node):
             reading.sizes = True  # nobody knows
@@ -331,7 +337,7 @@ def _counted_axis(node: NodeProto) -> int:
 
 
 def _stored(tensor: TensorProto) -> np.ndarray | None:
-    """The value of a small tensor that is in the file itself; else None."""
+    """The value of a small tensor that is stored in the model file itself; None for others."""
     if tensor.data_location == TensorProto.EXTERNAL or math.prod(tensor.dims) > _FEW:
         return None
     try:

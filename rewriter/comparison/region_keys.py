@@ -1,4 +1,4 @@
-"""Which regions of a conversion are alike, so that running one of them is enough: keys that are equal for those."""
+"""Keys that are equal for regions of a conversion that are alike, so that running one of them is enough."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from .changed_nodes import ChangedNode, GraphPair
 from .regions import Input, Region, element_count, is_small_whole_numbers
 
 FEW = 64
-"""Elements of a floating-point constant that is used as it is: scales, bounds, exponents. Larger ones are weights."""
+"""The number of elements up to which a floating-point constant is used as it is, as scales, bounds and
+exponents; larger ones are weights.
+"""
 
 
 class RegionKeys:
-    """Makes keys that tell regions apart: operators, attributes, connections, types, shapes, small constants."""
+    """Makes the keys of regions, from operators, attributes, connections, types, shapes, and small constants."""
 
     def __init__(self) -> None:
         self._kinds: dict[bytes, _Kind] = {}
@@ -40,7 +42,7 @@ class RegionKeys:
         return (*parts, outputs)
 
     def of_node(self, changed: ChangedNode) -> Hashable:
-        """The key of the region that consists of one node, which stayed as it is."""
+        """The key of the region that consists of a single node, which did not change."""
         node, pair = changed.node, changed.pair
         symbols: dict[str, int] = {}
         names = list(node.input)
@@ -60,7 +62,10 @@ class RegionKeys:
         return node.op_type, node.domain, _attributes(node), tuple(inputs), tuple(numbers[name] for name in node.output)
 
     def _described(self, value: Input, symbols: dict[str, int]) -> Hashable:
-        """The value of an input, or its type and shape. Symbolic dimensions get numbers, which `symbols` keeps."""
+        """The value of an input, or its type and shape.
+
+        Symbolic dimensions are numbered in `symbols`, so that their names do not matter.
+        """
         declared = value.pair.type(value.name)
         if declared is None:
             return "unknown", value.name
@@ -76,7 +81,9 @@ class RegionKeys:
 
 
 class _Kind(NamedTuple):
-    """A type as schemas write it, its dimensions, and whether a small constant of integers, or of other numbers, can have it."""
+    """A type as schemas write it, its dimensions, and whether a constant of this type may be one of a few
+    integers or of a few other numbers.
+    """
 
     text: str
     shape: Shape
@@ -97,7 +104,7 @@ def _bytes(array: np.ndarray) -> Hashable:
 
 
 def _stored(pair: GraphPair, name: str) -> Hashable:
-    """A key for a tensor that only the result has; the reference to its payload where that is not in memory."""
+    """A key for a tensor that only the result has: its data, or the reference to its payload where that is not in memory."""
     tensor = pair.new_tensor(name)
     if tensor is None:
         return "nothing", name
@@ -113,12 +120,12 @@ def _attributes(node: NodeProto) -> Hashable:
 
 
 def _is_few(kind: TypeProto) -> bool:
-    """Whether a type has so few elements that a constant of it is used as it is."""
+    """Whether a type has so few elements that a constant of this type is used as it is."""
     return kind.WhichOneof("value") == "tensor_type" and element_count(kind) <= FEW
 
 
 def small_constant(value: Input) -> np.ndarray | None:
-    """The value of a constant that may decide what a node does: integers, and a few others; else None."""
+    """The value of a constant that may decide what a node does, which are integers, and a few floating-point numbers; else None."""
     kind = value.pair.type(value.name)
     if kind is None:
         return None
@@ -127,7 +134,7 @@ def small_constant(value: Input) -> np.ndarray | None:
 
 
 def _constant_of(value: Input, is_whole: bool) -> np.ndarray | None:
-    """The value of a small constant; where it is of integers, also one that is computed from constants."""
+    """The value of a small constant, else None. Integers count also if they are computed from constants."""
     maker = value.pair.old_maker(value.name)
     is_stored = maker is None or maker[0].old_nodes[maker[1]].op_type == "Constant"
     return value.pair.constant(value.name) if is_stored or is_whole else None

@@ -1,4 +1,6 @@
-"""The two models of a region: what the original computes there and what the result does, with the same inputs and outputs."""
+"""Makes the two models of a region: what the original computes there, and what the result computes, with
+the same inputs and outputs.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +20,26 @@ from .region_keys import FEW, small_constant
 from .regions import Input, Region, element_count, free_reads
 
 _MAX_ELEMENTS = 1 << 22
-"""Elements in the inputs of one region; where there are more, dimensions above 64 are reduced."""
+"""The number of elements in the inputs of a region above which dimensions over 64 are reduced."""
 _MAX_RANK = 5
 """The highest rank that is tried for inputs of unknown rank."""
 _MAX_VALUES = 1 << 24
-"""Bytes of constants that are read where a rewrite computed with them, as when it cuts a weight into parts."""
+"""The bytes of constants that are read where a rewrite computed with them, for example where it cut a weight into parts."""
 
 
 class UnfitError(Exception):
-    """A region cannot be made into models; `str()` is the reason."""
+    """No models can be made for this region; `str()` is the reason."""
 
 
 class Plan(NamedTuple):
-    """How the inputs of a region are filled: whether with the model's constants, and whether with dimensions at full size."""
+    """How the inputs of a region are filled: with the model's constants or random values, and with full or reduced dimensions."""
 
     with_values: bool = False
     reduced: bool = False
     declared_from: int | None = None
-    """The first axis from which on sizes that only a declaration says are taken; None where no axis takes them."""
+    """The first axis from which on sizes are used that only a declaration states; None where no such size is used."""
     rank: int | None = None
-    """The rank of inputs of unknown rank; None leaves it to the samples."""
+    """The rank for inputs of unknown rank; None leaves the choice to the samples."""
 
 
 class RegionModels:
@@ -48,10 +50,10 @@ class RegionModels:
         self._result = result
 
     def plans(self, region: Region) -> list[Plan]:
-        """Ways to fill the inputs, the cheapest first. Of their verdicts the first "equal" counts, otherwise the last one.
+        """Ways to fill the inputs, the cheapest first. The first verdict "equal" counts; if there is none, the last verdict.
 
-        A size that only a declaration states may be stale, so it is taken only where the original runs with no other: first that of
-        all axes but the first, which is usually the batch.
+        A size that only a declaration states may be wrong, so it is used only where the original does not run otherwise: at first
+        for all axes but the first, which is usually the batch.
         """
         plans = self._plans(region)
         is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
@@ -74,7 +76,7 @@ class RegionModels:
         return [Plan(), Plan(with_values=True)] if weights else [Plan()]
 
     def of(self, region: Region, plan: Plan) -> tuple[ModelProto, ModelProto]:
-        """The models of the region, old and new. Raises UnfitError and InvalidModelError."""
+        """The two models of the region, old and new. Raises UnfitError and InvalidModelError."""
         inputs: list[onnx.ValueInfoProto] = []
         constants: list[TensorProto] = []
         budget = _Budget()
@@ -115,11 +117,11 @@ class RegionModels:
         return model
 
     def _imports(self, opset: int) -> dict[str, int]:
-        """The opset imports of a model of the default domain's `opset`."""
+        """The opset imports of a model whose default domain has this `opset`."""
         return {entry.domain: entry.version for entry in self._original.proto.opset_import} | {"": opset}
 
     def _constant(self, name: str, value: Input, plan: Plan, budget: _Budget) -> TensorProto | None:
-        """The input as an initializer; None where it is fed."""
+        """The input as an initializer; None where it becomes an input of the models."""
         if not value.name:
             raise UnfitError(f"what replaces it reads '{name}', which only the result has")
         array = small_constant(value)
@@ -144,7 +146,9 @@ class RegionModels:
         return None if tensor is None else (tensor, self._result)
 
     def _weight(self, value: Input) -> TensorProto | None:
-        """The stored tensor that an input is, in an initializer or a Constant node; None where there is none or it is small."""
+        """The tensor with the value of an input, from an initializer or a Constant node; None where there
+        is none or it is small.
+        """
         if small_constant(value) is not None:
             return None
         tensor = value.pair.old.constants.tensor(value.name)
@@ -154,7 +158,7 @@ class RegionModels:
         return _constant_of(maker[0].old_nodes[maker[1]])
 
     def _new_tensors(self, region: Region) -> dict[str, TensorProto]:
-        """The stored tensors that the region needs in the result, and that the original does not have."""
+        """The stored tensors that only the result has, as far as the region needs them."""
         made = {name for node in region.new for name in node.output}
         names = [name for node in region.new for name in free_reads(node)]
         names += [region.aliases.get(name, name) for name in region.outputs]
@@ -169,13 +173,13 @@ class RegionModels:
 
 
 class _Budget:
-    """The bytes that may still be read from disk for one region."""
+    """The number of bytes that may still be read from disk for one region."""
 
     def __init__(self) -> None:
         self._left = _MAX_VALUES
 
     def spend(self, tensor: TensorProto) -> None:
-        """Take the bytes of `tensor` off. Raises UnfitError where they are too many."""
+        """Subtract the bytes of `tensor`. Raises UnfitError where too few are left."""
         self._left -= raw_length(tensor)
         if self._left < 0:
             raise UnfitError(f"it computes with constants of over {_MAX_VALUES >> 20} MiB, which are not read")
@@ -195,7 +199,7 @@ def _elements(value: Input) -> int:
 
 
 def _reduced_sizes(region: Region) -> dict[int, int]:
-    """A small size for each dimension above 64, different ones for different dimensions."""
+    """A small size in place of each dimension above 64. Different dimensions get different sizes."""
     kinds = [value.pair.type(value.name) for value in region.inputs.values()]
     dims = {dim.dim_value for kind in kinds if kind is not None for dim in kind.tensor_type.shape.dim}
     return {size: 12 + 4 * number for number, size in enumerate(sorted(dim for dim in dims if dim > 64))}
@@ -207,7 +211,7 @@ def _has_declared_sizes(value: Input) -> bool:
 
 
 def _is_unranked(value: Input) -> bool:
-    """Whether the input is a tensor that is fed and whose rank nothing tells."""
+    """Whether the input is an input of the models, a tensor of unknown rank."""
     kind = value.pair.type(value.name) if value.name and small_constant(value) is None else None
     if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.HasField("shape"):
         return False
@@ -233,7 +237,9 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -
 
 
 def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:
-    """Set the sizes that inference of the whole model left open and rules know: they may write what is right for these alone."""
+    """Set the sizes that inference of the whole model does not know but rules do: what a rule wrote may be
+    right for these sizes only.
+    """
     if proven is not None and not tensor.HasField("shape"):
         tensor.shape.CopyFrom(TensorShapeProto(dim=[TensorShapeProto.Dimension()] * len(proven)))
     if proven is not None and len(proven) == len(tensor.shape.dim):
@@ -243,7 +249,7 @@ def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:
 
 
 def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
-    """The node with other names for its values."""
+    """A copy of the node in which the values have other names."""
     read = names.keys() & set(free_reads(node))
     if not read:
         return node
@@ -256,7 +262,7 @@ def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
 
 
 def _inlined(node: NodeProto, skeleton: Skeleton, budget: _Budget) -> NodeProto:
-    """The node with all payloads inside."""
+    """A copy of the node that contains the payloads of all its tensors."""
     if not any(is_external(tensor) for tensor in _tensors(node)):
         return node
     copy = NodeProto()
@@ -288,7 +294,9 @@ def _inlined_tensor(tensor: TensorProto, skeleton: Skeleton, budget: _Budget) ->
 
 
 def _as_outputs(region: Region, stored: list[TensorProto]) -> tuple[list[TensorProto], list[NodeProto]]:
-    """Tensors and nodes that name those outputs which no node of the result makes: aliases, and what became a stored tensor."""
+    """Tensors and nodes that provide the outputs which no node of the result makes: aliases, and values
+    that became stored tensors.
+    """
     made = {name for node in region.new for name in node.output}
     links = [helper.make_node("Identity", [value], [name]) for name, value in region.aliases.items()]
     renamed: list[TensorProto] = []

@@ -1,9 +1,9 @@
-"""Cuts what a conversion changed into regions that are compared one by one: nodes of the original, and nodes of the result that
-make the same values.
+"""Divides what a conversion changed into regions that are compared one by one. A region has nodes of the original, and the nodes of
+the result that make the same values.
 
-Values keep their names when the nodes around them are rewritten, so a value that both models make is a place to cut: if every
+Values keep their names when the nodes around them are rewritten, so regions can be cut at values that both models have. If every
 region makes equal values from equal values, and everything else is the same in both models, the models are equal. `changed_nodes`
-finds the nodes by comparing the graphs; values that the engine found to be equal to others (`aliases`) are compared, too.
+finds the nodes by comparing the graphs. Values that the engine found to be equal to others (`aliases`) are compared too.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..graph.protos import DEFAULT_DOMAINS, subgraphs
 from .changed_nodes import GRAPH_TYPES, ChangedNode, GraphPair, NodeChanges
 
 MAX_NODES = 2000
-"""Nodes of the original in the largest region."""
+"""The largest number of nodes of the original in a region."""
 _SEARCHED = 512
-"""Nodes that are searched for a way from one value to others."""
+"""The largest number of nodes that are searched for a path from one value to others."""
 
 
 class Input(NamedTuple):
@@ -37,10 +37,10 @@ class Input(NamedTuple):
 class Region:
     """Nodes of the original and of the result that make the same `outputs` from the same `inputs`, in topological order.
 
-    `inputs` have their names in the result; `renamed` maps those that have another name in the original. `aliases`: outputs that
-    are no values of the result, and the value of the result that each should equal. `rewritten` is False for a node that stayed as
-    it is while its operator was defined anew. `foreign` are inputs of the result's nodes that the original's do not read. `problem`
-    says why the region need not be run, because it is wrong (`is_wrong`), or why it cannot be.
+    `inputs` have their names in the result; `renamed` maps them to their names in the original where these differ. `aliases` maps
+    outputs that the result does not have to the values of the result that should be equal. `rewritten` is False for a node that did
+    not change while the definition of its operator did. `foreign` are inputs of the result's nodes that the original's nodes do not
+    read. `problem` says why the region is not run: because it is certainly wrong (`is_wrong`), or because it cannot be run.
     """
 
     pair: GraphPair
@@ -58,20 +58,18 @@ class Region:
 
     @property
     def starts_from_inputs(self) -> bool:
-        """Whether no node of the original makes what the region reads, so that each of its inputs may have any value."""
+        """Whether the region reads only graph inputs and constants, so that each of its inputs may have any value."""
         return all(pair.old_maker(name) is None for pair, name in self.inputs.values())
 
     @property
     def cut_sequence(self) -> str:
-        """A sequence that the region reads without the node that makes it, so that random ones may be impossible; "" if there is
-        none.
-        """
+        """A sequence that is an input of the region, so that random values may be impossible; "" if there is none."""
         cut = (name for name, (pair, old) in self.inputs.items() if old and pair.is_sequence(old) and pair.old_maker(old))
         return next(cut, "")
 
 
 class RegionFinder:
-    """Finds the regions of a conversion from `original`, which is not converted, to `result`."""
+    """Finds the regions of a conversion from the unconverted `original` to `result`."""
 
     def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
@@ -79,10 +77,10 @@ class RegionFinder:
         self._resolve = self._nodes.resolve
         self._targets = set(map(self._resolve, aliases))
         self.kept = self._nodes.kept
-        """Nodes that stayed as they are, but for names, while their operator was defined anew."""
+        """Nodes that did not change, apart from names, while the definition of their operator did."""
 
     def rewritten(self) -> Iterator[Region]:
-        """The regions of what was rewritten."""
+        """The regions of the nodes that were rewritten."""
         for pair, name in self._nodes.changed_tensors():
             problem = f"the stored tensor '{name}' is another one in the result"
             yield Region(pair, outputs=[name], problem=problem, is_wrong=True)
@@ -96,7 +94,7 @@ class RegionFinder:
                 yield region
 
     def widened(self, region: Region) -> Region | None:
-        """The region with the nodes that make its inputs; None where all inputs are those of the graph, or constants."""
+        """The region together with the nodes that make its inputs; None where all inputs are graph inputs or constants."""
         known = {changed.place for changed in region.members}
         more = [maker for pair, name in region.inputs.values() if (maker := self._context(pair, name)) is not None]
         members = {changed.place: changed for changed in [*region.members, *more]}
@@ -105,7 +103,7 @@ class RegionFinder:
     # -- what belongs together
 
     def _join(self) -> None:
-        """Join nodes between which a value passes that only one of the models has, unless it is a constant."""
+        """Join nodes that are connected by a value that only one of the models has, unless it is a constant."""
         for changed in self._nodes.changed.values():
             pair, node = changed.pair, changed.node
             for name in free_reads(node):
@@ -136,7 +134,7 @@ class RegionFinder:
     # -- cutting
 
     def cut(self, members: list[ChangedNode]) -> Region:
-        """The region of these nodes of the original, and of more where they cannot be understood alone."""
+        """The region of these nodes of the original, and of further nodes that are needed to compare them."""
         members = sorted(members, key=lambda changed: changed.place)
         region = Region(members[0].pair, outputs=self._outputs_of(members), rewritten=not members[0].redefined)
         if not region.outputs:
@@ -157,7 +155,7 @@ class RegionFinder:
         ]
 
     def _fill(self, region: Region, members: list[ChangedNode]) -> None:
-        """Put into the region the nodes and inputs that follow from its nodes of the original, `members`."""
+        """Fill the region with the nodes and inputs that follow from its nodes of the original, `members`."""
         region.old = [changed.node for changed in members]
         made = {name: changed.pair for changed in members for name in changed.node.output if name}
         region.aliases = {name: self._resolve(name) for name in region.outputs if name in self._aliases}
@@ -171,7 +169,7 @@ class RegionFinder:
         region.foreign = [name for name in region.inputs if name not in before and region.inputs[name].name]
 
     def _read(self, region: Region, name: str, pair: GraphPair, made: Container[str]) -> None:
-        """Let `name` of the original be an input of the region, unless it is another name for something that the region makes."""
+        """Make `name` of the original an input of the region, unless it is another name for a value that the region makes."""
         value = self._resolve(name)
         if value != name:
             region.renamed[name] = value
@@ -179,7 +177,7 @@ class RegionFinder:
             region.inputs.setdefault(value, Input(pair, name))
 
     def _slice(self, region: Region, made: dict[str, GraphPair]) -> None:
-        """Find the nodes of the result that make the region's outputs from values that are equal in both models."""
+        """Find the nodes of the result that compute the region's outputs from values that are equal in both models."""
         nodes: dict[tuple[int, ...], NodeProto] = {}
         own = made.keys() | {value for name, value in region.aliases.items() if not made[name].in_old(value)}
         pending = [(region.aliases.get(name, name), made[name]) for name in region.outputs]
@@ -202,7 +200,9 @@ class RegionFinder:
         region.new = [nodes[place] for place in sorted(nodes)]
 
     def _needed(self, region: Region, members: list[ChangedNode]) -> list[ChangedNode]:
-        """The makers of sequences that the region reads, and the nodes between a value that only the new nodes read and it."""
+        """Further nodes that the region needs: makers of sequences that it reads, and nodes that lead to
+        values that only new nodes read.
+        """
         sequences = [value for value in region.inputs.values() if value.pair.is_sequence(value.name)]
         if not sequences and not region.foreign:
             return []
@@ -213,7 +213,9 @@ class RegionFinder:
         return list({maker.place: maker for maker in makers if maker.place not in known}.values())
 
     def _context(self, pair: GraphPair, name: str) -> ChangedNode | None:
-        """The node of the original that makes `name`, unless its subgraphs or its domain keep it out of a region."""
+        """The node of the original that makes `name`; None where there is none, or where its subgraphs or
+        domain exclude it from regions.
+        """
         maker = pair.old_maker(name)
         if maker is None:
             return None
@@ -223,7 +225,9 @@ class RegionFinder:
         return ChangedNode(*maker)
 
     def _way(self, start: str, region: Region) -> list[ChangedNode]:
-        """The nodes of the original between the value `start` and the inputs of the region's old nodes; none if they are many."""
+        """The nodes of the original between the value `start` and the inputs of the region's old nodes;
+        empty if there are too many.
+        """
         read = [value for name, value in region.inputs.items() if name not in region.foreign]
         pending = [maker for pair, name in read if (maker := self._context(pair, name)) is not None]
         seen: dict[tuple[int, ...], ChangedNode] = {}
@@ -243,7 +247,7 @@ class RegionFinder:
 
 
 def free_reads(node: NodeProto) -> list[str]:
-    """The names that `node` reads, with those that its subgraphs capture, each once."""
+    """The names that `node` reads, including those that its subgraphs capture, each once."""
     if not node.attribute or not any(attribute.type in GRAPH_TYPES for attribute in node.attribute):
         return [name for name in dict.fromkeys(node.input) if name]
     names = dict.fromkeys(filter(None, node.input))
@@ -270,11 +274,11 @@ _WHOLE_NUMBERS = frozenset(
     }
 )
 _SMALL = 8192
-"""Elements of the largest value that may be sizes, axes or positions."""
+"""The number of elements up to which a value may be sizes, axes or positions."""
 
 
 def is_small_whole_numbers(kind: TypeProto | None) -> bool:
-    """Whether a value may be sizes, axes, positions or the like: integers, with few elements as far as is known."""
+    """Whether a value may be sizes, axes, positions or the like: it has integers, and few elements as far as is known."""
     if kind is None or kind.WhichOneof("value") != "tensor_type" or kind.tensor_type.elem_type not in _WHOLE_NUMBERS:
         return False
     return element_count(kind) <= _SMALL
@@ -286,7 +290,7 @@ def element_count(kind: TypeProto) -> int:
 
 
 def _problem(region: Region) -> str:
-    """Why the region need not, or cannot, be run; "" where it can."""
+    """Why the region need not or cannot be run; "" where it can."""
     if len(region.members) > MAX_NODES:
         return f"it belongs together with {len(region.members):,} other nodes"
     made = [name for node in region.old for name in node.output if name]

@@ -1,4 +1,4 @@
-"""Values that have another element type in the result, as the target lacks the one that they had: they are not the same values."""
+"""Gives new names to values that have another element type in the result because the target lacks their type."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MARK = " (widened)"
 
 
 def with_own_names(original: Model, result: Skeleton) -> Skeleton:
-    """`result` with other names for the values whose element type in `original` gave way to a wider one.
+    """A copy of `result` with other names for the values whose element type in `original` was replaced by a wider one.
 
-    So a comparison that takes values of one name for equal does not compare numbers of two types.
+    A comparison takes values of the same name for equal; this keeps it from comparing numbers of two types.
     """
     lost = lost_types(original, result.proto)
     names = {name for name, kind in _types(original) if _element_type(kind) in lost} if lost else set()
@@ -48,7 +48,7 @@ def _element_type(kind: TypeProto) -> int:
 
 
 def _rename(graph: GraphLike, names: set[str]) -> None:
-    """Mark each of `names` wherever `graph` says it."""
+    """Add a mark to each of `names` wherever it occurs in `graph`."""
     if isinstance(graph, GraphProto):
         for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
             value.name += _MARK if value.name in names else ""

@@ -1,7 +1,7 @@
-"""Nodes whose numbers prove nothing: random ones, and those that a runtime is known to compute wrongly or to crash on.
+"""Lists nodes whose results prove nothing: random ones, and those that a runtime computes wrongly or crashes on.
 
-A comparison that ran into one of these would call a right result wrong, or a wrong one equal. Each row was observed on the runtime
-that it names; a row is removed when the oldest supported release of that runtime no longer shows the defect.
+Without these lists, a comparison would call a right result wrong, or a wrong one equal. Each row was observed in the runtime that
+it names. A row is removed when the oldest supported release of that runtime no longer has the defect.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _casts_in_its_own_way(node: onnx.NodeProto, _opset: int) -> bool:
 _WITH_FEW_BITS = (21, 22, 25, 26)  # uint4, int4, uint2, int2, by number: old releases of onnx lack some of the names
 _WITH_OVERFLOW = (onnx.TensorProto.FLOAT8E4M3FN, onnx.TensorProto.FLOAT8E5M2)
 _Defect = tuple[Callable[[onnx.NodeProto, int], bool], str]
-"""A predicate on a node and its opset, and what the runtime does wrong where it holds."""
+"""A condition on a node and its opset, and what the runtime does wrong where it holds."""
 _LEGACY_BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 _DEFECTS: dict[str, dict[str, _Defect]] = {
     "onnxruntime": {
@@ -181,7 +181,7 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "SequenceInsert": (_has_position, "inserts at the front of the sequence where SequenceInsert says at its end"),
     },
 }
-"""What each runtime does wrong: runtime → operator → defect."""
+"""The defects of each runtime: runtime → operator → defect."""
 
 
 _DISPUTED: dict[str, _Defect] = {
@@ -190,7 +190,7 @@ _DISPUTED: dict[str, _Defect] = {
     "Squeeze": (_has_axes_input, "removes all dimensions of 1 in a Squeeze with empty axes"),
     "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
 }
-"""What onnxruntime takes for another thing than the specification: `Model.semantics` says which of them to believe."""
+"""Nodes that onnxruntime computes differently from the specification. `Model.semantics` says which meaning counts."""
 
 
 _STRING, _DOUBLE = onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE
@@ -210,7 +210,9 @@ _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bo
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
     ("onnx.reference", _BFLOAT16, "QuantizeLinear", _below(23), _IN_HALF),
 )
-"""Runtime, element type that has to be in the model, operator, predicate on the node, and what the runtime does wrong."""
+"""Defects that depend on a type: runtime, element type in the model, operator, condition on the node, and
+what the runtime does wrong.
+"""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LAX: dict[str, _Defect] = {
     **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
@@ -219,22 +221,22 @@ _LAX: dict[str, _Defect] = {
     "GatherND": (_always, "takes one batch of data for many of indices"),
     "Loop": (_has_scan_outputs, "makes up a shape for what is collected in no turn"),
 }
-"""What onnxruntime accepts though the specification forbids it; onnx.reference does not accept it."""
+"""Nodes that onnxruntime accepts although the specification forbids them; onnx.reference does not accept them."""
 
 
 def lax_operator(model: onnx.ModelProto) -> str:
-    """What onnxruntime accepts at the first node of `_LAX`; "" when there is none."""
+    """What onnxruntime accepts at the first node that the specification forbids; "" where there is none."""
     found = _first_of(model, _LAX)
     return found and f"onnxruntime {found}"
 
 
 def disputed_node(model: onnx.ModelProto) -> str:
-    """What onnxruntime does at the first node to which it gives another meaning than the specification; "" where there is none."""
+    """What onnxruntime does at the first node that it computes differently from the specification; "" where there is none."""
     return _first_of(model, _DISPUTED)
 
 
 def _first_of(model: onnx.ModelProto, defects: Mapping[str, _Defect]) -> str:
-    """The text on the first node to which one of `defects` applies, and its title; "" where there is none."""
+    """The text of the first of `defects` that applies to a node, and the name of that node; "" where none applies."""
     for node, opset in default_domain_nodes(model):
         applies, text = defects.get(node.op_type, (_never, ""))
         if applies(node, opset):
@@ -245,7 +247,7 @@ def _first_of(model: onnx.ModelProto, defects: Mapping[str, _Defect]) -> str:
 class Doubt(NamedTuple):
     """Why onnxruntime may give other numbers for another graph that computes the same.
 
-    `of_same_nodes`: even where the first difference is made by nodes that are the same in both models, from equal inputs.
+    `of_same_nodes`: this holds even if the first difference is made by nodes that are the same in both models, from equal inputs.
     """
 
     reason: str
@@ -253,7 +255,7 @@ class Doubt(NamedTuple):
 
 
 def doubt(model: onnx.ModelProto) -> Doubt | None:
-    """The reason why onnxruntime may give other numbers; None where it has none."""
+    """The reason why onnxruntime may give other numbers for another graph; None where there is none."""
     if onnx.TensorProto.FLOAT16 in _element_types(model):
         return Doubt("rounds to float16 between some nodes and not between others", True)
     transform = next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in ("DFT", "STFT")), "")
@@ -261,16 +263,16 @@ def doubt(model: onnx.ModelProto) -> Doubt | None:
 
 
 def random_operator(model: onnx.ModelProto) -> str:
-    """The first node that draws random numbers, as "RandomNormal 'noise'"; "" when there is none.
+    """The first node that draws random numbers, as "RandomNormal 'noise'"; "" where there is none.
 
-    A seed does not help: the operators define no generator. Dropout is not listed, as it is random only in training
-    mode, which may depend on an input.
+    A seed does not help, because the operators define no generator. Dropout is not listed: it is random only in training mode,
+    which may depend on an input.
     """
     return next((_title(node) for node, _ in default_domain_nodes(model) if node.op_type in _RANDOM), "")
 
 
 def known_defects(model: onnx.ModelProto) -> dict[str, str]:
-    """Runtime ("onnxruntime", "onnx.reference") → why it cannot be trusted on this model, where there is a reason."""
+    """The runtimes ("onnxruntime", "onnx.reference") that cannot be trusted on this model, each with the reason."""
     found: dict[str, str] = {}
     for node, opset in default_domain_nodes(model):
         for runtime, by_operator in _DEFECTS.items():
@@ -296,7 +298,7 @@ def known_defects(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def _left_out_beside_unnamed(model: onnx.ModelProto) -> str:
-    """The first node that leaves out an input, in a model where some node gives no name to an output; "" where there is none."""
+    """The first node without an optional input, in a model with a node that has an unnamed output; "" where there is none."""
     nodes = [node for node, _ in default_domain_nodes(model) if "" in node.output or "" in node.input]
     if not any("" in node.output for node in nodes):
         return ""
@@ -304,14 +306,14 @@ def _left_out_beside_unnamed(model: onnx.ModelProto) -> str:
 
 
 def _one_hot_by_sums(model: onnx.ModelProto) -> str:
-    """The first OneHot whose two values are not known to come out of off + (on - off) as they are."""
+    """The first OneHot for whose two values it is not known that off + (on - off) gives `on` exactly; "" where there is none."""
     nodes = [node for node, _ in default_domain_nodes(model) if node.op_type == "OneHot"]
     exact = {name for name, array in _constants(model, _stored_pair) if _adds_up(array)} if nodes else set()
     return next((_title(node) for node in nodes if exact.isdisjoint(node.input[2:])), "")
 
 
 def _adds_up(values: np.ndarray) -> bool:
-    """Whether these are two values, off and on, of which the sum off + (on - off) is on to the last bit."""
+    """Whether these are two values, off and on, for which off + (on - off) is exactly on."""
     if values.shape != (2,) or values.dtype.kind not in "iuf":
         return False
     with np.errstate(all="ignore"):
@@ -320,14 +322,16 @@ def _adds_up(values: np.ndarray) -> bool:
 
 
 def _comparison_by_halves(model: onnx.ModelProto) -> str:
-    """The first Clip, Max or Min with an int64 constant of 2^31 or more that is not one of the two ends of the type."""
+    """The first Clip, Max or Min with an int64 constant of 2^31 or more, other than the smallest and
+    largest int64; "" where there is none.
+    """
     nodes = [node for node, _ in default_domain_nodes(model) if node.op_type in ("Clip", "Max", "Min")]
     large = {name for name, array in _constants(model, _stored_int64) if _is_large(array)} if nodes else set()
     return next((_title(node) for node in nodes if not large.isdisjoint(node.input)), "")
 
 
 def _is_large(array: np.ndarray) -> bool:
-    """Whether this is an int64 array that holds such a number."""
+    """Whether the array is int64 and contains such a number."""
     ends = np.iinfo(np.int64)
     if array.dtype != np.int64:
         return False
@@ -336,7 +340,7 @@ def _is_large(array: np.ndarray) -> bool:
 
 
 def _constants(model: onnx.ModelProto, stored: Callable[[onnx.TensorProto], np.ndarray | None]) -> Iterator[tuple[str, np.ndarray]]:
-    """Names and values of initializers of the main graph and of Constants anywhere; of tensors, what `stored` gives."""
+    """Names and values of initializers of the main graph and of Constants anywhere. `stored` reads the tensors."""
     for tensor in model.graph.initializer:
         if (array := stored(tensor)) is not None:
             yield tensor.name, array
@@ -354,7 +358,7 @@ def _stored_pair(tensor: onnx.TensorProto) -> np.ndarray | None:
 
 
 def _stored(tensor: onnx.TensorProto) -> np.ndarray | None:
-    """The value of a tensor that is in the file itself; else None."""
+    """The value of a tensor that is stored in the model file itself; None for others."""
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return None
     try:
@@ -364,7 +368,7 @@ def _stored(tensor: onnx.TensorProto) -> np.ndarray | None:
 
 
 def _element_types(model: onnx.ModelProto) -> set[int]:
-    """The element types of the main graph's inputs, outputs, casts and constants; others are not looked for."""
+    """The element types of inputs, outputs, casts and constants of the main graph. Other values are not looked at."""
     graph = model.graph
     types = {value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
     types |= {tensor.data_type for tensor in graph.initializer}
@@ -372,7 +376,7 @@ def _element_types(model: onnx.ModelProto) -> set[int]:
 
 
 def default_domain_nodes(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """Every node of the default domain, in subgraphs and functions too, with the opset that it is written in."""
+    """Every node of the default domain, also in subgraphs and functions, with the opset of its form."""
     bodies = [(model.graph.node, _opset(model))]
     bodies += [(function.node, _opset(function)) for function in model.functions]
     while bodies:
@@ -395,5 +399,5 @@ def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
 
 
 def _title(node: onnx.NodeProto) -> str:
-    """The node as messages name it."""
+    """How messages name the node."""
     return f"{node.op_type} '{node.name or next((name for name in node.output if name), '')}'"

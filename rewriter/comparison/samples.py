@@ -1,4 +1,4 @@
-"""The inputs of a comparison: random, small and repeatable, in the types and shapes that two models declare."""
+"""Makes the inputs of a comparison: random, small and repeatable, of the types and shapes that the two models declare."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .model_server import ML_DTYPES, Description, numpy_dtype
 from .readers import Reading
 
 MAX_INPUT_BYTES = 1 << 30
-"""Bytes that the inputs of one run may take, unless the user gives them."""
+"""The bytes that the inputs of one run may take, unless the user provides them."""
 _MAX_CHOICES = 100
-"""Choices of inputs that are tried for one model."""
+"""The largest number of choices of inputs that are tried for one model."""
 _WORDS = ("", "a", "bc", "naïve", "0", "word word")
 
 _DECIDED_FLOATS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
@@ -37,10 +37,10 @@ class SampleError(Exception):
 
 @dataclass
 class Samples:
-    """What the user says about the inputs; everything else is chosen.
+    """What the user says about the inputs of a comparison; the rest is chosen by the program.
 
-    `shapes`: input name → dimensions. `data`: the samples to run, each input name → array of the declared dtype; a sample need not
-    have all inputs. `seed`: the seed of the random values.
+    `shapes`: input name → dimensions. `data`: the samples to run, each a mapping from input name to an array of the declared dtype;
+    a sample need not have all inputs. `seed`: the seed of the random values, 0 or more.
     """
 
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -49,17 +49,17 @@ class Samples:
 
     @property
     def are_given(self) -> bool:
-        """Whether the user said anything about the inputs of the model."""
+        """Whether the user gave a shape or data for any input."""
         return bool(self.shapes or self.data)
 
 
 class Choice(NamedTuple):
-    """One way to fill what the models leave open.
+    """One way to choose what the models leave open.
 
-    `size`: the size of every symbolic dimension; None gives each name a size of its own. `integers`: "small" is 0 to 3, "binary" 0
-    or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for Log
-    and its like. `style`: values that decide, chosen by what reads them, for the floats, the integers or both; `integers` and
-    `positive` are for the rest.
+    `size`: the size of every symbolic dimension; None gives each symbol a size of its own. `integers`: "small" is 0 to 3, "binary"
+    0 or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for
+    Log and similar operators. `style`: fills floats, integers or both with decisive values, chosen by what reads them; `integers`
+    and `positive` are for the rest.
     """
 
     size: int | None = None
@@ -71,7 +71,7 @@ class Choice(NamedTuple):
 
     @property
     def seed(self) -> list[int]:
-        """The seed of this sample: samples that decide have random values of their own."""
+        """The seed of this sample. Samples of decisive values have random values of their own."""
         return [] if self.style is None else [len(self.style.floats), len(self.style.integers), self.style.turn]
 
     @property
@@ -86,7 +86,7 @@ _RANKS = (2, 3, 4, 1, 0)
 
 
 class InputSpace:
-    """All inputs that the original accepts, narrowed by the result's fixed dimensions and by the user's data."""
+    """All inputs that the original accepts, restricted by the fixed dimensions of the result and by the user's data."""
 
     def __init__(
         self,
@@ -95,7 +95,10 @@ class InputSpace:
         samples: Samples,
         data: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        """`data` is the one of the samples to complete. Raises: ArgumentError when a name, shape or array misfits."""
+        """Prepare the inputs for one sample, of which the user gave `data`.
+
+        Raises: ArgumentError where a name, shape or array does not fit.
+        """
         fixed = {value.name: value for value in _values(result.required)}
         self._samples = samples
         self._data = data or {}
@@ -115,17 +118,17 @@ class InputSpace:
 
     @property
     def summary(self) -> str:
-        """The inputs to be fed, as a user would write them: "x float32[batch,3,8,8], ids int64[batch]"."""
+        """The inputs that are needed, as a user would write them: "x float32[batch,3,8,8], ids int64[batch]"."""
         return ", ".join(f"{value.name} {_type_text(value.type)}" for value in self._required)
 
     @property
     def _floats(self) -> list[str]:
-        """The inputs of floating-point numbers that are to be filled."""
+        """The floating-point inputs that the user did not give."""
         return [value.name for value in self._required if value.name not in self._data and _holds_floats(value.type)]
 
     @property
     def has_open_sizes(self) -> bool:
-        """Whether some dimension, or a rank, can be chosen."""
+        """Whether a dimension or a rank can be chosen."""
         return any(self._is_open(value.name) for value in self._required)
 
     @property
@@ -134,7 +137,7 @@ class InputSpace:
         return all(value.name in self._data for value in self._required)
 
     def choices(self) -> list[Choice]:
-        """Ways to fill the inputs, the most natural first."""
+        """Ways to fill the inputs, the most natural one first."""
         chosen = [value for value in self._required if value.name not in self._data]
         sizes = _SIZES if self.has_open_sizes else _SIZES[:1]
         integers = _INTEGERS if any(_holds_integers(value.type) for value in chosen) else _INTEGERS[:1]
@@ -148,9 +151,9 @@ class InputSpace:
         return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
 
     def deciding(self, usual: Sequence[Choice]) -> list[list[Choice]]:
-        """Samples beyond the usual ones, each with alternatives for the case that the original does not run on it.
+        """Samples of decisive values, each with alternatives in case the original does not run on it.
 
-        `usual` are choices that it ran on: what is not made to decide is filled as in one of them.
+        `usual` are choices that the original ran on. The inputs without decisive values are filled as in one of these.
         """
         chosen = [value for value in self._required if value.name not in self._data]
         if not chosen or not usual:
@@ -163,7 +166,7 @@ class InputSpace:
         return [[base._replace(style=style, decides=way) for way in ways] for style, base in zip(wanted, bases, strict=True)]
 
     def make(self, choice: Choice) -> dict[str, Any]:
-        """Inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
+        """The inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
         random = np.random.default_rng([self._samples.seed, *choice.seed] if choice.style else self._samples.seed)
         sizes = self._sizes(choice)
         usual = self._filled_as_usual(choice)
@@ -185,7 +188,7 @@ class InputSpace:
         return inputs
 
     def _filled_as_usual(self, choice: Choice) -> set[str]:
-        """The floating-point inputs that the style leaves as they usually are."""
+        """The floating-point inputs that the style fills with usual values."""
         floats = self._floats
         if choice.style is None or choice.style.alone is None or not floats:
             return set()
@@ -198,7 +201,7 @@ class InputSpace:
                     raise ArgumentError(f"{option} {name}: no such input; the inputs are {self.summary}")
 
     def _apply_given(self, name: str) -> None:
-        """Apply a given shape, or that of given data, also to the symbolic dimensions that it determines."""
+        """Apply a given shape, or the shape of given data, to the input and to the symbolic dimensions that it determines."""
         option, given = "--test-input-shape", self._samples.shapes.get(name)
         declared = self._types[name]
         if name in self._data:
@@ -215,7 +218,7 @@ class InputSpace:
         self._shapes[name] = tuple(int(size) for size in given)
 
     def _open_shape(self, name: str, declared: onnx.TypeProto) -> Shape:
-        """The declared shape, in which a dimension without a name is named after its position."""
+        """The declared shape. A dimension without a name gets one made from its position."""
         shape = _shape(declared)
         return shape and tuple(f"{name}[{axis}]" if dim == "" else dim for axis, dim in enumerate(shape))
 
@@ -293,13 +296,13 @@ class _Filler:
         return np.asarray(values).astype(dtype)
 
     def _whole_numbers(self, dims: tuple[int, ...], largest: int) -> np.ndarray:
-        """Small integers that are not negative: valid as indices, axes, sizes, counts."""
+        """Small integers that are not negative, which are valid as indices, axes, sizes and counts."""
         if self._integers in ("ones", "zeros"):
             return np.full(dims, int(self._integers == "ones"))
         return self._random.integers(0, 1 if self._integers == "binary" else largest, dims, endpoint=True)
 
     def _strings(self, dims: tuple[int, ...]) -> np.ndarray:
-        """Words, followed by digits, which can be cast to numbers if need be."""
+        """Strings: words first, and then digits, which can be cast to numbers if necessary."""
         words = _WORDS if self._integers == "small" else ("0", "1")
         return self._random.choice(np.array(words, object), dims) if dims else np.array(words[1], object)
 
@@ -309,7 +312,7 @@ class _Filler:
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:
-    """For each input, what either of two models does with it."""
+    """For each input, what either of the two models does with it."""
     return {name: reading.joined(other[name]) if name in other else reading for name, reading in one.items()}
 
 
@@ -323,14 +326,16 @@ def _values(serialized: Sequence[bytes]) -> list[onnx.ValueInfoProto]:
 
 
 def _tensor_type(declared: onnx.TypeProto) -> onnx.TypeProto.Tensor | None:
-    """The type of the tensors in `declared`: its own, or that of the elements of a sequence or an optional."""
+    """The tensor type in `declared`: the type itself, or that of the elements of a sequence or optional;
+    None where there is none.
+    """
     while (kind := declared.WhichOneof("value")) in ("sequence_type", "optional_type"):
         declared = getattr(declared, kind).elem_type
     return declared.tensor_type if kind == "tensor_type" else None
 
 
 def _shape(declared: onnx.TypeProto) -> Shape:
-    """Dimensions: a size, a name, or "" for an unknown one; None when the rank is unknown."""
+    """The dimensions: sizes, names, or "" for unknown ones; None where the rank is unknown."""
     tensor = _tensor_type(declared)
     if tensor is None:
         return ()
@@ -340,7 +345,7 @@ def _shape(declared: onnx.TypeProto) -> Shape:
 
 
 def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:
-    """`own`, with the sizes that only `other` fixes; `bound` collects what they say about symbolic dimensions."""
+    """Collect in `bound` the sizes that only `other` states for symbolic dimensions of `own`, and return `own`."""
     if own is None or other is None or len(own) != len(other):
         return own
     for dim, size in zip(own, other, strict=True):
@@ -350,7 +355,7 @@ def _narrow(own: Shape, other: Shape, bound: dict[str, int]) -> Shape:
 
 
 def _holds_integers(declared: onnx.TypeProto) -> bool:
-    """Whether small values may be meant as indices, or strings as numbers."""
+    """Whether the input may need small values: integers that may be indices, or strings that may be read as numbers."""
     tensor = _tensor_type(declared)
     if tensor is None:
         return False
@@ -381,7 +386,7 @@ def _check_dtype(name: str, array: np.ndarray, declared: onnx.TypeProto) -> None
 
 
 def _as_declared(array: np.ndarray, declared: onnx.TypeProto) -> np.ndarray:
-    """`array` in the declared dtype: .npy files keep strings as fixed-width text, and bfloat16 as raw bytes."""
+    """`array` in the declared dtype: .npy files store strings as fixed-width text, and bfloat16 as raw bytes."""
     dtype = numpy_dtype(declared.tensor_type.elem_type)
     if dtype.hasobject:
         return array.astype(str).astype(object)

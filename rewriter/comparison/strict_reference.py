@@ -1,6 +1,6 @@
-"""ONNX's reference evaluator, made to refuse what the specification forbids or leaves open, and it computes all the same.
+"""onnx's reference evaluator with operators that refuse inputs which the specification forbids or leaves undefined.
 
-A model that does so has no result, and nothing that its conversion computes can be compared with one.
+The original evaluator computes something for these. For such inputs a model has no result that a conversion could be compared with.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ import numpy as np
 
 
 class SplitSizesError(Exception):
-    """Sizes that the specifications of Split and SplitToSequence forbid."""
+    """The sizes are not valid for Split or SplitToSequence by the specification."""
 
 
 def strict_evaluator() -> Any:
-    """The class of evaluators with strict operators; a call takes a model, as that of onnx's ReferenceEvaluator."""
+    """The class of the strict evaluator. Like onnx's ReferenceEvaluator, it is called with a model."""
     from onnx.reference import ReferenceEvaluator
 
     operators = [*_strict_splits(), *_strict_divisions(), _strict_slice(), _scatter()]
 
     class Evaluator(ReferenceEvaluator):
-        """Bodies of functions are evaluators of the same class, to which `new_ops` are not passed on."""
+        """The class that onnx uses for bodies of functions too, but without passing `new_ops` on to them;
+        here they are always there.
+        """
 
         def __init__(self, *given: Any, **options: Any) -> None:
             super().__init__(*given, **{**options, "new_ops": operators})
@@ -30,7 +32,7 @@ def strict_evaluator() -> Any:
 
 
 def _strict_splits() -> list[Any]:
-    """Split and SplitToSequence that refuse sizes which the specification forbids."""
+    """Split and SplitToSequence operators that refuse sizes which the specification forbids."""
     from onnx.reference.op_run import OpRun
 
     class Split(OpRun):
@@ -67,7 +69,7 @@ def _strict_splits() -> list[Any]:
 
 
 def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarray]:
-    """The parts of `x`. Raises SplitSizesError where `sizes` do not cover the axis."""
+    """The parts of `x`. Raises SplitSizesError where `sizes` do not add up to the length of the axis."""
     dim = x.shape[axis]
     if min(sizes, default=0) < 0 or sum(sizes) != dim:
         raise SplitSizesError(f"{node.onnx_node.op_type} cannot cut a dimension of {dim} into parts of sizes {sizes}")
@@ -75,14 +77,14 @@ def _cut(node: Any, x: np.ndarray, sizes: list[int], axis: int) -> list[np.ndarr
 
 
 def _sizes_of_at_most(size: int, dim: int) -> list[int]:
-    """The sizes of parts of `size`, with a last one of what is left."""
+    """The sizes of the parts if each but the last has `size`, and the last has the rest of `dim`."""
     if size < 1:
         raise SplitSizesError(f"SplitToSequence cannot cut a dimension into parts of size {size}")
     return [min(size, dim - start) for start in range(0, dim, size)]
 
 
 def _strict_divisions() -> list[Any]:
-    """Div and Mod that refuse to divide integers by zero, which numpy takes for 0 and no specification defines."""
+    """Div and Mod operators that refuse to divide integers by zero: numpy gives 0, and no specification defines the result."""
     from onnx.reference.ops.op_div import Div as PlainDiv
     from onnx.reference.ops.op_mod import Mod as PlainMod
 
@@ -100,13 +102,13 @@ def _strict_divisions() -> list[Any]:
 
 
 def _require_divisors(divisors: np.ndarray) -> None:
-    """Raises where one of the integer divisors is zero."""
+    """Raises an error where one of the integer divisors is zero."""
     if divisors.dtype.kind in "iu" and not divisors.all():
         raise ZeroDivisionError("integers are divided by zero")
 
 
 def _strict_slice() -> Any:
-    """Slice that refuses an axis which is given twice, since no specification says which starts and ends would count."""
+    """A Slice operator that refuses an axis that is given twice, since no specification says which starts and ends count then."""
     from onnx.reference.ops.op_slice import SliceCommon
 
     class Slice(SliceCommon):

@@ -1,4 +1,4 @@
-"""How far an output of the result may be from that of the original."""
+"""The tolerances of a comparison: how far an output of the result may differ from that of the original."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ INEXACT_BOUNDS: Mapping[str, Bounds] = {
     "complex128": _units(2.0**-52, 4096, 512, 16),
     "complex64": _units(2.0**-23, 1024, 128, 16),
 }
-"""The bounds by dtype where a rule was applied that is not exact to the last bit. All other dtypes compare exactly even then."""
+"""The bounds by dtype where a rule was applied that is not exact to the last bit. Other dtypes are compared exactly even then."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What is allowed for each output.
+    """The tolerance for each output.
 
-    `rtol` and `atol` are for all outputs. None is the default: 0, or with `inexact` (a rule that may change the last bits was
+    `rtol` and `atol` hold for all outputs. None is the default: 0, or with `inexact` (a rule that may change the last bits was
     applied) the INEXACT_BOUNDS of the output's dtype, whose `of_largest` counts only with `sums` (such a rule makes sums of many
-    terms). With `like_bfloat16` (only the original rounds to it) those of bfloat16 are for floats, too. `rtol_of` and `atol_of`,
-    output name → bound, have priority.
+    terms). With `like_bfloat16` (only the original rounds to bfloat16), the bounds of bfloat16 hold for other floats too. `rtol_of`
+    and `atol_of`, output name → bound, take precedence.
     """
 
     rtol: float | None = None
@@ -55,7 +55,7 @@ class Tolerance:
     like_bfloat16: bool = False
 
     def of(self, output: str, dtype: str) -> Bounds:
-        """The bounds of an output of `dtype`: "float32", or "seq(float32)" for a sequence."""
+        """The bounds for an output of `dtype`: "float32", or "seq(float32)" for a sequence."""
         default = Bounds()
         if self.inexact:
             kind = dtype.removeprefix("seq(").rstrip(")")
@@ -69,16 +69,16 @@ class Tolerance:
 
     @property
     def is_stated(self) -> bool:
-        """Whether the user said how much is acceptable."""
+        """Whether the user gave any tolerance."""
         return self.names_outputs or self.rtol is not None or self.atol is not None
 
     @property
     def names_outputs(self) -> bool:
-        """Whether the user gave a bound for a single output."""
+        """Whether the user gave a tolerance for a single output."""
         return bool(self.rtol_of or self.atol_of)
 
     def check_names(self, outputs: tuple[str, ...]) -> None:
-        """Raises ArgumentError where a bound is for an output that does not exist."""
+        """Raises ArgumentError where the user gave a tolerance for an output that does not exist."""
         for option, given in (("--rtol", self.rtol_of), ("--atol", self.atol_of)):
             for name in given:
                 if name not in outputs:
@@ -86,4 +86,4 @@ class Tolerance:
 
 
 EXACT = Tolerance()
-"""Everything has to be equal."""
+"""The tolerance under which everything has to be equal."""

@@ -1,4 +1,4 @@
-"""Chooses the comparison of a conversion: whole models where they are small enough to be run, else node by node."""
+"""Chooses how a conversion is compared: by whole models if they are small enough to run, else node by node."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .tolerance import EXACT, Tolerance
 
 
 class Budget(NamedTuple):
-    """How large a model may be: bytes in the file and in external data, and nodes in all graphs and functions."""
+    """The size up to which a model fits: bytes in the file and in external data, and nodes in all graphs and functions."""
 
     bytes: int
     nodes: int
 
 
 WHOLE = Budget(256 << 20, 10_000)
-"""The largest models that are run as a whole."""
+"""The size up to which models are run as a whole."""
 THOROUGH = Budget(16 << 20, 1_000)
-"""The largest models that are run as a whole on many choices of inputs."""
+"""The size up to which whole models are run on many choices of inputs."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,10 @@ class Files(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """`runtime` is "openvino 2024.2.0"; on how many samples it agreed, and within which bounds (of `runtimes.agreement`)."""
+    """The result of running the model in another runtime, "openvino 2024.2.0".
+
+    It agreed on this number of `samples`, within the bounds `rtol` and `atol`, which are those of `runtimes.agreement`.
+    """
 
     runtime: str
     samples: int
@@ -68,7 +71,7 @@ class Verified(NamedTuple):
 
 
 def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
-    """Compare `result` with `original`, which is not converted; `aliases` are values that the conversion found equal to others.
+    """Compare `result` with the unconverted `original`. `aliases` maps values to others that the conversion found to be equal.
 
     Raises ArgumentError where the settings contradict each other or do not fit the model.
     """
@@ -79,16 +82,17 @@ def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settin
 def usual_runs(
     original: Model, result: Skeleton, samples: Samples | None, file: Path | None
 ) -> Iterator[tuple[Path, list[Run] | str]]:
-    """A file of `result` in a folder of its own, and the original in onnxruntime on the usual samples, or why it cannot be run.
+    """Write `result` to a folder of its own and run the original in onnxruntime on the usual samples, for the time of a `with`.
 
-    `file` holds the original, if one does. Raises as `verify`.
+    Yields the path of the result, and the runs or the reason why there are none. `file` is the file of the original, if it has one.
+    Raises as `verify`.
     """
     with _staged(original, result, Files(file)) as (before, after), lent_worker() as worker:
         yield after, run_usual(before, after, samples or Samples(), worker, thorough=_is_within(THOROUGH, original))
 
 
 def _with_hint(found: Comparison) -> Comparison:
-    """`found`; where only last bits differ, its reason names the tolerance with which this very comparison passes."""
+    """`found`. If models differ only in last bits, its reason also names the tolerance with which this comparison would pass."""
     if found.status != "different" or not found.last_bits:
         return found
     wrong = [part.max_abs for part in (*found.outputs, *found.pieces)]
@@ -117,12 +121,12 @@ def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], setti
 
 
 def _blames_kernels(whole: Comparison, nodes: Comparison) -> bool:
-    """Whether everything that changed is equal, and only nodes that stayed as they are differ in the last bits."""
+    """Whether all changed nodes are equal, and only unchanged nodes differ, in the last bits."""
     return nodes.status == "equal" and (whole.stayed or any(piece.last_bits for piece in nodes.pieces))
 
 
 def _runs_whole(original: Model, settings: Settings) -> bool:
-    """Whether the models are run as a whole."""
+    """Whether the models are to be run as a whole."""
     if settings.how == "model":
         return True
     samples = settings.samples
@@ -157,7 +161,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
 
 @contextmanager
 def _staged(original: Model, result: Skeleton, files: Files) -> Iterator[tuple[Path, Path]]:
-    """Files of both models; those that there are, else temporary ones."""
+    """The files of both models; a temporary file is written for a model that has none."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         before = files.original or stack.enter_context(stage(original.skeleton, folder / "original.onnx")).path
@@ -166,7 +170,7 @@ def _staged(original: Model, result: Skeleton, files: Files) -> Iterator[tuple[P
 
 
 def _without_last_bits(original: Model, result: Skeleton, settings: Settings, files: Files) -> Comparison:
-    """The comparison of whole models whose last bits differ because the runtime has other kernels for another opset."""
+    """Compare models whose outputs differ only in last bits because the runtime has other kernels for another opset."""
     loose = replace(settings, tolerance=replace(settings.tolerance, inexact=True))
     found = _compare_whole(original, result, loose, files)
     reason = "last bits differ, by nodes that nothing changed: the runtime has another kernel for the other opset"
@@ -174,7 +178,7 @@ def _without_last_bits(original: Model, result: Skeleton, settings: Settings, fi
 
 
 def _after_rounding(nodes: Comparison) -> Comparison:
-    """The comparison node by node, where the outputs of the whole models differ by a step for which no changed node is to blame."""
+    """The comparison node by node, for models whose outputs differ by a rounding step that no changed node explains."""
     reason = "outputs of the whole models differ, as nodes that nothing changed round inputs that differ in their last bits"
     return replace(nodes, reason="; ".join(filter(None, [reason, nodes.reason])))
 

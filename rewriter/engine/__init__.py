@@ -1,1 +1,1 @@
-"""The registry of rules, and the walk of every node to the target opset."""
+"""The registry of rules, and the conversion of every node to the target opset."""

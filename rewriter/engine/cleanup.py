@@ -1,4 +1,4 @@
-"""After the rules: rename uses of forwarded values, and remove what the rules left without a use. Nothing else is removed."""
+"""Cleans up after the rules: renames uses of forwarded values, and removes what lost its last use to a rule, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from ..graph.model import Model
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
 
 HAVE_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
-"""Operators that draw random numbers: removing one would change what the others of the model draw."""
+"""Operators that draw random numbers. Removing one would change the numbers that the others in the model draw."""
 
 
 def clean(model: Model) -> set[str]:
-    """Settle aliases and remove nodes and initializers that lost their last use to a rule. Returns the names that went."""
+    """Rename uses of forwarded values, and remove nodes and initializers that lost their last use to a rule.
+
+    Returns the removed names.
+    """
     lost = model.lost_uses | (model.unread - model.new_uses)
     if not model.aliases and not lost:
         return set()
@@ -36,7 +39,7 @@ def clean(model: Model) -> set[str]:
 
 
 def _undefined(graphs: list[GraphLike], unused: set[str]) -> set[str]:
-    """The `unused` names that nothing defines any more: rules removed or renamed what made them."""
+    """The names among `unused` that nothing defines any more, because a rule removed or renamed what made them."""
     left = set(unused)
     for graph in graphs:
         left.difference_update(defined_names(graph))
@@ -44,7 +47,7 @@ def _undefined(graphs: list[GraphLike], unused: set[str]) -> set[str]:
 
 
 def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
-    """Let every reader of a forwarded value read the value that it stands for."""
+    """Replace each use of a forwarded value by the value that it stands for."""
     final = {name: model.main.resolve(name) for name in model.aliases}
     for graph in graphs:
         for node in graph.node:
@@ -57,7 +60,7 @@ def _rename_uses(model: Model, graphs: list[GraphLike]) -> None:
 
 
 def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
-    """Remove what makes the `unused` names, and then what made only that. Returns the names that are gone."""
+    """Remove what makes the `unused` names, and then what only these nodes used. Returns the names that are gone."""
     stored = {tensor.name for graph in graphs if isinstance(graph, GraphProto) for tensor in graph.initializer}
     if unused <= stored:
         return _sweep(graphs, unused, set())
@@ -85,7 +88,7 @@ def _remove_dead(graphs: list[GraphLike], unused: set[str]) -> set[str]:
 
 
 def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
-    """Add `node` to the `dead`, with the nodes in its subgraphs. Yields each name as often as those read it that were alive."""
+    """Add `node` and the nodes in its subgraphs to `dead`. Yields each name that they read, once for each use."""
     if id(node) in dead:
         return
     dead[id(node)] = node
@@ -97,14 +100,14 @@ def _end(node: NodeProto, dead: dict[int, NodeProto]) -> Iterator[str]:
 
 
 def _is_removable(node: NodeProto, uses: Counter[str]) -> bool:
-    """Whether nothing uses the node's outputs, and removing it has no effect on other nodes."""
+    """Whether nothing uses the node's outputs, and removing the node does not affect other nodes."""
     if node.domain not in DEFAULT_DOMAINS or node.op_type in HAVE_EFFECTS:
         return False
     return not any(uses[name] for name in node.output if name)
 
 
 def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
-    """Those of `names` that something reads."""
+    """The names among `names` that something reads."""
     used: set[str] = set()
     for graph in graphs:
         for node in graph.node:
@@ -116,14 +119,14 @@ def _used_among(graphs: list[GraphLike], names: set[str]) -> set[str]:
 
 
 def _used_names(graph: GraphLike) -> Iterator[str]:
-    """The names that `graph` reads, with the outputs that it gives."""
+    """The names that `graph` reads, and the names of its outputs."""
     for node in graph.node:
         yield from node.input
     yield from graph.output if isinstance(graph, FunctionProto) else (value.name for value in graph.output)
 
 
 def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]:
-    """Delete the dead nodes and the unused initializers called `names`; returns what really went."""
+    """Delete the dead nodes, and the unused initializers called `names`. Returns the names that were really removed."""
     gone: set[str] = set()
     for graph in graphs:
         for index in reversed(range(len(graph.node))) if dead else ():
@@ -142,7 +145,7 @@ def _sweep(graphs: list[GraphLike], names: set[str], dead: set[int]) -> set[str]
 
 
 def _forget_annotations(graphs: list[GraphLike], removed: set[str]) -> None:
-    """Remove types and quantization notes of values that are gone."""
+    """Remove the types and quantization annotations of values that are gone."""
     for graph in graphs:
         infos = getattr(graph, "value_info", [])
         for index in reversed(range(len(infos))):

@@ -1,4 +1,6 @@
-"""The conversion itself: every node walks its own chain of transitions to the target; nodes that rules make join the work-list."""
+"""The conversion itself: each node takes its own steps from version to version to the target; nodes that
+rules make are converted too.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +31,25 @@ from .selection import Selection
 from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
-"""Nodes that one node may become: far above any honest rewrite, and an end to a rule that feeds itself."""
+"""The number of nodes that one node may become: far more than any sensible rewrite needs, and a limit for a
+rule that never ends.
+"""
 
 
 NODES_A_STEP = 4096
-"""Nodes between two progress updates."""
+"""The number of nodes between two progress updates."""
 
 
 def _excluded(name: str) -> Unconvertible:
-    """The refusal of a node that needs a rule which the user excluded."""
+    """The refusal of a node that needs the rule `name`, which the user excluded."""
     return Unconvertible(f"rule {name} is needed here, and --only or --skip excludes it")
 
 
 class Engine:
-    """Converts `model` to opset `target` (None: each graph keeps its own) by the rules of `registry`.
+    """Converts `model` to opset `target` by the rules of `registry`. With `target` None, each graph keeps its own opset.
 
-    `restrictions`: what the result may not contain, because of the runtimes that it is for. `replacements` are rules for operators
-    of other domains, by label.
+    `restrictions` say what the result may not contain because of the runtimes that it is for. `replacements` are rules for
+    operators of other domains, by "domain::operator".
     """
 
     def __init__(
@@ -74,7 +78,7 @@ class Engine:
 
     @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
     def run(self) -> Outcome:
-        """Convert the main graph and the functions, then clean up. Edits the model in place, blockers or not."""
+        """Convert the main graph and the functions, then clean up. The model is edited in place, also where there are blockers."""
         for scope in (self._model.main, *self._model.functions):
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
@@ -92,7 +96,7 @@ class Engine:
     # -- graphs
 
     def _convert(self, scope: Scope, target: int) -> None:
-        """Take every node of the graph to `target`, and put the nodes that it becomes in its place."""
+        """Convert every node of the graph to `target`, and replace it by the nodes that it becomes."""
         scope.target = target
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
@@ -139,7 +143,7 @@ class Engine:
     # -- nodes
 
     def _work_or_repeat(self, node: RecordedNode, form: Form, target: int, repeats: Repeats, tidying: Tidying) -> list[NodeProto]:
-        """The nodes that `node` becomes, by its rules, or by what they made of another node of its `form`."""
+        """The nodes that `node` becomes: by its rules, or by repeating the edit of an earlier node of the same `form`."""
         proto = node.proto
         edit = repeats.find(form, node)
         if edit is not None:
@@ -154,7 +158,7 @@ class Engine:
         return nodes
 
     def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
-        """The nodes that `first` becomes, all at the target, in topological order."""
+        """The nodes that `first` becomes, all in the form of the target, in topological order."""
         finished: list[NodeProto] = []
         origin = (first.op_type, first.name)
         pending = [first]
@@ -181,7 +185,9 @@ class Engine:
         return finished
 
     def _replace(self, node: Node, origin: tuple[str, str]) -> list[Node]:
-        """What a node of another domain becomes, if there is a rule for it: nodes that walk on from the opset of the rule."""
+        """The nodes that replace a node of another domain by the user's rule; they are converted further
+        from the opset of that rule.
+        """
         rule = self._replacements.get(label_of(node.proto))
         try:
             if rule is not None:
@@ -194,7 +200,10 @@ class Engine:
         return made
 
     def _apply_of_user(self, rule: Rule, node: Node) -> None:
-        """Run a rule that users ask for, perhaps one of their own. Raises: Unconvertible; ArgumentError where it fails."""
+        """Run a rule that the user asked for, perhaps one of their own.
+
+        Raises Unconvertible; ArgumentError where the rule itself fails.
+        """
         self._require(rule.name)
         try:
             self._apply(rule, node)
@@ -205,7 +214,10 @@ class Engine:
             raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
 
     def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
-        """Take one node as far as its rules go; `origin`: operator and name of the original's node that it comes from."""
+        """Convert one node as far as its rules go.
+
+        `origin` is the operator and name of the node of the original model that it comes from.
+        """
         tried: set[str] = set()
         avoided: set[str] = set()
         simplified = ""
@@ -260,9 +272,9 @@ class Engine:
         return False
 
     def _avoid(self, node: Node, route: Route, tried: set[str]) -> bool:
-        """Try each rule that avoids a form; True as soon as one changed the node, which is then `tried`.
+        """Try each rule that avoids a form; True as soon as one changed the node. Rules in `tried` are not tried again.
 
-        Raises Unconvertible, and says for whom.
+        Raises Unconvertible, which names the runtime.
         """
         for rule in route.avoidances:
             if rule.form in tried:
@@ -286,7 +298,7 @@ class Engine:
         return False
 
     def _require_taken(self, node: Node, route: Route) -> None:
-        """Raises Unconvertible where a runtime takes no such operator, or not of these types."""
+        """Raises Unconvertible where a runtime does not accept the operator of the node, or does not accept it with these types."""
         if not route.is_restricted:
             return
         whose = self._restrictions.operators.get(node.op_type)
@@ -301,7 +313,7 @@ class Engine:
                 raise Unconvertible(f"{whose} does not support the type {name}", "cast the model to another type")
 
     def _avoided(self) -> Iterator[Remark]:
-        """What was rewritten for the sake of a runtime, a node each."""
+        """A remark for each node that was rewritten because of a runtime."""
         whose_of: dict[tuple[str, str], str] = {}
         for (form, op_type), whose in self._restrictions.forms.items():
             whose_of.update(((rule.name, op_type), whose) for rule in self._registry.avoidances(op_type) if rule.form == form)
@@ -310,7 +322,7 @@ class Engine:
                 yield Remark("avoided", op_type, node, where, whose)
 
     def _take(self, node: Node, step: Step) -> None:
-        """One version step: the rule if there is one, then the gates that the schemas imply."""
+        """Take one version step: apply the rule if there is one, then check what the two schemas require."""
         transition = step.transition
         if transition.older is None:
             self._decompose(node, transition)
@@ -327,7 +339,9 @@ class Engine:
         node.opset = transition.opset_after
 
     def _gate(self, node: Node, step: Step) -> None:
-        """Check, and where possible mend, what the schemas say of the step: attributes, arity and types."""
+        """Check what the schemas say about the step, attributes, number of inputs and outputs, and types,
+        and adapt the node where possible.
+        """
         delta, transition = step.transition.delta, step.transition
         if step.gates_form:
             node.changed |= delta.gate_attributes(node.proto, transition.review or "")
@@ -339,9 +353,10 @@ class Engine:
             self._widen(node, wrong, delta, transition.opset_after)
 
     def _gate_written(self, node: Node, target: int) -> None:
-        """Check, and where possible mend, the types of a node that a rule wrote: the operator may not take those of this model.
+        """Check the types of a node that a rule wrote, and adapt the node where possible: the operator may not accept the types of
+        this model.
 
-        On its way up the node may be in a form that does not take them yet.
+        On the way up, the node may have the form of an opset that does not accept them yet, while a later one does.
         """
         opset = max(node.opset, transitions.form_opset(node.op_type, target))
         form = self._routes.form_that_loses(node.op_type, opset)
@@ -352,7 +367,10 @@ class Engine:
             self._widen(node, refused, form, opset)
 
     def _widen(self, node: Node, wrong: list[str], delta: Delta, opset: int) -> None:
-        """Let the node work in types that the target of `delta` takes. Raises Unconvertible where no way is known."""
+        """Put Casts around the node, so that it works in types that the target of `delta` accepts.
+
+        Raises Unconvertible where none fits.
+        """
         node.begin_rule(opset)
         name = f"widening.{node.op_type}"
         self._require(name)
@@ -361,7 +379,7 @@ class Engine:
             self.outcome.inexact.add(name)
 
     def _decompose(self, node: Node, step: Transition) -> None:
-        """Replace an operator that is younger than the target: by its value, by a rule, or by ONNX's own function body."""
+        """Replace an operator that is newer than the target: by its constant value, by a rule, or by ONNX's own function body."""
         node.begin_rule(node.opset)
         if self._selection.allows("expansion.constant") and bodies.fold(node):
             self._change("expansion.constant", node)
@@ -386,7 +404,10 @@ class Engine:
             raise _excluded(name)
 
     def _apply(self, rule: Rule, node: Node) -> bool:
-        """Run the rule; True if it changed the node. An excluded rule is run too: it is needed where it changes something."""
+        """Run the rule; True if it changed the node.
+
+        An excluded rule is run too, to see whether it is needed: if so, the node is refused.
+        """
         before, node.changed = node.changed, False
         op_type = node.op_type
         node.begin_rule(rule.written_for)
@@ -413,7 +434,7 @@ class Engine:
         return changed
 
     def _block(self, node: Node, step: Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
-        """Note a blocker. Users know the nodes of their model, so what a rule made is blamed on the node that it was made for."""
+        """Note a blocker. It names the node of the user's model, `origin`, even if the refused node was made by a rule."""
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
         reason = refusal.reason if is_origin else _reason_of_made(node.op_type, refusal.reason)
@@ -434,12 +455,12 @@ class Engine:
 
 
 def _element(type_string: str | None) -> str:
-    """ "float" of "tensor(float)" and of "seq(tensor(float))"; "" where the type is unknown."""
+    """The element type in a type string: "float" for "tensor(float)" and "seq(tensor(float))"; "" where the type is unknown."""
     return "" if type_string is None else type_string.rpartition("(")[2].rstrip(")")
 
 
 def _hand_metadata_on(proto: NodeProto, nodes: Iterable[NodeProto]) -> None:
-    """Let `nodes`, which stand in the place of `proto`, say where they come from, those in their subgraphs too."""
+    """Copy to `nodes`, which replace `proto`, and to the nodes in their subgraphs, the metadata that says where they come from."""
     for node in nodes:
         if node is not proto and not node.metadata_props:
             node.metadata_props.extend(proto.metadata_props)
@@ -460,7 +481,7 @@ def _contradicted(found: declarations.Contradiction) -> Remark:
 
 
 def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
-    """Put the new node list in place. The views on the old one are stale from here on."""
+    """Replace the node list of the graph by the new nodes. Existing views on old nodes are invalid from here on."""
     nodes: list[NodeProto] = []
     for index, proto in enumerate(scope.graph.node):
         nodes.extend(replaced.get(index, (proto,)))
@@ -471,14 +492,14 @@ def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
 
 
 def _with_reason_to_stay(node: Node, step: Step | None, refusal: Unconvertible) -> Unconvertible:
-    """The refusal of an operator that the target does not have also says why no simplification dissolved it."""
+    """The refusal of an operator that the target lacks, extended by the reason why no simplification removed the node."""
     if step is None or step.transition.older is not None or node.kept is None:
         return refusal
     return Unconvertible(f"{refusal.reason}; it stays because {node.kept}", refusal.hint or getattr(node.kept, "hint", ""))
 
 
 def _reason_of_made(op_type: str, reason: str) -> str:
-    """Why a node cannot be converted: it is rewritten with `op_type`, and that cannot be, for `reason`."""
+    """The reason why a node cannot be converted: it would be rewritten with `op_type`, which is impossible because of `reason`."""
     subject, _, rest = reason.partition(" ")
     if subject == op_type and rest.startswith(("does ", "is ", "has ", "takes ", "cannot ")):
         return f"is rewritten with {op_type}, which {rest}"

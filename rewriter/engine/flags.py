@@ -1,4 +1,4 @@
-"""Attributes that are 0 or 1: what another number means, no specification says, and runtimes do not agree."""
+"""Checks attributes that are 0 or 1. No specification says what another number means, and runtimes do not agree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLAGS = frozenset(
         *("spatial", "storage_order", "training_mode", "transA", "transB", "upper"),
     )
 )
-"""The attributes of ONNX's own operators that say yes or no."""
+"""The attributes of ONNX's own operators that can only be 0 or 1."""
 
 
 def odd_flag(node: NodeProto) -> str:

@@ -1,4 +1,4 @@
-"""What rules and their modules were called before: --only and --skip take these names too, which reports and scripts may hold."""
+"""Former names of rules and their modules. --only and --skip accept them too, because reports and scripts may contain them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "extremes": ("max_min", "pow"),
     "normalization": ("group_normalization", "instance_normalization", "mean_variance_normalization"),
 }
-"""Each former module, and the modules that its rules are in now."""
+"""Each former module, and the modules that contain its rules now."""
 RULES: dict[str, str] = {
     "argmax.count_from_the_back": "argmax.search_from_the_back",
     "batch_normalization.outputs_tell_training": "batch_normalization.drop_is_test",
@@ -106,11 +106,11 @@ RULES: dict[str, str] = {
     "unique.neighbours_in_order": "unique.sort_and_compare_neighbours",
     "upsample.resize": "upsample.upsample_to_resize",
 }
-"""Each former rule, and what it is called now; both with their present module."""
+"""Each former rule and its name now; both with the present name of the module."""
 
 
 def current_names(names: Iterable[str]) -> frozenset[str]:
-    """The present names for `names` of rules ("split.sizes_to_input") or modules ("split"), of which any may be former ones."""
+    """The present names for `names` of rules ("split.sizes_to_input") or modules ("split"), any of which may be former names."""
     current: set[str] = set()
     for name in names:
         module, dot, rule = name.partition(".")

@@ -1,10 +1,10 @@
-"""Element types that the target does not have, its opset or a runtime that it is for, give way to wider ones that hold the same
-numbers, before any node is converted.
+"""Replaces element types that the target opset or runtime lacks by wider types that hold the same numbers, before any node is
+converted.
 
-This is done to the whole model at its own opset: to stored tensors, to the values between nodes, and to what nodes say of types.
-Nodes that only move or compare data stay as they are; for others there are rules, which `widen` registers. Afterwards no such type
-is left, and the way to the target is the usual one. The inputs and outputs of the model keep their types, so one that the target
-does not have is refused there.
+This is done for the whole model at its own opset: for stored tensors, for the values between nodes, and for attributes that name a
+type. Nodes that only move or compare data stay as they are; for others there are rules, which `widen` registers. Afterwards none of
+these types is left, and the model is converted as usual. The inputs and outputs of the model keep their types, so the model is
+refused if one of these has a type that the target lacks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .selection import Selection
 from .widening import CLASSES, Class, first_opset, reduces
 
 NAME = "narrow_types"
-"""What --only and --skip call it."""
+"""The name by which --only and --skip refer to this mechanism."""
 _WIDER = {
     **dict.fromkeys(("int4", "int2"), ("int8",)),
     **dict.fromkeys(("uint4", "uint2"), ("uint8",)),
@@ -44,22 +44,22 @@ _WIDER = {
     **dict.fromkeys(("float6e2m3", "float6e3m2", "float4e2m1"), ("float16", "float")),
     **dict.fromkeys(("float8e8m0", "bfloat16"), ("float",)),
 }
-"""The types that every opset has, and that hold all values of the narrow one, the smallest first."""
+"""For each narrow type, the types that every opset has and that hold all its values, the smallest first."""
 NARROW_TYPES = frozenset(_WIDER)
-"""The names of the types that can give way."""
+"""The names of the types that can be replaced."""
 _ALSO_MOVE = GRAPH_HOLDERS | {
     *("Constant", "ConstantOfShape", "EyeLike", "TensorScatter", "Optional", "OptionalGetElement", "OptionalHasElement"),
     *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength"),
     *("SplitToSequence", "ConcatFromSequence"),
 }
-"""Operators that copy elements, or make zeros and ones, and are not in `CLASSES`."""
+"""Operators that copy elements, or make zeros and ones, and are not listed in `CLASSES`."""
 _EXACT = frozenset({"Abs", "Neg", "Mod"})
-"""Operators that compute, with results that the narrow type always holds."""
+"""Operators that compute, but whose results the narrow type always holds."""
 FLOAT32_FOR_BFLOAT16 = "float32-for-bfloat16"
-"""What the user can allow: to compute in float what the model computes in bfloat16, without its rounding."""
+"""The value of --allow that permits to compute in float what the model computes in bfloat16, without its rounding."""
 ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
 UNROUNDED = f"{NAME}.unrounded_bfloat16"
-"""The name under which the outcome lists that this was done, among what is not exact."""
+"""The name under which the outcome lists this change among those that are not exact."""
 _BFLOAT16 = "bfloat16"
 _NOTHING: Mapping[str, str] = {}
 _HINT = "change the model's inputs and outputs to a type that the target has, and let the caller convert"
@@ -68,8 +68,8 @@ _HINT = "change the model's inputs and outputs to a type that the target has, an
 class Wishes(NamedTuple):
     """How types are to be widened.
 
-    `unrounded_bfloat16`: what was computed in bfloat16 is computed in float, without rounding each result to bfloat16.
-    `unpack_at_run_time`: stored tensors of less than 16 bits an element stay packed, and nodes of the graph unpack them.
+    `unrounded_bfloat16`: operations in bfloat16 become operations in float, whose results are not rounded to bfloat16.
+    `unpack_at_run_time`: stored tensors with less than 16 bits for an element stay packed, and nodes of the graph unpack them.
     """
 
     unrounded_bfloat16: bool = False
@@ -79,11 +79,11 @@ class Wishes(NamedTuple):
 def widen_types(
     model: Model, target: int, registry: Registry, selection: Selection, wishes: Wishes, refused: Mapping[str, str] = _NOTHING
 ) -> Outcome | None:
-    """Widen the types of `model` that `target` does not have, in place; None where it has none of them, and nothing changed.
+    """Widen, in place, the types of `model` that the target lacks. Returns None where it has no such type, and nothing changed.
 
-    `refused`: types that the target does not have whatever its opset, with the runtime that does not take them. `model` knows
-    nothing of what became of it: the caller makes another one of its skeleton. Where there are blockers, the skeleton is left half
-    done.
+    `refused` maps types that a runtime does not accept, whatever the opset, to the name of the runtime. `model` does not know about
+    the changes: the caller has to make a new Model of its skeleton. Where the outcome has blockers, the skeleton is only partly
+    changed.
     """
     wider = _absent_types(model, target, refused)
     if not wider or not selection.allows(NAME):
@@ -95,7 +95,7 @@ def widen_types(
 
 
 def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[int, int]:
-    """The types that `model` has and the target does not, with the wider types, as numbers of TensorProto.DataType."""
+    """The types that `model` has and the target lacks, mapped to the wider types, both as numbers of TensorProto.DataType."""
     goes_down = target < model.main.opset
     absent = {kind for kind in _WIDER if kind in refused or (goes_down and _is_absent(kind, target))}
     present = transitions.stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
@@ -103,7 +103,7 @@ def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[i
 
 
 def lost_types(original: Model, result: ModelProto) -> set[int]:
-    """The types that gave way to wider ones in `result`, as numbers of TensorProto.DataType."""
+    """The types in `original` that were replaced by wider ones in `result`, as numbers of TensorProto.DataType."""
     narrow = NARROW_TYPES & transitions.stated_types(original.survey.graphs, original.survey.operators)
     graphs = all_graphs(result) if narrow else []
     left = transitions.stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
@@ -111,7 +111,7 @@ def lost_types(original: Model, result: ModelProto) -> set[int]:
 
 
 def _wider(kind: str, refused: Collection[str]) -> str:
-    """The smallest type that holds `kind` and is not `refused`, or where all are, the smallest."""
+    """The smallest type that holds the values of `kind` and is not `refused`; where all are refused, the smallest."""
     return next((wide for wide in _WIDER[kind] if wide not in refused), _WIDER[kind][0])
 
 
@@ -126,7 +126,7 @@ def _is_absent(kind: str, target: int) -> bool:
 
 
 class _Widening:
-    """The work on one model."""
+    """Widens the types of one model."""
 
     def __init__(self, model: Model, registry: Registry, wishes: Wishes, refused: Mapping[str, str]) -> None:
         self._model = model
@@ -167,7 +167,7 @@ class _Widening:
                     self.outcome.blockers.append(Blocker(what.capitalize(), value.name, "main graph", "", reason, _HINT))
 
     def _widen_nodes(self, scope: Scope) -> None:
-        """Let the nodes of one graph, and of the graphs in it, compute in wider types."""
+        """Let the nodes of one graph, and of its subgraphs, compute in wider types."""
         replaced: dict[int, list[NodeProto]] = {}
         for index, proto in enumerate(scope.graph.node):
             for child in scope.children(proto, index, scope.opset):
@@ -185,7 +185,7 @@ class _Widening:
             rebuild(scope, replaced)
 
     def _widen_node(self, node: Node) -> None:
-        """Let one node compute in wider types. Raises Unconvertible where it cannot, or where that is not sure."""
+        """Let one node compute in wider types. Raises Unconvertible where that is impossible, or not certain to be right."""
         if node.proto.domain:
             self._require_wide(node)
             return
@@ -221,7 +221,7 @@ class _Widening:
 
     @staticmethod
     def _require_known(node: Node) -> None:
-        """Raises Unconvertible where a value of `node` may be of a narrow type, for all that is known."""
+        """Raises Unconvertible where the type of a value of `node` is unknown, so that it may be a narrow one."""
         for index, name in enumerate(node.inputs):
             if name and node.type_of_slot(index) is None:
                 reason = f"the type of '{name}' is unknown, and may be one that the target does not have"
@@ -238,12 +238,12 @@ class _Widening:
             )
 
     def _lacks(self, kind: str) -> str:
-        """Who does not have the type `kind`, behind "which"."""
+        """The end of a message, behind "which": who lacks the type `kind`, the opset or a runtime."""
         whose = self._refused.get(kind)
         return f"{whose} does not take" if whose else f"does not exist before opset {first_opset(kind)}"
 
     def _may_be_narrow(self, op_type: str, opset: int) -> bool:
-        """Whether the operator takes or names any of the narrow types."""
+        """Whether the operator accepts one of the narrow types, or has an attribute that can name one."""
         key = op_type, opset
         if key not in self._may_take:
             schema = transitions.schema_at(op_type, opset)
@@ -252,7 +252,7 @@ class _Widening:
         return self._may_take[key]
 
     def _narrow_kinds(self, node: Node) -> set[str]:
-        """The narrow types that values of `node` have."""
+        """The narrow types of the values that `node` reads and makes."""
         names = filter(None, (*node.inputs, *node.outputs))
         return {kind for name in names if (kind := self._narrow_kind(node.type_string(name)))}
 
@@ -264,7 +264,7 @@ class _Widening:
     # -- what states types
 
     def _retype(self, graph: GraphLike) -> None:
-        """Write the wider types wherever `graph` states a narrow one, and widen its tensors. Its subgraphs are not looked into."""
+        """Write the wider types wherever `graph` states a narrow one, and widen its tensors. Subgraphs are not included."""
         for value in _stated_values(graph):
             self._retype_type(value.type)
         if isinstance(graph, GraphProto):
@@ -294,7 +294,7 @@ class _Widening:
             self._retype_tensor(tensor)
 
     def _retype_tensor(self, tensor: TensorProto) -> None:
-        """Raises InvalidModelError where the data does not fit type and shape."""
+        """Widen one stored tensor. Raises InvalidModelError where its data does not fit its type and shape."""
         wide = self._model.wider.get(tensor.data_type)
         if wide is None:
             return
@@ -303,12 +303,15 @@ class _Widening:
         self.outcome.changes.append(Change(f"{NAME}.{kind}", "tensor", tensor.name, "stored"))
 
     def _stays_packed(self, tensor: TensorProto) -> bool:
-        """Whether the graph is to unpack `tensor`; what is so small that it would be folded is not worth it."""
+        """Whether nodes of the graph unpack `tensor`.
+
+        That is not worth it for a tensor that is so small that it would be folded.
+        """
         fills_bytes = tensor.data_type in self._model.wider and 8 % element_bits(tensor) == 0
         return self._wishes.unpack_at_run_time and fills_bytes and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
     def _unpack(self, graph: GraphProto, tensor: TensorProto) -> None:
-        """Store the bytes of `tensor`, and let nodes in front of all others of `graph` look up what each byte stands for."""
+        """Store `tensor` as bytes, and put nodes before all others of `graph` that look up the elements for each byte."""
         narrow, dims, name = tensor.data_type, list(tensor.dims), tensor.name
         tensor.CopyFrom(self._model.skeleton.packed(tensor))
         tensor.name = self._model.fresh_name(f"{name}_packed")
@@ -334,7 +337,7 @@ class _Widening:
 
 
 class _Maker:
-    """Makes nodes and constants in the place of the tensor called `name` of `graph`."""
+    """Makes nodes and constants that replace the tensor `name` of `graph`."""
 
     def __init__(self, model: Model, graph: GraphProto, name: str) -> None:
         self._model = model
@@ -367,7 +370,7 @@ class _Maker:
 
 
 def _stated_values(graph: GraphLike) -> Iterator[ValueInfoProto]:
-    """What states the types of values in `graph`; before onnx 1.16, a function had nothing that did."""
+    """The entries that state types of values in `graph`. Before onnx 1.16, a function had none."""
     if isinstance(graph, GraphProto):
         yield from graph.input
         yield from graph.output
@@ -375,7 +378,9 @@ def _stated_values(graph: GraphLike) -> Iterator[ValueInfoProto]:
 
 
 def _keeps_values(node: Node) -> bool:
-    """Whether the node only moves or compares data, or gives what every type holds that holds its input."""
+    """Whether each output value of the node is in any type that holds its inputs: it only moves or compares
+    data, or is in `_EXACT`.
+    """
     if reduces(node):
         return False
     if node.op_type == "Dropout":

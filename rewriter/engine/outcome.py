@@ -1,4 +1,4 @@
-"""What a conversion did and what it could not do: changes, rewrites, remarks and blockers."""
+"""The outcome of a conversion: changes, rewrites, remarks and blockers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ..graph.scope import Scope
 
 
 class Remark(NamedTuple):
-    """Something the user should know of one node: a simplification that was left undone, a warning, or a form that a runtime
-    computes wrongly and that was avoided."""
+    """A message about one node: a simplification that was not possible, a warning, or a form that was
+    avoided because a runtime computes it wrongly.
+    """
 
     kind: Literal["left", "warning", "avoided"]
     op_type: str
@@ -25,12 +26,12 @@ class Remark(NamedTuple):
         return f"{self.op_type} '{self.node}' ({self.where}): {self.message}"
 
     def as_blocker(self, hint: str) -> Blocker:
-        """A warning that stops the conversion; `hint` says why it does."""
+        """The same message as a blocker, for --strict; `hint` says why the warning stops the conversion."""
         return Blocker(self.op_type, self.node, self.where, "", self.message, hint)
 
 
 class Change(NamedTuple):
-    """One use of a rule that changed a node; `op_type` is what the node was before."""
+    """One use of a rule that changed a node. `op_type` is the operator that the node had before."""
 
     rule: str
     op_type: str
@@ -43,16 +44,16 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class Rewrite:
-    """One node of the model as it was read, number `index` of `scope`, and the nodes that stand in its place now."""
+    """One node of the model as it was read, number `index` of `scope`, and the nodes that replace it now."""
 
     scope: Scope
     index: int
     op_type: str
-    """What the node was."""
+    """The operator that the node had."""
     nodes: list[NodeProto]
 
     def settle(self, removed: set[str]) -> None:
-        """Name values as the result does, and leave out what went because nothing reads it."""
+        """Use the names of the final result, and leave out nodes that were removed because nothing reads them."""
         aliases, resolve = self.scope.model.aliases, self.scope.resolve
         if removed:
             self.nodes[:] = [node for node in self.nodes if not all_gone(node, removed)]
@@ -64,20 +65,20 @@ class Rewrite:
 
 @dataclass
 class Outcome:
-    """What a conversion did and what it could not do."""
+    """Everything that a conversion changed, and everything that it could not convert."""
 
     blockers: list[Blocker] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     rewrites: list[Rewrite] = field(default_factory=list)
-    """What the changes add up to, a node of the original at a time."""
+    """All changes taken together, one entry for each node of the original."""
     inexact: set[str] = field(default_factory=set)
-    """Rules among those that made changes whose result may differ in the last bits."""
+    """The rules that were applied and whose results may differ in the last bits."""
     sums: bool = False
-    """Whether one of them adds up many terms, which may cancel out."""
+    """Whether one of these rules adds up many terms, which may cancel out."""
 
     def followed_by(self, later: Outcome) -> Outcome:
-        """What this and `later`, the rest of the same conversion, did together."""
+        """This outcome and `later`, the outcome of the rest of the same conversion, as one."""
         return Outcome(
             blockers=[*self.blockers, *later.blockers],
             remarks=[*self.remarks, *later.remarks],
@@ -94,6 +95,6 @@ class Outcome:
 
 
 def all_gone(node: NodeProto, removed: set[str]) -> bool:
-    """Whether the node made values, and all of them were removed."""
+    """Whether the node has outputs, and all of them were removed."""
     outputs = node.output[:]
     return not removed.isdisjoint(outputs) and removed.issuperset(filter(None, outputs))

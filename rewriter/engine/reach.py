@@ -1,4 +1,6 @@
-"""How far down and up a model can be converted, and what stops it there, found by dry runs on copies of the skeleton."""
+"""Finds the lowest and highest opset that a model can be converted to, by dry runs on copies of the
+skeleton, and what blocks the next.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,17 @@ class Reach(NamedTuple):
 
 
 def find_reach(source: int, newest: int, dry_run: DryRun) -> Reach:
-    """The reach of a model of opset `source`; `newest` is the newest opset that the installed onnx knows."""
+    """Find the reach of a model of opset `source`. `newest` is the newest opset that the installed onnx knows."""
     lowest, below = _furthest(source, 1, dry_run)
     highest, above = _furthest(source, newest, dry_run)
     return Reach(lowest, highest, below, above)
 
 
 def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Blocker, ...]]:
-    """The opset nearest to `limit` that the model reaches, and the blockers of the next one.
+    """The opset closest to `limit` that the model can be converted to, and the blockers of the next one.
 
-    Each blocker names the step that it could not take, so the first run tells where to stop. The next runs confirm it, since a rule
-    may choose another way for another target.
+    Each blocker names the step that failed, so the first dry run tells where to stop. Further runs confirm it, because a rule may
+    choose another way for another target.
     """
     reached, stops = limit, ()
     while reached != source:
@@ -46,9 +48,10 @@ def _furthest(source: int, limit: int, dry_run: DryRun) -> tuple[int, tuple[Bloc
 
 
 def _last_opset(blocker: Blocker, source: int, target: int) -> int:
-    """The last opset in whose form the blocked node is: the left side of "18→17", from `source` on and before `target`.
+    """The last opset that the blocked node could reach: the left side of "18→17". The result lies from `source` on and before
+    `target`.
 
-    It may be none of these where a function has its own opset, or where a rule made nodes of a later opset, which come down again.
+    The left side may be outside this range where a function has its own opset, or where a rule made nodes of a later opset.
     """
     left, arrow, _ = blocker.transition.partition("→")
     last = int(left) if arrow else source

@@ -34,15 +34,16 @@ Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replac
 RuleFunction = Callable[["Node"], None]
 Precondition = Callable[["NodeProto", "Scope"], bool]
 EVERY_OPERATOR = "all operators"
-"""The operator of a rule that avoids a form which nodes of any operator can have."""
+"""The operator name for rules that avoid a form which nodes of any operator can have."""
 
 
 class Rule(NamedTuple):
     """A registered rule.
 
-    `name` is "module.function"; `version` the newer since_version of a transition, else the opset that new nodes are written
-    for; `exact` says that the result is the same to the last bit, `sums` that it is sums of many terms, where they are not; a
-    decomposition with `any_version` reads every version of its operator, others get a node that walked down to its first one.
+    `name` is "module.function". `version` is the newer since_version of a transition; for other kinds, the opset that new nodes are
+    written for. `exact` says that the result is the same to the last bit; for a rule that is not exact, `sums` says that its
+    results are sums of many terms. A decomposition with `any_version` accepts every version of its operator; others get the node in
+    the form of the operator's first version.
     """
 
     name: str
@@ -55,13 +56,13 @@ class Rule(NamedTuple):
     any_version: bool = False
     sums: bool = False
     when: Precondition | None = None
-    """A cheap look at a node that tells whether a simplification may apply; None where it always may."""
+    """A quick test whether a simplification may apply to a node; None where it is always tried."""
     form: str = ""
-    """The form of nodes that is avoided, by the name that profiles of runtimes call it."""
+    """The name of the form that the rule avoids, as the profiles of runtimes use it."""
 
     @property
     def written_for(self) -> int:
-        """The opset in whose form this rule makes nodes."""
+        """The opset in whose form this rule writes nodes."""
         return self.version - 1 if self.kind == "downgrade" else self.version
 
 
@@ -91,11 +92,11 @@ class Registry:
         table[key] = rule  # type: ignore[index]
 
     def transition(self, op_type: str, newer: int, up: bool) -> Rule | None:
-        """The rule for one version step of `op_type`, named by its newer since_version; None where there is none."""
+        """The rule for one version step of `op_type`, identified by the newer since_version; None where there is none."""
         return self._transitions.get(("upgrade" if up else "downgrade", op_type, newer))
 
     def decomposition(self, op_type: str) -> Rule | None:
-        """The rule that replaces `op_type` where the target does not have it; None where there is none."""
+        """The rule that replaces `op_type` where the target lacks it; None where there is none."""
         return self._decompositions.get(op_type)
 
     def simplifications(self, op_type: str) -> list[Rule]:
@@ -103,16 +104,16 @@ class Registry:
         return self._simplifications.get(op_type, [])
 
     def avoidances(self, op_type: str) -> list[Rule]:
-        """The rules that avoid forms of `op_type`, first those for every operator."""
+        """The rules that avoid forms of `op_type`; rules for every operator come first."""
         return [*self._avoidances.get(EVERY_OPERATOR, ()), *self._avoidances.get(op_type, ())]
 
     def operators_with(self, form: str) -> frozenset[str]:
-        """The operators whose nodes can have the `form` that a rule avoids; none where no rule does."""
+        """The operators whose nodes can have the `form` that a rule avoids; empty where no rule avoids it."""
         operators = {rule.op_type for rule in self if rule.form == form}
         return transitions.all_operators() if EVERY_OPERATOR in operators else frozenset(operators)
 
     def widening(self, op_type: str) -> Rule | None:
-        """The rule for `op_type` nodes that have a type which the target does not have; None where there is none."""
+        """The rule for `op_type` nodes with a type that the target lacks; None where there is none."""
         return self._widenings.get(op_type)
 
     def __iter__(self) -> Iterator[Rule]:
@@ -159,7 +160,7 @@ def downgrade(op_types: str | tuple[str, ...], newer: int, *, exact: bool = True
 def decompose(
     op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, any_version: bool = False, sums: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """Register a rule that replaces an operator which the target does not have by nodes written for `opset`.
+    """Register a rule that replaces an operator which the target lacks by nodes written for `opset`.
 
     It gets the node in the form of the operator's first version, or with `any_version` in the form of any version.
     """
@@ -169,27 +170,28 @@ def decompose(
 def simplify(
     op_types: str | tuple[str, ...], *, opset: int, exact: bool = True, when: Precondition | None = None
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """Register a rule that may replace a node of any opset by a simpler one, and writes new nodes for `opset`.
+    """Register a rule that may replace a node of any opset by a simpler one. Its new nodes are written for `opset`.
 
-    `when` is for operators of which models have many nodes: those that it turns down cost next to nothing.
+    `when` is for operators that occur often: nodes for which it returns False cost almost nothing.
     """
     return _register("simplify", op_types, opset, exact, when=when)
 
 
 def avoid(form: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule replaces nodes of `form`, where a runtime that the model is for does not compute them right.
+    """Register a rule that rewrites nodes of `form`, for models that are for a runtime which refuses them or computes them wrongly.
 
-    It gets nodes of any opset, as they are at the target; it leaves those that do not have the form, and raises `Unconvertible`
-    for those that have it and no other.
+    It gets nodes of any opset after their conversion to the target. It does nothing if a node does not have the form, and raises
+    `Unconvertible` if a node has it and there is no other form.
     """
     return _register("avoid", op_types, opset, exact, form=form)
 
 
 def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """Register a rule for nodes that have a value, or name a type, which the target does not have: `Model.wider` says which.
+    """Register a rule for nodes with a value, or an attribute that names a type, of a type that the target lacks: see
+    `Model.wider`.
 
-    It gets the node in the form of the model's own opset, with its values still in the types that they had, and writes what
-    computes the same once they are of the wider types. New nodes are in a form that every opset from 13 on has.
+    The rule gets the node in the form of the model's own opset, while its values still have their old types. It writes nodes that
+    compute the same when the values have the wider types. New nodes have a form that every opset from 13 on accepts.
     """
     return _register("widen", op_types, 13, exact)
 
@@ -197,9 +199,9 @@ def widen(op_types: str | tuple[str, ...], *, exact: bool = True) -> Callable[[R
 def replace(
     domain: str, op_types: str | tuple[str, ...], *, opset: int, exact: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """The rule replaces an operator of another domain by nodes written for `opset`.
+    """Mark a function as a rule that replaces an operator of another domain by nodes written for `opset`.
 
-    It is used in conversions whose `Options.rules` say so, and in no other: it belongs to its function, not to the registry.
+    The rule is used only in conversions whose `Options.rules` ask for it: it is stored in the function and not in the registry.
     """
 
     def decorate(function: RuleFunction) -> RuleFunction:
@@ -214,15 +216,15 @@ def replace(
 
 
 REPLACEMENTS = "replacements"
-"""The attribute of a function that holds the rules that `replace` made of it."""
+"""The name of the function attribute in which `replace` stores the rules."""
 ENTRY_POINTS = "split_rewrite.rules"
-"""The group of entry points by which a package offers functions that `replace` decorates, a module or a list of them a name."""
+"""The group of entry points in which a package offers its rules. Each name there leads to a module, or to a list of functions."""
 
 
 def replacements(wanted: Iterable[str | RuleFunction]) -> dict[str, Rule]:
-    """The rules of the functions that are `wanted`, or that a package offers under the names that are, by operator.
+    """The rules of `wanted`, which are functions or names under which packages offer rules, by the operator that they replace.
 
-    Raises: ArgumentError where there are none of that name, or a function has none.
+    Raises: ArgumentError where no package offers a name, or a function has no rule.
     """
     found: dict[str, Rule] = {}
     for each in wanted:

@@ -1,10 +1,9 @@
-"""Large models have the same node thousands of times: what the rules did to the first one in place is repeated on the others.
+"""Repeats the edit of a node on all nodes that are like it, since large models have the same node thousands of times.
 
-Two nodes have the same form if they differ in nothing but their own name, their first input and their outputs. The first node of a
-form is a `RecordedNode`: it notes what the rules ask about that input and those outputs, and whether they do more than edit the
-node. The next node of the form for which the answers are the same is edited alike, without calling the rules. Rules see nothing of
-this.
-Calling the rules again would take three times as long: 26 µs for a Split from 13 to 11, against 9.
+Two nodes have the same form if they differ only in their name, their first input and their outputs. The first node of a form is a
+`RecordedNode`: it records what the rules ask about that input and those outputs, and whether they do more than edit the node. If
+the answers are the same for a later node of the form, it is edited in the same way without calling the rules. Rules see nothing of
+this. Calling the rules again would take three times as long: 26 µs for a Split from 13 to 11, against 9.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from ..graph.node import Dimension, Node, Scope, Shape
 from ..graph.operators import Operators
 
 MOST_FORMS = 10_000
-"""Forms that are remembered for one graph; a model with more different nodes repeats too little for it to pay."""
+"""The number of forms that are remembered for one graph. A model with more different nodes does not gain from it."""
 
 Form = tuple[object, ...]
 """A key that is equal for nodes of the same form."""
 
 
 def form_of(node: NodeProto) -> Form:
-    """The form of a node: everything but its own name, its first input's name and its outputs' names."""
+    """The form of a node: everything except its name, the name of its first input, and the names of its outputs."""
     inputs, outputs = node.input[:], node.output[:]
     first = inputs[0] if inputs and (inputs[0] == "" or inputs[0] in inputs[1:]) else len(inputs) > 0
     absent = tuple([name != "" for name in outputs]) if "" in outputs else len(outputs)
@@ -36,7 +35,10 @@ def form_of(node: NodeProto) -> Form:
 
 
 class Forms:
-    """The forms of the nodes of one graph as it was read. To find one takes 3 µs, and the check and the conversion both need it."""
+    """The forms of the nodes of one graph as it was read.
+
+    Computing a form takes 3 µs; both the check and the conversion need it.
+    """
 
     def __init__(self) -> None:
         self._forms: dict[int, Form] = {}
@@ -49,16 +51,16 @@ class Forms:
         return form
 
     def take(self, index: int, node: NodeProto) -> Form:
-        """As `of`, when nobody will ask for this node again, which is about to be edited."""
+        """Return the form of `node`, as `of` does, and forget it. For the last use of a node that is about to be edited."""
         return self._forms.pop(index, None) or form_of(node)
 
 
 _forms: WeakKeyDictionary[Scope, Forms] = WeakKeyDictionary()
-"""Those of the graphs that were checked and not yet converted."""
+"""The forms for graphs that were checked and are not converted yet."""
 
 
 def forms_of(scope: Scope) -> Forms:
-    """The forms of the nodes of `scope`, which nobody has edited yet."""
+    """The forms of the nodes of `scope`, none of which has been edited."""
     return _forms.setdefault(scope, Forms())
 
 
@@ -71,9 +73,9 @@ class Fact(NamedTuple):
 
 
 class RecordedNode(Node):
-    """A node that notes every question about its first input and its outputs; all else is the same in every node of its form.
+    """A node that records every question about its first input and its outputs. Everything else is equal in all nodes of its form.
 
-    `facts` is None as soon as a rule looked around in the graph, or did more than edit the node in place.
+    `facts` becomes None as soon as a rule asks about other parts of the graph, or does more than edit the node in place.
     """
 
     __slots__ = ("facts",)
@@ -84,14 +86,17 @@ class RecordedNode(Node):
 
     @property
     def scope(self) -> Scope:
-        """The graph that the node is in. What a rule finds there is true of this node only."""
+        """The graph that contains the node.
+
+        What a rule finds there may not hold for other nodes, so nothing is recorded any more.
+        """
         self.facts = None
         return self._scope
 
     # -- questions
 
     def _noted(self, answer: Any, question: Callable[..., Any], *arguments: Any) -> Any:
-        """`answer`, after it was noted as the answer to `question` with `arguments`."""
+        """Record `answer` as the answer to `question` with `arguments`, and return it."""
         if self.facts is not None:
             self.facts.append(Fact(question, arguments, answer))
         return answer
@@ -175,7 +180,7 @@ class RecordedNode(Node):
 
 
 class Edit(NamedTuple):
-    """What `rules` made of a node in place, and the facts that they relied on."""
+    """What `rules` changed in a node in place, and the facts that they relied on."""
 
     facts: tuple[Fact, ...]
     rules: tuple[str, ...]
@@ -183,10 +188,10 @@ class Edit(NamedTuple):
     edits_inputs: bool
     edits_attributes: bool
     after: NodeProto
-    """The node's attributes or its inputs after the first one, or both, where they differ from before."""
+    """A node with the new attributes, or the new inputs after the first one, or both, whichever differ from before."""
 
     def repeat(self, node: Node) -> None:
-        """Do to `node` what the rules did to another node of its form."""
+        """Make the same changes to `node`, another node of the form."""
         if not self.changed:
             return
         if self.edits_inputs:
@@ -198,7 +203,7 @@ class Edit(NamedTuple):
 
 
 class Repeats:
-    """The edits of the nodes of `scope` that are done, by form."""
+    """The edits of nodes of `scope` so far, by form."""
 
     def __init__(self, scope: Scope) -> None:
         self._edits: dict[Form, Edit] = {}
@@ -209,12 +214,14 @@ class Repeats:
         return self._forms.take(index, node)
 
     def find(self, form: Form, node: RecordedNode) -> Edit | None:
-        """The edit of a node of `form` whose rules relied on facts that hold for `node` too; None where there is none."""
+        """The edit of another node of `form`, if its facts also hold for `node`; None where there is none."""
         edit = self._edits.get(form)
         return edit if edit is not None and _hold(edit.facts, node) else None
 
     def remember(self, form: Form, before: NodeProto, node: RecordedNode, rules: Sequence[str]) -> None:
-        """Remember what `rules` made of `node`, of form `form`, which was `before`; not if they did more than edit it in place."""
+        """Remember how `rules` changed `before`, of form `form`, into `node`; but not if they did more than
+        edit the node in place.
+        """
         proto = node.proto
         is_in_place = (
             node.facts is not None
@@ -232,7 +239,7 @@ class Repeats:
 
 
 class OncePerForm:
-    """Calls `check` for the nodes of `scope`, once for all that have the same form and facts."""
+    """Calls `check` for the nodes of `scope`, but only once for all nodes of the same form and with the same facts."""
 
     def __init__(self, check: Callable[[Node], None], scope: Scope) -> None:
         self._check = check
@@ -254,7 +261,7 @@ class OncePerForm:
 
 
 def _hold(facts: Sequence[Fact], node: RecordedNode) -> bool:
-    """Whether all `facts`, noted for another node, hold for `node`. Asking notes nothing."""
+    """Whether all `facts`, recorded for another node, hold for `node`. These questions are not recorded."""
     try:
         for question, arguments, answer in facts:
             if not _is_same(question(node, *arguments), answer):
@@ -265,12 +272,12 @@ def _hold(facts: Sequence[Fact], node: RecordedNode) -> bool:
 
 
 def _distinct(facts: Sequence[Fact]) -> list[Fact]:
-    """Each question once: an answer does not change while the rules work on the node."""
+    """Each question once: an answer does not change while the rules edit the node."""
     return list({(fact.question.__name__, fact.arguments): fact for fact in reversed(facts)}.values())
 
 
 def _is_same(answer: object, other: object) -> bool:
-    """Whether two answers agree. Two arrays agree if they are the same object, since a constant is read once."""
+    """Whether two answers agree. Arrays agree only if they are the same object, since each constant is read once."""
     if isinstance(answer, np.ndarray) or isinstance(other, np.ndarray):
         return answer is other
     return type(answer) is type(other) and answer == other

@@ -1,4 +1,4 @@
-"""What a result may not contain, beside what its opset does not have: the runtimes that it is for do not take it."""
+"""What the result may not contain although its opset has it, because a runtime that the result is for does not accept it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Restrictions:
-    """The values name the runtime, for messages.
+    """Forms, operators and types that runtimes do not accept. The values are parts of messages that name the runtime.
 
-    `forms`: (form, operator), as `avoid` names them, → "MNN 3.6 computes it wrongly: Round"; `refused`: those of `forms` that
-    are refused aloud by all who do not take them, so that no result is wrong; `operators`: op_type → "MNN 3.6"; `types`: an
-    element type as type strings have it, "int64" → "wonnx 2024".
+    `forms`: (form, operator), as in `avoid`, → "MNN 3.6 computes it wrongly: Round". `refused`: those of `forms` that all these
+    runtimes refuse with an error instead of computing them wrongly. `operators`: op_type → "MNN 3.6". `types`: element type as in
+    type strings, "int64" → "wonnx 2024".
     """
 
     forms: Mapping[tuple[str, str], str] = field(default_factory=dict)

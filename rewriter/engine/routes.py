@@ -1,4 +1,4 @@
-"""What may happen to the nodes of one operator on the way to the target, looked up once for the whole model, not once a node."""
+"""What may happen to the nodes of each operator on the way to the target. It is looked up once for a model, not for each node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .selection import Selection
 
 
 class Step:
-    """One version step of an operator in this model, with what is the same for all its nodes looked up once."""
+    """One version step of an operator in this model, with everything that is the same for all its nodes."""
 
     __slots__ = ("delta", "gates_form", "gates_types", "refusal", "rule", "transition")
 
@@ -30,7 +30,7 @@ class Step:
         self.gates_types = self.delta is not None and not self.delta.fits(types)
 
     def _refusal(self) -> Unconvertible | None:
-        """Why no node can take this step."""
+        """The refusal, if no node of the operator can take this step."""
         step = self.transition
         if step.older is None:
             return None
@@ -47,13 +47,16 @@ class Step:
 
     @property
     def is_free(self) -> bool:
-        """Whether every node takes this step as it is."""
+        """Whether every node can take this step without any change."""
         birth = self.delta is None
         return not (birth or self.refusal or self.rule or self.gates_form or self.gates_types)
 
 
 class Route:
-    """What may happen to the nodes of one operator in the form of one opset; `step` is the first one that is not free."""
+    """What may happen to the nodes of one operator, starting in the form of one opset.
+
+    `step` is the first step that may change a node.
+    """
 
     __slots__ = ("avoidances", "conditions", "is_always_simplified", "is_restricted", "simplifications", "step")
 
@@ -67,13 +70,13 @@ class Route:
         self.simplifications = simplifications
         self.avoidances = avoidances
         self.is_restricted = is_restricted
-        """Whether a runtime may not take these nodes, as they are at the target."""
+        """Whether a runtime may refuse these nodes in the form that they have at the target."""
         self.conditions = {rule.when: None for rule in simplifications if rule.when is not None}
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
         self.step = step
 
     def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
-        """Whether a simplification has to be tried on this very node."""
+        """Whether the simplifications have to be tried on this node."""
         if self.is_always_simplified:
             return True
         for condition in self.conditions:  # noqa: SIM110 - any() of a generator takes twice as long, for each node
@@ -83,13 +86,13 @@ class Route:
 
 
 STAYS = Route((), None)
-"""The route of an operator to which nothing can happen."""
+"""The route of an operator whose nodes always stay as they are."""
 FOREIGN = Route((), None)
-"""The route of an operator of another domain, which may have subgraphs."""
+"""The route of an operator of another domain, whose nodes stay but may have subgraphs."""
 
 
 class Routes:
-    """The routes of a model whose values can have the types `types`, None where they can have any."""
+    """The routes of a model. `types` are the types that its values can have, or None where they can have any."""
 
     def __init__(self, registry: Registry, selection: Selection, restrictions: Restrictions, types: frozenset[str] | None) -> None:
         self._registry = registry
@@ -125,7 +128,7 @@ class Routes:
         return self._forms[key]
 
     def _make(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Route | None:
-        """Look up the route of an operator; `types` are those that its values can have, None where any is."""
+        """Compute the route of an operator. `types` are the types that its values can have, None where they can have any."""
         simplifications = tuple(rule for rule in self._registry.simplifications(op_type) if self._selection.allows(rule.name))
         step = self._first_step(op_type, opset, target, types)
         rules = self._registry.avoidances(op_type)
@@ -137,7 +140,7 @@ class Routes:
         return Route(simplifications, step, avoidances, is_restricted)
 
     def _first_step(self, op_type: str, opset: int, target: int, types: frozenset[str] | None) -> Step | None:
-        """The first step that is not free; None where every node arrives as it is."""
+        """The first step that may change a node; None where every node reaches the target unchanged."""
         path = transitions.path(op_type, opset, target)
         if path and path[-1].older is None and self._reads_any_version(op_type, opset):
             path = path[-1:]
@@ -145,6 +148,6 @@ class Routes:
         return next((step for step in steps if not step.is_free), None)
 
     def _reads_any_version(self, op_type: str, opset: int) -> bool:
-        """Whether a node that has to go altogether can go at once, in the form that it has."""
+        """Whether a rule replaces nodes of an operator that the target lacks directly from the form that they have."""
         rule = self._registry.decomposition(op_type)
         return bodies.has_body(op_type, opset) if rule is None else rule.any_version

@@ -1,4 +1,4 @@
-"""Which rules may run, by the names that --only and --skip give."""
+"""Decides which rules may run, by the names in --only and --skip."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ MECHANISMS = {
     "widening": "an operator that does not take a type yet works in a wider one, between Casts",
     "narrow_types": "a type that the target does not have gives way, in the whole model, to a wider one that holds its values",
 }
-"""What the engine does without a rule, for any operator, under the name "expansion.OPERATOR" or "widening.OPERATOR".
+"""What the engine does for any operator without a rule, under the name "expansion.OPERATOR" or "widening.OPERATOR".
 
---only and --skip name it like a module.
+--only and --skip can name it like a module of rules.
 """
 
 
 class Selection(NamedTuple):
-    """Which rules may run: those that `only` names (all where it is empty), without those that `skip` names.
+    """The rules that may run: those that `only` names (all where it is empty), without those that `skip` names.
 
-    A name is a rule ("split.sizes_to_input") or a module ("split").
+    A name is that of a rule ("split.sizes_to_input") or of a module ("split").
     """
 
     only: frozenset[str] = frozenset()
@@ -33,5 +33,5 @@ class Selection(NamedTuple):
 
 
 def _names(rule: str) -> set[str]:
-    """By which it can be meant: its own and its module's."""
+    """The names by which a rule can be selected: its own and that of its module."""
     return {rule, rule.partition(".")[0]}

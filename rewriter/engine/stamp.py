@@ -1,4 +1,6 @@
-"""The opset and IR version of a model: which belong together, what a model needs, and writing them at the end."""
+"""The opset and IR version of a model: which versions belong together, which one a model needs, and how
+they are written at the end.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _NEEDS_IR = {
     "FLOAT6E2M3": 14,
     "FLOAT6E3M2": 14,
 }
-"""Element types, and the IR version that brought them."""
+"""Element types, and the IR version that introduced each."""
 
 
 def ir_version_of(opset: int) -> int:
@@ -34,7 +36,7 @@ def ir_version_of(opset: int) -> int:
 
 
 def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> int:
-    """The oldest IR version that can hold what `model`, and `graphs`, all its graphs, contain."""
+    """The oldest IR version that can express `model`, all of whose graphs are in `graphs`."""
     needs = 3
     if model.functions:
         needs = max(needs, 10 if any(getattr(f, "overload", "") for f in model.functions) else 8)
@@ -56,13 +58,13 @@ def needed_ir_version(model: onnx.ModelProto, graphs: Iterable[GraphLike]) -> in
 
 
 def _has_defaults(graph: GraphProto) -> bool:
-    """Whether callers may override initializers of the graph, because these are inputs too."""
+    """Whether callers may override initializers of the graph, because they are also inputs."""
     inputs = {value.name for value in graph.input}
     return any(tensor.name in inputs for tensor in graph.initializer)
 
 
 def _needed_by_type(number: int) -> int:
-    """The IR version that brought the element type of this number."""
+    """The IR version that introduced the element type with this number."""
     try:
         return _NEEDS_IR.get(TensorProto.DataType.Name(number), 3)  # type: ignore[arg-type]
     except ValueError:
@@ -72,11 +74,12 @@ def _needed_by_type(number: int) -> int:
 def chosen_ir_version(
     model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None, highest: int | None = None
 ) -> int:
-    """The IR version to write: `wanted`, or else on the way down the one of the target's onnx release, but never less than the
-    model needs, nor more than `highest`, the last one that the runtimes take.
+    """The IR version to write.
 
-    Unless `wanted`, it does not go below 4 where callers may override initializers: before 4, runtimes take all of them for
-    constants. Raises ValueError where `wanted` or `highest` is too low for the model, or `wanted` unknown to the installed onnx.
+    It is `wanted`, if given. Otherwise, on the way down, it is the one of the onnx release that brought the target, but not less
+    than the model needs, nor more than `highest`, the last one that the runtimes accept. It is not lowered below 4 where callers
+    may override initializers: before 4, runtimes take all initializers for constants.
+    Raises ValueError where `wanted` or `highest` is too low for the model, or the installed onnx does not know `wanted`.
     """
     needs = needed_ir_version(model, graphs)
     if highest is not None and max(needs, wanted or 0) > highest:

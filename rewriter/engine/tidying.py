@@ -1,7 +1,7 @@
-"""Nodes that rules made and that nobody would have written: they leave no trace in the result.
+"""Removes nodes that a rule made but that no person would have written.
 
-What is the same in every run becomes an initializer, what gives its input unchanged is read past, and what was computed before
-is not computed again. The author's own nodes, and the author's names, stay as they are.
+A node that gives the same value in every run becomes an initializer; readers of a node that returns its input unchanged read that
+input; and a value that was already computed is not computed again. Nodes and names of the author of the model stay as they are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOT_COMPARED = HAVE_EFFECTS | {"Dropout"} | GRAPH_HOLDERS
 
 
 class Tidying:
-    """Knows what the rules' nodes of one graph compute, in the order in which they will stand."""
+    """Keeps track of what the nodes made by rules in one graph compute, in the order in which they will stand."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -38,7 +38,7 @@ class Tidying:
         """The number of the node, among those that the graph was read with, that is being converted."""
 
     def dissolves(self, node: Node) -> bool:
-        """Whether `node`, which a rule made, is not needed; from then on its readers read something else."""
+        """Whether `node`, which a rule made, is not needed. If so, its readers already read something else."""
         proto, model = node.proto, self._scope.model
         outputs = proto.output[:]
         if len(outputs) != 1 or proto.domain:
@@ -66,7 +66,7 @@ class Tidying:
         return True
 
     def _merge_transposes(self, node: Node) -> None:
-        """Let a Transpose read what the Transpose before it reads, and do the work of both."""
+        """Combine a Transpose with the Transpose before it, so that it reads the input of that one."""
         inner, outer = self._made_before(node, "Transpose"), node.attr("perm")
         first = None if inner is None else next((list(known.ints) for known in inner.attribute if known.name == "perm"), None)
         if inner is None or first is None or outer is None:
@@ -75,7 +75,7 @@ class Tidying:
         node.set_input(0, inner.input[0])
 
     def _merge_reshapes(self, node: Node) -> None:
-        """Let a Reshape to known sizes read past a node that only says how many axes its elements have."""
+        """Let a Reshape to known sizes skip a node before it that only changes the shape."""
         inner = self._made_before(node, "Reshape", "Unsqueeze", "Squeeze", "Flatten")
         sizes = node.constant(1) if node.has_input(1) else None
         if inner is None or sizes is None or (sizes == 0).any():
@@ -84,7 +84,9 @@ class Tidying:
             node.set_input(0, inner.input[0])
 
     def _merge_casts(self, node: Node) -> None:
-        """Let a Cast read past a Cast to a wider type of the same class, or from the type that it gives itself."""
+        """Let a Cast skip the Cast before it, if that goes to a wider type of the same class, or comes from
+        the type that this one gives.
+        """
         inner = self._made_before(node, "Cast")
         if inner is None:
             return
@@ -97,7 +99,7 @@ class Tidying:
             node.set_input(0, inner.input[0])
 
     def _made_before(self, node: Node, *op_types: str) -> NodeProto | None:
-        """The node that makes the first input of `node`, where a rule made it in this graph and it is one of these operators."""
+        """The node that makes the first input of `node`, if a rule made it in this graph and it is one of `op_types`."""
         name = self._scope.resolve(node.input(0))
         inner = self._scope.producer(name)
         if inner is None or inner.op_type not in op_types or inner.domain or inner.output[0] not in self._scope.model.fresh_names:
@@ -105,11 +107,11 @@ class Tidying:
         return inner if self._scope.find(name) is self._scope else None
 
     def _unchanged(self, node: Node) -> str | None:
-        """The input of `node`, where that is what it gives."""
+        """The input that `node` returns unchanged, or None."""
         return self._scope.resolve(node.input(0)) if _gives_its_input(node) else None
 
     def _constant(self, node: Node) -> str | None:
-        """The name of an initializer with the value of `node`, if it is the same in every run."""
+        """The name of an initializer with the value of `node`, if this is the same in every run, or None."""
         if not self._takes_initializers or _is_large(node.proto):
             return None
         name = node.output(0)
@@ -134,7 +136,7 @@ class Tidying:
         return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
 
     def _give_name(self, node: Node, value: str, name: str) -> bool:
-        """Let the node that makes `value` make `name`, which is the author's, so that nothing is needed between."""
+        """Let the node that makes `value` make `name` instead, which is a name of the author, so that no Identity is needed."""
         if not self._scope.rename_made(value, name):
             return False
         self._scope.model.lost_uses.update(filter(None, node.proto.input))
@@ -143,7 +145,7 @@ class Tidying:
 
 
 def _without_name(attribute: AttributeProto) -> bytes:
-    """The attribute, serialized; the name of a tensor in it says nothing."""
+    """The attribute, serialized; without the name of a tensor in it, which does not matter."""
     if attribute.HasField("t") and attribute.t.name:
         attribute = AttributeProto.FromString(attribute.SerializeToString())
         attribute.t.ClearField("name")
@@ -151,7 +153,7 @@ def _without_name(attribute: AttributeProto) -> bytes:
 
 
 def _gives_its_input(node: Node) -> bool:
-    """Whether the output of `node` is its first input, element by element."""
+    """Whether the output of `node` always equals its first input."""
     unchanged = _UNCHANGED.get(node.op_type)
     return unchanged is not None and unchanged(node)
 
@@ -167,7 +169,7 @@ def _keeps_shape(node: Node) -> bool:
 
 
 def _takes_all(node: Node) -> bool:
-    """Whether a Slice that goes forward takes everything."""
+    """Whether a Slice with a step of 1 takes all elements."""
     steps = node.constant(4) if node.has_input(4) else np.ones(1)
     return steps is not None and bool((steps == 1).all()) and _keeps_shape(node)
 
@@ -178,20 +180,20 @@ def _keeps_order(node: Node) -> bool:
 
 
 def _is_alone(node: Node) -> bool:
-    """Whether an operator that takes any number of operands has one."""
+    """Whether an operator with any number of operands has only one."""
     return len(node.inputs) == 1
 
 
 def _adds_nothing(node: Node) -> bool:
-    """Whether a Pad whose pads are an input adds nothing and takes nothing away."""
+    """Whether a Pad, whose pads are an input, neither adds nor removes anything."""
     pads = node.constant(1)
     return pads is not None and not pads.any()
 
 
 def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Node], bool]:
-    """Whether the second operand is `number` throughout, in a type of one of numpy's `kinds`, in which that changes nothing.
+    """A test whether all elements of the second operand are `number`, in a type of one of numpy's `kinds`.
 
-    Weights of floating point stay, even if all are 1: runtimes fuse a normalization only with its scale.
+    Floating-point weights do not count, even if all are 1: runtimes fuse a normalization only together with its scale.
     """
 
     def test(node: Node) -> bool:
@@ -227,26 +229,28 @@ _UNCHANGED: dict[str, Callable[[Node], bool]] = {
     "Sum": _is_alone,
     "Transpose": _keeps_order,
 }
-"""Whether a node of these operators gives its first input as it is."""
+"""For each operator, whether a node gives its first input unchanged."""
 
 _MERGED: dict[str, Callable[[Tidying, Node], None]] = {
     "Cast": Tidying._merge_casts,
     "Reshape": Tidying._merge_reshapes,
     "Transpose": Tidying._merge_transposes,
 }
-"""How a node of these operators does the work of the node before it, too."""
+"""For each operator, the method that combines a node with the node before it."""
 
 
 def _is_whole(type_name: str) -> bool:
-    """Whether a type has whole numbers only, or booleans."""
+    """Whether a type holds only integers or booleans."""
     return type_name == "bool" or "int" in type_name
 
 
 def _cast_type(cast: NodeProto) -> int | None:
-    """The TensorProto.DataType that a Cast gives; None where its function's caller says so, or a name, as before opset 6."""
+    """The TensorProto.DataType that a Cast gives; None where the caller of a function sets it, or where it
+    is a name, as before opset 6.
+    """
     return next((attribute.i for attribute in cast.attribute if attribute.name == "to" and attribute.i), None)
 
 
 def _is_large(proto: NodeProto) -> bool:
-    """Whether `proto` is a Constant whose data should stay where it is."""
+    """Whether `proto` is a Constant whose large data should stay where it is."""
     return proto.op_type == "Constant" and any(math.prod(attribute.t.dims) > MAX_ELEMENTS for attribute in proto.attribute)

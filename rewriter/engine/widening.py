@@ -1,11 +1,12 @@
-"""An operator that does not take a type yet works in a wider type that it does take, between two Casts, where that is right.
+"""Puts Casts around an operator that does not accept a type yet, so that it works in a wider type, where the result is right.
 
-One table, `CLASSES`, says which operators may do so. It rests on three facts:
-- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so there and back is the identity,
-  and arithmetic modulo 2**64 or 2**32 ends in the same low bits as arithmetic in the narrow type.
+The table `CLASSES` says for which operators this is right. It rests on three facts:
+- Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so a Cast to a wider type and back
+  changes nothing, and arithmetic modulo 2**64 or 2**32 has the same low bits as arithmetic in the narrow type.
 - float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product, quotient
   or square root to float32 and then to the narrow type is the same as rounding it once.
-- Anything else computed in float32 and rounded once at the end may differ from the narrow type in the last bits, and says so.
+- Any other result that is computed in float32 and rounded once at the end may differ from the narrow type in the last bits; such a
+  rewrite is reported as not exact.
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ from ..storage.payload import array_of
 
 
 class Class(Enum):
-    """What an operator does to its data, which decides in which types it may do so."""
+    """What an operator does with its data. This decides in which types it may work."""
 
     MOVES = auto()
-    """Copies elements: any type that holds all values of the narrow one will do, and int64 for the bits of uint64."""
+    """Copies elements: any type that holds all values of the narrow type is right, and int64 for the bits of uint64."""
     ORDERS = auto()
-    """Compares, chooses, or maps to integers: any type that holds all values of the narrow one will do."""
+    """Compares, chooses, or maps to integers: any type that holds all values of the narrow type is right."""
     WRAPS = auto()
-    """Computes integers modulo a power of two, so any wider integer will do; for float16 and bfloat16, one correctly rounded
-    operation.
+    """Computes integers modulo a power of two, so any wider integer type is right; for float16 and
+    bfloat16, it is a single operation that is rounded correctly.
     """
     DIVIDES = auto()
-    """Computes integers, for which a wider integer will do; for float16 and bfloat16, one correctly rounded operation."""
+    """Computes integers, for which a wider integer type is right; for float16 and bfloat16, a single
+    operation that is rounded correctly.
+    """
     COMPUTES = auto()
-    """Computes floating-point numbers only, and the last bits may differ."""
+    """Computes floating-point numbers only; the last bits may differ."""
 
 
 _OPERATORS = {
@@ -61,25 +64,25 @@ _OPERATORS = {
     ),
 }
 CLASSES = {op_type: work for work, op_types in _OPERATORS.items() for op_type in op_types.split()}
-"""The class of each operator that may be widened."""
+"""The class of each operator that may work in a wider type."""
 
 _INTEGERS = {  # bits, signed
     **{f"int{bits}": (bits, True) for bits in (2, 4, 8, 16, 32, 64)},
     **{f"uint{bits}": (bits, False) for bits in (2, 4, 8, 16, 32, 64)},
 }
 _SIGNIFICAND = {"float16": 11, "float": 24, "double": 53}
-"""Bits of the significand of each floating-point type, with the leading one."""
+"""The number of significand bits of each floating-point type, including the leading one."""
 _FLOATS_IN_FLOAT = frozenset(
     {"float16", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0"}
     | {"float6e2m3", "float6e3m2", "float4e2m1"}
 )
 """The floating-point types whose values float32 holds."""
 _PREFERRED = ("int32", "int64", "float", "double", "uint8", "int8", "uint32", "uint64", "float16")
-"""The wider types, in the order in which they are tried: that in which runtimes have kernels for them."""
+"""The wider types in the order in which they are tried: first those for which runtimes have kernels."""
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Whether every value of element type `narrow` is one of `wide`, and is restored by a Cast."""
+    """Whether type `wide` holds every value of type `narrow`, and a Cast back restores it."""
     if wide == narrow:
         return True
     if narrow == "bool":
@@ -107,9 +110,9 @@ class _Slot:
 
 
 def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
-    """Wrap `node` in Casts so that `wrong`, the values whose types the target does not take, have types that it does.
+    """Wrap `node` in Casts, so that the values `wrong`, whose types the target does not accept, have types that it accepts.
 
-    Returns whether that is exact. Raises Unconvertible where no way is known.
+    Returns whether the result is exact. Raises Unconvertible where no type is known to be right.
     """
     if node.op_type == "ConstantOfShape":
         _cast_filling(node, delta)
@@ -125,7 +128,7 @@ def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
 
 
 def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
-    """The values of `node` that must have one type, with the element types that the schema allows them."""
+    """The values of `node` in groups that must have the same type, each group with the element types that the schema allows."""
     found: dict[str, tuple[list[_Slot], frozenset[str]]] = {}
     for is_input, names, parameters in ((True, node.inputs, schema.inputs), (False, node.outputs, schema.outputs)):
         for index, name in enumerate(names):
@@ -141,7 +144,7 @@ def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozens
 
 
 def _element_type(node: Node, name: str, tied: list[_Slot]) -> str:
-    """The element type of `name`, or of the values that are `tied` to it. Raises Unconvertible where it is unknown."""
+    """The element type of `name`, or of the values `tied`, which have the same type. Raises Unconvertible where it is unknown."""
     kind = node.scope.type_string(name)
     if kind is None and tied:
         return tied[0].kind
@@ -165,12 +168,12 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
 
 
 def reduces(node: Node) -> bool:
-    """Whether a Scatter operator adds, multiplies or compares, which is more than moving data."""
+    """Whether a Scatter operator combines elements (adds, multiplies, compares), instead of only moving them."""
     return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
 
 
 def _may_work_in(wide: str, kind: str, work: Class) -> bool:
-    """Whether an operator of class `work` gives the right result for data of type `kind` in type `wide`."""
+    """Whether an operator of class `work` gives the right result for data of type `kind` when it works in type `wide`."""
     if work is Class.MOVES and (kind, wide) == ("uint64", "int64"):
         return True
     if not holds(wide, kind):
@@ -190,7 +193,7 @@ def _is_exact(op_type: str, slots: list[_Slot]) -> bool:
 
 
 def _require_castable(node: Node, kinds: list[str]) -> None:
-    """Raises Unconvertible where one of `kinds` does not exist at the opset that `node` is going to."""
+    """Raises Unconvertible where one of the types `kinds` does not exist at the opset that `node` goes to."""
     for kind in kinds:
         if kind == "string":
             continue
@@ -203,7 +206,7 @@ def _require_castable(node: Node, kinds: list[str]) -> None:
 
 
 def first_opset(kind: str) -> int | None:
-    """The first opset whose Cast takes `kind`, or 6, the first one with types, if older ones do too; None if there is none."""
+    """The first opset whose Cast accepts `kind`, or 6, where types began, if older ones do too; None if there is none."""
     for opset in range(6, newest_opset() + 1):
         schema = schema_at("Cast", opset)
         if schema is not None and f"tensor({kind})" in schema.inputs[0].types:
@@ -234,13 +237,17 @@ def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
 
 
 _SATURATE = {"float8e5m2": {"saturate": 0}}
-"""What a Cast back needs: the only type of 8 bits with infinities would get its largest number for them."""
+"""Attributes that the Cast back needs. float8e5m2 is the only type of 8 bits with infinities, which
+saturation would turn into numbers.
+"""
 _BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
-"""The operator that keeps the result for an empty axis, which is an end of the type, at the same end of a narrower type."""
+"""The operator that corrects the result for an empty axis, which is the smallest or largest value of the
+type, for the narrower type.
+"""
 
 
 def _may_give_an_end(node: Node, slot: _Slot) -> bool:
-    """Whether the node may reduce an empty axis in a type whose end is not what a Cast makes of a wider type's end."""
+    """Whether the node may reduce an empty axis in a type whose smallest or largest value is not what the Cast back gives."""
     if node.op_type not in _BOUNDS or slot.kind not in _INTEGERS:
         return False
     shape = node.shape(0)
@@ -248,7 +255,7 @@ def _may_give_an_end(node: Node, slot: _Slot) -> bool:
 
 
 def _within_narrow(node: Node, name: str, kind: str) -> str:
-    """`name`, in a floating-point type that every opset compares, limited to what `kind` holds."""
+    """`name`, a value of a floating-point type that every opset compares, limited to the range of `kind`."""
     bits, signed = _INTEGERS[kind]
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     number = TensorProto.FLOAT if holds("float", kind) else TensorProto.DOUBLE
@@ -267,7 +274,7 @@ def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:
 
 
 def _cast_filling(node: Node, delta: Delta) -> None:
-    """Let a ConstantOfShape fill with the value in a wider type, and cast the result to the type that it did not take."""
+    """Let a ConstantOfShape fill with a value of a wider type, and cast the result to the type that it does not accept."""
     value = node.attr("value")
     kind = TensorProto.DataType.Name(value.data_type).lower()
     _require_castable(node, [kind])

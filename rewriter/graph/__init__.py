@@ -1,1 +1,1 @@
-"""The model as rules see it: Model, Scope, Node, and what is known of a value."""
+"""The model as rules see it: Model (the whole), Scope (one graph), Node (one node), and what is known about a value."""

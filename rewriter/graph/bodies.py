@@ -1,7 +1,7 @@
-"""Operators younger than the target: replaced by their value where it is constant, or by ONNX's own function body.
+"""Replaces operators that the target lacks: by their value if it is constant, or by ONNX's own function body.
 
-A body says what an operator means in the words of its schema. Operators whose body does not say it right have a rule of ours
-in `rules/`, which wins.
+A function body defines an operator by older ones. For operators whose body is not right, there is a rule in `rules/`, which is
+preferred.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from .protos import DEFAULT_DOMAINS, default_opset, reads, subgraphs
 from .scope import Scope
 
 EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual", "Shrink", "ThresholdedRelu"})
-"""Operators whose body moves or compares data, or adds once, so that it gives the same to the last bit."""
+"""Operators whose function body only moves or compares data, or adds once, so that its result is the same to the last bit."""
 
 _NEEDS_A_RULE = ("H", "V", "N")
-"""The reviews of transitions that change the meaning of a node, or what it may hold."""
+"""The review codes of transitions that change the meaning of a node, or what it may contain."""
 _CAST_BY_NUMBER = 6
-"""The opset from which on a Cast tells shape inference its type."""
+"""The first opset in which a Cast names its type by a number, which shape inference understands."""
 
 Attributes = dict[str, AttributeProto] | None
 
 
 def fold(node: Node) -> bool:
-    """Let `node` become a Constant if its only output is the same in every run; returns whether it did."""
+    """Replace `node` by a Constant if its only output is the same in every run. Returns whether it was replaced."""
     if len(node.outputs) != 1:
         return False
     value = node.scope.constant(node.output(0))
@@ -57,9 +57,9 @@ def has_body(op_type: str, opset: int) -> bool:
 
 
 def expand(node: Node) -> bool:
-    """Replace `node` by the nodes of its function body, written for the opset of that body; returns whether that is exact.
+    """Replace `node` by the nodes of its function body, in the form of the opset of that body. Returns whether the result is exact.
 
-    Raises Unconvertible where the schema has no body, or where a context-dependent one needs types that are unknown.
+    Raises Unconvertible where the schema has no body, or where a context-dependent body needs types that are unknown.
     """
     schema = schema_at(node.op_type, node.opset)
     body = None if schema is None else _body(schema, node)
@@ -74,7 +74,7 @@ def expand(node: Node) -> bool:
 
 
 def _body(schema: Any, node: Node) -> FunctionProto | None:
-    """The body written for the lowest opset: its nodes have the shortest way down."""
+    """The function body for the lowest opset, whose nodes need the fewest steps down; None where there is none."""
     if schema.has_function:
         text = schema.get_function_with_opset_version(min(schema.function_opset_versions))
         return FunctionProto.FromString(text) if text else None
@@ -101,7 +101,7 @@ def _input_types(node: Node) -> list[bytes]:
 
 
 def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, AttributeProto]) -> None:
-    """Put the nodes of `body`, in the form of `opset`, in the place of `node`, its call. Nodes that nothing reads stay out."""
+    """Replace `node`, a call, by the nodes of `body` in the form of `opset`. Nodes whose outputs are not used are left out."""
     names = dict(zip(body.input, [*node.inputs, *[""] * len(body.input)], strict=False))
     names |= {inner: outer for inner, outer in zip(body.output, node.outputs, strict=False) if outer}
     attributes = {attribute.name: attribute for attribute in node.proto.attribute}
@@ -117,8 +117,9 @@ def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, Attr
 def paste(call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: Attributes = None) -> None:
     """Put copies of `nodes`, in the form of `opset`, before `call`.
 
-    `names` says what their values are called here; values that they make and it does not name get fresh names, added to it.
-    `attributes` are the parameters of the function that they come from; None where they come from this graph's own function.
+    `names` maps the names of values in `nodes` to names at the call. Values that `nodes` make and that are not in it get fresh
+    names, which are added to it. `attributes` are the arguments of the function that the nodes come from; None where they come from
+    a graph.
     """
     for inner in nodes:
         copy = NodeProto()
@@ -129,7 +130,7 @@ def paste(call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, s
 
 
 def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
-    """As `paste`, for the nodes of a subgraph of `call`: what is known of the types of their values stays known."""
+    """As `paste`, for the nodes of `scope`, a subgraph of `call`. The known types of their values are kept."""
     types = {name: scope.type(name) for name in scope.producers}
     paste(call, scope.graph.node, call.body_opset, names)
     for name, kind in types.items():
@@ -142,7 +143,7 @@ def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
 
 
 def needs_a_rule(node: Node, target: int) -> bool:
-    """Whether anything in the subgraphs of `node`, to any depth, has to be rewritten on the way to opset `target`."""
+    """Whether any node in the subgraphs of `node`, at any depth, has to be rewritten on the way to opset `target`."""
     return any(
         step.older is None or step.review in _NEEDS_A_RULE
         for op_type, opset in _operators(node)
@@ -151,7 +152,7 @@ def needs_a_rule(node: Node, target: int) -> bool:
 
 
 def _operators(node: Node) -> set[tuple[str, int]]:
-    """The operators of the default domain in the subgraphs, to any depth, and the opset in whose form they are."""
+    """The operators of the default domain in the subgraphs of `node`, at any depth, each with the opset of its form."""
     found: set[tuple[str, int]] = set()
     pending = [graph for _, graph in subgraphs(node.proto)]
     while pending:
@@ -163,7 +164,7 @@ def _operators(node: Node) -> set[tuple[str, int]]:
 
 
 def move_initializers(node: Node, graph: GraphProto) -> dict[str, str]:
-    """Store what `graph`, a subgraph of `node`, stores in the graph around it; the new names by the old ones."""
+    """Move the initializers of `graph`, a subgraph of `node`, to the graph around it. Returns their new names by the old ones."""
     moved: dict[str, str] = {}
     for tensor in graph.initializer:
         outer = TensorProto()
@@ -174,7 +175,7 @@ def move_initializers(node: Node, graph: GraphProto) -> dict[str, str]:
 
 
 def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
-    """The nodes of `body`, in order, that the outputs `wanted` depend on."""
+    """The nodes of `body`, in order, that are needed for the outputs `wanted`."""
     kept: list[NodeProto] = []
     for inner in reversed(body.node):
         if wanted.isdisjoint(inner.output):
@@ -185,7 +186,7 @@ def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
 
 
 def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: Attributes) -> None:
-    """Give the copied node the names and attribute values of the call."""
+    """Replace the names of values and the referenced attributes in the copied node by those at the call."""
     inner.name = call.scope.model.fresh_name(f"{call.name}_{inner.name or inner.op_type.lower()}")
     for index, name in enumerate(inner.input):
         inner.input[index] = names.get(name, name)
@@ -200,7 +201,9 @@ def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: Att
 
 
 def bind_attributes(inner: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
-    """Let the attributes of `inner` that are parameters have the values that `attributes` gives; those without one go."""
+    """Replace the attributes of `inner` that refer to parameters by the values in `attributes`; those
+    without a value are removed.
+    """
     for index in reversed(range(len(inner.attribute))):
         attribute = inner.attribute[index]
         if not attribute.ref_attr_name:
@@ -234,9 +237,9 @@ def _named_values(graph: GraphProto) -> Iterable[onnx.ValueInfoProto | TensorPro
 
 
 def _type_body_inputs(call: Node, inner: NodeProto) -> None:
-    """Bodies leave the inputs of their loops untyped: each has the element type of the node's input in the same place.
+    """State the element types of the inputs of a loop body, which function bodies leave open: those of the node's inputs.
 
-    The rank of what a Scan carries does not change, and what it scans has one axis less.
+    The rank of a state of a Scan stays the same; a scanned input has one axis less.
     """
     if inner.op_type not in ("Loop", "Scan"):
         return

@@ -1,6 +1,7 @@
-"""Types that the bodies of If and Loop decide, where inference as a whole leaves them open.
+"""Finds the types of the outputs of If and Loop from their bodies, where inference of the whole model leaves them open.
 
-onnx says nothing of the shape of what a Loop carries, since a turn may change it. Most do not, which is proven here by induction.
+onnx infers no shape for a value that a Loop carries, since an iteration may change it. Most iterations do not, which is proved here
+by induction.
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 
 Types = dict[str, TypeProto]
 _FIRST = 2
-"""A Loop, and its body, take a count or number and a condition before what is carried."""
+"""The position of the first carried value in the inputs of a Loop, after trip count and condition, and of
+its body, after number and condition.
+"""
 
 
 def output_types(scope: Scope, node: NodeProto, index: int | None, opset: int) -> Types:
-    """The types of outputs of `node` that are tensors, an If or Loop of `scope`, number `index` in its original node list."""
+    """The types of the tensor outputs of `node`, an If or Loop of `scope`, by name.
+
+    `index` is its number in the original node list.
+    """
     if node.op_type == "If":
         branches = [_output_types(branch) for branch in scope.children(node, index, opset)]
         found = [_common(*pair) for pair in zip(*branches, strict=False)]
@@ -36,22 +42,25 @@ def output_types(scope: Scope, node: NodeProto, index: int | None, opset: int) -
 
 
 def carried_types(scope: Scope, node: NodeProto, index: int | None, opset: int) -> Types:
-    """The types that the inputs of the body of `node` have in every turn, if that is a Loop; by their names inside."""
+    """The types that the carried values of `node` have in every iteration, by their names in the body;
+    empty for any node but a Loop.
+    """
     found = _carried(scope, node, index, opset) if _is_loop(node) else ()
     return {name: kind for kind, name in found if kind is not None}
 
 
 def _is_loop(node: NodeProto) -> bool:
-    """Whether `node` is a Loop, and its body takes and gives what it carries."""
+    """Whether `node` is a Loop whose body has an input and an output for each carried value."""
     body = next((graph for _, graph in subgraphs(node)), None)
     is_whole = body is not None and len(body.input) == len(node.input) and len(body.output) > len(node.input) - _FIRST
     return node.op_type == "Loop" and is_whole
 
 
 def _carried(scope: Scope, node: NodeProto, index: int | None, opset: int) -> Iterator[tuple[TypeProto | None, str]]:
-    """What is carried: its type in every turn, and its name inside.
+    """For each carried value, its type in every iteration and its name in the body.
 
-    It has this type before the first turn, and a turn that begins with it ends with it.
+    This is a proof by induction: the value has the type before the first iteration, and an iteration that begins with it ends with
+    it.
     """
     kinds = [_tensor(scope.type(name)) if name else None for name in node.input[_FIRST:]]
     while True:
@@ -64,7 +73,7 @@ def _carried(scope: Scope, node: NodeProto, index: int | None, opset: int) -> It
 
 
 def _supposing(scope: Scope, node: NodeProto, index: int | None, opset: int, kinds: list[TypeProto | None]) -> Scope:
-    """The body of `node`, a Loop, as it is if what is carried has these types."""
+    """The body of `node`, a Loop, under the assumption that the carried values have the types `kinds`."""
     body = next(scope.children(node, index, opset))
     body.types.suppose(dict(zip(_inner_names(body), kinds, strict=True)))
     return body
@@ -81,14 +90,14 @@ def _output_types(body: Scope) -> list[TypeProto | None]:
 
 
 def _tensor(kind: TypeProto | None) -> TypeProto | None:
-    """`kind`, if it is that of a tensor, without denotations: only its element type and dimensions."""
+    """The tensor type `kind`, reduced to element type and dimensions; None where it is not a tensor type."""
     if kind is None or not kind.tensor_type.elem_type:
         return None
     return helper.make_tensor_type_proto(kind.tensor_type.elem_type, inference.shape_of(kind))
 
 
 def _common(one: TypeProto | None, other: TypeProto | None) -> TypeProto | None:
-    """What is true of both."""
+    """The type that covers both types: with the dimensions in which they agree; None where the element types differ."""
     if one is None or other is None or one.tensor_type.elem_type != other.tensor_type.elem_type:
         return None
     first, second = inference.shape_of(one), inference.shape_of(other)
@@ -99,6 +108,6 @@ def _common(one: TypeProto | None, other: TypeProto | None) -> TypeProto | None:
 
 
 def _stacked(kind: TypeProto | None) -> TypeProto | None:
-    """One element for each turn, of which nobody knows how many there are."""
+    """The type of a scan output whose elements have type `kind`: one more axis in front, of unknown length."""
     shape = None if kind is None else inference.shape_of(kind)
     return None if kind is None or shape is None else helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None, *shape])

@@ -1,4 +1,4 @@
-"""Which values are the same in every run, and what they are: initializers, and what can be computed from them."""
+"""Finds values that are the same in every run: initializers, and what can be computed from them."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _SHAPE_READERS = frozenset({"Shape", "Size"})
 
 
 def _may_fold(op_type: str) -> bool:
-    """Whether the operator of the default domain can be computed where its inputs are constant and small."""
+    """Whether nodes of this operator of the default domain can be computed if their inputs are constant and small."""
     return op_type in folding.FOLDABLE or by_reference.evaluates(op_type)
 
 
 def _is_large(tensor: TensorProto | None) -> bool:
-    """Whether `tensor` is one that `folding` does not look at."""
+    """Whether `tensor` is an initializer that is too large for `folding`."""
     return tensor is not None and math.prod(tensor.dims) > folding.MAX_ELEMENTS
 
 
 class Constants:
-    """The constants of one scope: those that it stores, those that can be computed from them, and those that rules add."""
+    """The constants of one scope: the stored ones, those that can be computed, and those that rules add."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._values: dict[str, np.ndarray | None] = {}
-        """What has been asked for: the value by its name, None where it is only known at run time."""
+        """The values that were asked for, by name; None for values that are only known at run time."""
         self._added: dict[tuple[np.dtype, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
-        """The name of the initializer that a rule added, by the type, shape and content of the array."""
+        """The names of initializers that rules added, by type, shape and content of the array."""
 
     # -- asking
 
@@ -53,15 +53,18 @@ class Constants:
 
     @cached_property
     def overridable(self) -> frozenset[str]:
-        """The initializers that are inputs as well, and no constants; before IR 4 all in the main graph have to be, and are."""
+        """The initializers that callers may override, because they are also inputs.
+
+        Before IR 4 there are none, since all initializers have to be inputs.
+        """
         if self._scope.parent is None and self._scope.model.ir_version < 4:
             return frozenset()
         return self._scope.inputs & self._scope.initializers.keys()
 
     def value(self, name: str) -> np.ndarray | None:
-        """The value of `name` where it is the same in every run, else None. Cut and external payloads are read on demand.
+        """The value of `name` if it is the same in every run, else None. Payloads on disk are read when needed.
 
-        Raises InvalidModelError when the data of a tensor is missing or does not fit its shape.
+        Raises InvalidModelError where the data of a tensor is missing or does not fit its shape.
         """
         name = self._scope.resolve(name)
         if name in self._values:
@@ -78,10 +81,10 @@ class Constants:
         return home._values[name]
 
     def operands(self, name: str) -> list[tuple[Scope, str]] | None:
-        """What decides the value of `name`, each with the graph that defines it: the inputs of the node that makes it.
+        """The inputs of the node that makes `name`, each with the graph that defines it.
 
-        None where the value cannot be computed, as that of an initializer, or where `folding` would not look at an operand, whose
-        data need not be read then.
+        None where the value cannot be computed from them: it is an initializer, or an input is too large for `folding`, so that its
+        data need not be read.
         """
         node = self._maker(name)
         if node is None or node.domain not in DEFAULT_DOMAINS or not _may_fold(node.op_type):
@@ -91,14 +94,17 @@ class Constants:
         return None if any(_is_large(scope.initializers.get(value)) for scope, value in found) else found
 
     def decided_by(self, name: str) -> Sequence[str]:
-        """What decides whether `name` has a value: as `operands`, and where it is a Shape or Size, what that reads."""
+        """The values that decide whether `name` is constant: its `operands`, or the input whose shape a Shape or Size reads."""
         node = self._scope.producers.get(name)
         if node is None or node.op_type not in _SHAPE_READERS or node.domain not in DEFAULT_DOMAINS:
             return [operand for _, operand in self.operands(name) or ()]
         return node.input[:1]
 
     def _evaluate_with_operands(self, name: str) -> None:
-        """Operands come first, without recursion: what a value is computed from may be thousands of nodes long."""
+        """Compute `name` after everything that it is computed from.
+
+        There is no recursion, because a chain may be thousands of nodes long.
+        """
         pending: list[tuple[Constants, str, bool]] = [(self, name, False)]
         while pending:
             home, name, is_ready = pending.pop()
@@ -112,9 +118,9 @@ class Constants:
                     pending.extend((owner.constants, operand, False) for owner, operand in operands)
 
     def _reads_what_has_none(self, name: str) -> bool:
-        """Whether an operand of `name` is known to have no value, so that it has none either.
+        """Whether an operand of `name` is known not to be constant, so that `name` is not constant either.
 
-        So it is with most nodes that rules make, and takes 1 µs to see; to find all operands takes 5 µs.
+        This is true for most nodes that rules make. It takes 1 µs to find out, while finding all operands takes 5 µs.
         """
         node = self._maker(name)
         if node is None or node.op_type in _SHAPE_READERS:
@@ -123,7 +129,10 @@ class Constants:
         return any(values.get(resolve(read), self) is None for read in node.input[:] if read)
 
     def _maker(self, name: str) -> NodeProto | None:
-        """The node of this graph that makes `name`. For initializers, nobody lists the makers: that takes 2 µs a node."""
+        """The node of this graph that makes `name`.
+
+        Initializers are found first, because listing all makers takes 2 µs for each node.
+        """
         return None if name in self._scope.initializers else self._scope.producers.get(name)
 
     def _evaluate(self, name: str) -> np.ndarray | None:
@@ -156,7 +165,7 @@ class Constants:
         return by_reference.evaluate(node, opset, inputs, folding.MAX_ELEMENTS)
 
     def _shape_value(self, node: NodeProto) -> np.ndarray | None:
-        """What `node`, a Shape or Size, gives, if the dimensions that it reads are numbers."""
+        """The value of `node`, a Shape or Size, if the dimensions that it reads are known numbers."""
         shape = self._scope.shape(node.input[0])
         if shape is None:
             return None
@@ -172,20 +181,20 @@ class Constants:
         return np.array(part, np.int64) if all(isinstance(dim, int) for dim in part) else None
 
     def reconsider(self) -> None:
-        """A value became constant: what was computed from it may be constant as well."""
+        """Forget that values are not constant: a value became constant, so others that depend on it may be constant now."""
         self._values = {name: value for name, value in self._values.items() if value is not None}
 
     # -- adding
 
     @property
     def takes_initializers(self) -> bool:
-        """Whether constants can be initializers: not in functions, nor before IR 4, where each is an input as well."""
+        """Whether constants can be initializers. They cannot in functions, and before IR 4, where each would be an input too."""
         return isinstance(self._scope.graph, GraphProto) and self._scope.model.constants_as_initializers
 
     def add(self, array: np.ndarray, name: str) -> str | NodeProto:
-        """A constant that every node of this scope can use.
+        """Add a constant that every node of this scope can use.
 
-        The name of an initializer (an equal one made before is used again), or, where initializers are not possible
+        Returns the name of an initializer, which may be an equal one that was added before; or, where initializers are not possible
         (functions, IR 3), a new Constant node whose output it is.
         """
         array = np.asarray(array, order="C")
@@ -199,7 +208,7 @@ class Constants:
         return self.add_tensor(tensor)
 
     def add_tensor(self, tensor: TensorProto) -> str | NodeProto:
-        """As `add`, for a tensor that has its name."""
+        """Add the constant `tensor`, which has a name already. Returns the same as `add`."""
         graph = self._scope.graph
         if isinstance(graph, GraphProto) and self.takes_initializers:
             self._scope.model.unread.add(tensor.name)
@@ -210,5 +219,5 @@ class Constants:
 
     @staticmethod
     def byte_length(tensor: TensorProto) -> int:
-        """Bytes of raw data that `tensor` takes, whether its payload is in memory or on disk."""
+        """The number of bytes of the raw data of `tensor`, whether it is in memory or on disk."""
         return raw_length(tensor)

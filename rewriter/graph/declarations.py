@@ -1,7 +1,7 @@
-"""What a model declares of the values that its nodes make, weighed against what follows from its inputs.
+"""Compares what a model declares about the values of its nodes with what follows from its inputs.
 
-Editors that make the batch dynamic change the inputs, and leave the old sizes in value_info, in the outputs, and in the inputs and
-outputs of subgraphs. So what follows from the inputs outranks these, and what only they say is a hint.
+Editors that make the batch size dynamic change the inputs, but leave old sizes in value_info, in the outputs, and in the inputs and
+outputs of subgraphs. So what follows from the inputs takes precedence, and what is only declared counts as a hint.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from .protos import GraphLike, subgraphs
 from .survey import all_graphs
 
 DECLARED_SIZE = "declared size "
-"""What the symbol of a size begins with, in `Evidence.proven`, that nothing but a declaration says; the size comes behind it."""
+"""The prefix of symbols in `Evidence.proven` for sizes that are only declared; the size follows."""
 _LARGE, _SMALL = 1009, 2
-"""First sizes that are tried for the symbols of inputs: what a declaration says of both has little to do with the symbol."""
+"""First sizes to try for the symbols of inputs.
+
+A declared size that fits both a large and a small one does not depend on the symbol.
+"""
 
 
 class Contradiction(NamedTuple):
-    """A declared shape that the inputs of the model belie."""
+    """A declared shape that contradicts the inputs of the model."""
 
     name: str
     declared: Shape
@@ -32,26 +35,29 @@ class Contradiction(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The types of all values, as value_info of three copies of the model."""
+    """The types of all values, in three versions, each in the value_info of a copy of the model."""
 
     believed: ModelProto
-    """What follows from the inputs, and what is declared where nothing contradicts it."""
+    """The types that follow from the inputs, and declared types where nothing contradicts them."""
     proven: ModelProto
-    """As `believed`, but a size that nothing but a declaration says is a symbol, `DECLARED_SIZE` and the size."""
+    """The same as `believed`, but a size that is only declared is a symbol made of `DECLARED_SIZE` and the size."""
     derived: ModelProto
-    """What follows from the inputs alone."""
+    """The types that follow from the inputs alone."""
     contradictions: list[Contradiction]
 
 
 class _Claim(NamedTuple):
-    """A shape that is declared, and says more than what follows from the inputs; by the position of the graph and the name."""
+    """A declared shape that says more than what follows from the inputs.
+
+    `place` is the position of the graph and the name of the value.
+    """
 
     place: tuple[int, str]
     shape: Shape
 
 
 def weigh(serialized: bytes) -> Evidence | None:
-    """The evidence on the values of a model; None where inference crashes or refuses the model."""
+    """Find the evidence about the types of the values of a model; None where inference crashes or refuses the model."""
     model = ModelProto.FromString(serialized)
     declared = _take_declarations(model)
     derived = inference.infer_model(model)
@@ -70,14 +76,16 @@ def weigh(serialized: bytes) -> Evidence | None:
 
 
 def derive(serialized: bytes) -> ModelProto | None:
-    """The types that follow from the inputs of a model, whatever it declares; None where inference crashes or refuses it."""
+    """The types that follow from the inputs of a model, without its declarations; None where inference
+    crashes or refuses the model.
+    """
     model = ModelProto.FromString(serialized)
     _take_declarations(model)
     return inference.infer_model(model)
 
 
 def infer_sized(serialized: bytes) -> ModelProto | None:
-    """The types that a model would have if all open dimensions of its inputs were numbers; None where inference fails."""
+    """The types that the model would have if all open dimensions of its inputs were numbers; None where inference fails."""
     sized, _ = _with_sizes(ModelProto.FromString(serialized), _LARGE)
     return inference.infer_model(sized)
 
@@ -91,7 +99,9 @@ def _graphs(model: ModelProto) -> list[GraphProto]:
 
 
 def _stated(model: ModelProto) -> Iterator[tuple[int, ValueInfoProto]]:
-    """All that states types of values that are neither inputs of the model nor stored, with the position of its graph."""
+    """All entries that state types of values which are neither inputs of the model nor stored, each with
+    the position of its graph.
+    """
     for position, graph in enumerate(_graphs(model)):
         given = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input if not position}
         for value in (*graph.value_info, *graph.output, *(graph.input if position else ())):
@@ -122,19 +132,22 @@ class _Types:
         self._shapes = [_shapes_among(names, graph) if names else {} for names, graph in zip(wanted, graphs, strict=True)]
 
     def shape(self, place: tuple[int, str]) -> Shape | None:
-        """What is derived for this value; for what a Loop carries, what it has in the first iteration."""
+        """The shape that was inferred for this value. For a value that a Loop carries, its shape in the first iteration."""
         position, name = place
         shape = self._shapes[position].get(name)
         initial = self._first_values.get(place)
         return self._shapes[initial[0]].get(initial[1]) if shape is None and initial is not None else shape
 
     def is_carried(self, place: tuple[int, str]) -> bool:
-        """Whether a Loop carries the value, whose shape may change from one iteration to the next."""
+        """Whether a Loop carries the value, so that its shape may change from one iteration to the next."""
         return place in self._first_values
 
 
 def _shapes_among(names: Container[str], graph: GraphProto) -> dict[str, Shape | None]:
-    """The shapes of those values of `graph` that are among `names`: to read all of a large model takes longer than to infer it."""
+    """The shapes of the values of `graph` that are among `names`.
+
+    Reading all values of a large model takes longer than inference.
+    """
     values = (*graph.value_info, *graph.output, *graph.input)
     shapes = {name: inference.shape_of(value.type) for value in values if (name := value.name) in names}
     shapes.update((tensor.name, tuple(tensor.dims)) for tensor in graph.initializer if tensor.name in names)
@@ -142,7 +155,7 @@ def _shapes_among(names: Container[str], graph: GraphProto) -> dict[str, Shape |
 
 
 def _first_values(graphs: Sequence[GraphProto]) -> dict[tuple[int, str], tuple[int, str]]:
-    """The value that each carried input of a Loop's body has in the first iteration; both by position and name."""
+    """For each carried input of a Loop's body, the value that it has in the first iteration; both by graph position and name."""
     positions = {id(graph): position for position, graph in enumerate(graphs)}
     found: dict[tuple[int, str], tuple[int, str]] = {}
     for position, graph in enumerate(graphs if len(graphs) > 1 else ()):
@@ -169,16 +182,17 @@ def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> 
 
 
 def contradict(declared: Shape, derived: Shape) -> bool:
-    """Whether the ranks differ, or a declared number is another number or a symbol of an input."""
+    """Whether the ranks differ, or a declared number stands against another number or a symbol of an input."""
     if len(declared) != len(derived):
         return True
     return any(isinstance(a, int) and b is not None and a != b for a, b in zip(declared, derived, strict=True))
 
 
 def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], dict[_Claim, Contradiction]]:
-    """The claims that sizes of the inputs neither prove nor belie, and those that they belie.
+    """Try the claims with two sizes for the symbols of the inputs. Returns claims that stay unproven, and claims that are
+    contradicted.
 
-    A shape with a symbol in it was declared by who knew that sizes vary, so its numbers need no proof.
+    Whoever declared a shape with a symbol in it knew that sizes vary, so the numbers in such a shape need no proof.
     """
     with_numbers = [claim for claim in claims if any(isinstance(dim, int) for dim in claim.shape)]
     unproven: set[_Claim] = set()
@@ -199,7 +213,7 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
 
 
 def _with_sizes(model: ModelProto, first: int) -> tuple[ModelProto, bool]:
-    """A copy of `model` with a size for each open dimension of its inputs, from `first` on, and whether there were any."""
+    """A copy of `model` with numbers from `first` on for the open dimensions of its inputs, and whether there were any."""
     copy = ModelProto()
     copy.CopyFrom(model)
     sizes: dict[str, int] = {}
@@ -212,7 +226,7 @@ def _with_sizes(model: ModelProto, first: int) -> tuple[ModelProto, bool]:
 
 
 def _with_claims(model: ModelProto, shapes: Mapping[tuple[int, str], list[inference.Dimension]]) -> ModelProto | None:
-    """`model`, which declares no shapes, with these, inferred."""
+    """`model`, which declares no shapes, with the declared `shapes`, after inference."""
     copy = ModelProto()
     copy.CopyFrom(model)
     for position, value in _stated(copy):
@@ -227,7 +241,7 @@ def _tensor(kind: TypeProto, dims: list[inference.Dimension]) -> TypeProto:
 
 
 def shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
-    """The shapes that `graph` states, of its inputs, outputs and inner values; none of a function."""
+    """The shapes that `graph` states for its inputs, outputs and inner values; empty for a function."""
     if not isinstance(graph, GraphProto):
         return {}
     values = (*graph.value_info, *graph.output, *graph.input)
@@ -235,5 +249,5 @@ def shapes_of(graph: GraphLike | None) -> dict[str, Shape]:
 
 
 def show(shape: Shape) -> str:
-    """ "[N,64,?]"."""
+    """A shape as messages show it: "[N,64,?]"."""
     return f"[{','.join('?' if dim is None else str(dim) for dim in shape)}]"

@@ -1,6 +1,6 @@
-"""What the user says of types: shapes of inputs, and types of values that inference cannot know.
+"""Writes what the user says about types into the model: shapes of inputs, and types of values that inference cannot find.
 
-Both are written into the model before anything else is done, so that all that follows finds them where types are declared.
+This is done before anything else, so that everything that follows finds these types where types are declared.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.FloorDiv: operator.floordiv,
 }
 _FORMULA = re.compile(r"\(*\w+\)*( [-+] \(*\w+\)*|(\*|//)\(*\w+\)*){1,50}")
-"""What may be one: torch puts blanks around + and -, and a name may have a hyphen in it."""
+"""The formulas of sizes that are understood. torch puts spaces around + and -, since a name may contain a hyphen."""
 
 
 def declare_types(proto: ModelProto, texts: Mapping[str, str], derived: ModelProto | None) -> None:
-    """State the types of values, name to text as in "float[N,64]", in the graphs of `proto` that define them.
+    """State the types of values, name → text such as "float[N,64]", in the graphs of `proto` that define them.
 
-    `derived`: what inference finds by the inputs alone; None where it finds nothing. It may not be contradicted; what the model
-    itself declares beyond that is replaced.
-    Raises ArgumentError where a text is no type, a name is no value of a graph, or its type is known to be another.
+    `derived` has the types that follow from the inputs, or is None where inference fails. The given types may not contradict these;
+    other declarations of the model are replaced.
+    Raises ArgumentError where a text is not a type, a name is not a value of a graph, or its type is known to be another.
     """
     inferred = None if derived is None else all_graphs(derived)
     for name, text in texts.items():
@@ -51,7 +51,7 @@ def declare_types(proto: ModelProto, texts: Mapping[str, str], derived: ModelPro
 
 
 def _parsed(name: str, text: str) -> TypeProto:
-    """The type that `text` says, in the notation of onnx.parser."""
+    """The type that `text` describes, in the notation of onnx.parser."""
     try:
         graph = parser.parse_graph(f"g ({text} v) => () {{}}" if _TYPE.fullmatch(text) else "")
     except (parser.ParseError, RuntimeError, IndexError):  # the last for a number that is too large
@@ -62,7 +62,7 @@ def _parsed(name: str, text: str) -> TypeProto:
 
 
 _TYPE = re.compile(r"[\w\s\[\](),?]+")
-"""The characters of types; others would be taken for more of a graph."""
+"""The characters of types. The parser would read other characters as parts of a graph."""
 
 
 def _values_of(graph: GraphLike) -> set[str]:
@@ -93,7 +93,9 @@ def _declare(graph: GraphLike, name: str, kind: TypeProto) -> None:
 
 
 def shown_type(kind: TypeProto) -> str:
-    """ "float[N,64]", "float[]" where the rank is unknown, or what schemas write for all that is no tensor."""
+    """A type as messages show it: "float[N,64]", "float[]" where the rank is unknown, or the notation of
+    schemas if it is not a tensor.
+    """
     if kind.WhichOneof("value") != "tensor_type":
         return inference.type_string(kind) or "of unknown type"
     shape = inference.shape_of(kind)
@@ -102,11 +104,11 @@ def shown_type(kind: TypeProto) -> str:
 
 
 def overwrite_input_shapes(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """Fix the shapes of graph inputs, name to dimensions; only unknown dimensions may change. Returns the size of each symbol.
+    """Fix the shapes of graph inputs, name → dimensions; only unknown dimensions may change. Returns the size of each symbol.
 
-    A symbol of a fixed input gets its size in the other inputs too.
+    A symbol of a fixed input gets the same size in the other inputs.
 
-    Raises ArgumentError where a name is no input, its rank or a known dimension differs, or one symbol gets two sizes.
+    Raises ArgumentError where a name is not an input, the rank or a known dimension differs, or one symbol would get two sizes.
     """
     inputs = {value.name: value for value in proto.graph.input}
     symbols: dict[str, int] = {}
@@ -120,7 +122,7 @@ def overwrite_input_shapes(proto: ModelProto, shapes: Mapping[str, Sequence[int]
 
 
 def _overwrite(value: ValueInfoProto, dims: Sequence[int], symbols: dict[str, int]) -> None:
-    """`symbols`, to which those of `value` are added: what each symbol stands for."""
+    """Fix the shape of one input to `dims`, and add the sizes of its symbols to `symbols`."""
     if value.type.WhichOneof("value") != "tensor_type":
         raise ArgumentError(f"--overwrite-input-shape: input '{value.name}' is not a tensor")
     shape = value.type.tensor_type.shape
@@ -146,10 +148,11 @@ def _overwrite(value: ValueInfoProto, dims: Sequence[int], symbols: dict[str, in
 
 
 def write_sizes(proto: ModelProto, sizes: Mapping[str, int], derived: ModelProto | None) -> None:
-    """Write numbers for the open dimensions that are numbers now that inputs of `proto` are fixed, in all its graphs.
+    """Replace open dimensions by numbers, in all graphs of `proto`, where they are known because its inputs are fixed now.
 
-    `sizes`: of the symbols of those inputs; `derived`: what inference finds by the inputs alone, which a symbol may contradict,
-    since exporters give one name to what is equal only by chance. Functions keep their symbols: each call may pass other sizes.
+    `sizes` are the sizes of the symbols of these inputs. `derived` has the types that follow from the inputs; it takes precedence
+    over a symbol, since exporters give the same name to dimensions that are equal only by chance. Functions keep their symbols,
+    because each call may have other sizes.
     """
     inferred = None if derived is None else all_graphs(derived)
     for position, graph in enumerate(all_graphs(proto)):
@@ -176,7 +179,7 @@ def _write_symbols(kind: TypeProto, sizes: Mapping[str, int]) -> None:
 
 
 def _size_of(symbol: str, sizes: Mapping[str, int]) -> int | None:
-    """What `symbol` stands for: a name, or as torch writes it a formula of names, "((s0 + 1)//2)". None where that is open."""
+    """The size of `symbol`, a name or, as torch writes it, a formula of names: "((s0 + 1)//2)". None where it is unknown."""
     if symbol in sizes or not _FORMULA.fullmatch(symbol):
         return sizes.get(symbol)
     try:
@@ -187,7 +190,7 @@ def _size_of(symbol: str, sizes: Mapping[str, int]) -> int | None:
 
 
 def _evaluated(formula: ast.expr, sizes: Mapping[str, int]) -> int:
-    """Raises LookupError where a name or an operation is unknown."""
+    """The value of a formula. Raises LookupError where a name or an operation is unknown."""
     match formula:
         case ast.Constant(value=int(number)):
             return number
@@ -200,7 +203,7 @@ def _evaluated(formula: ast.expr, sizes: Mapping[str, int]) -> int:
 
 
 def _tensors(kind: TypeProto) -> Iterator[TypeProto.Tensor | TypeProto.SparseTensor]:
-    """The tensor types in `kind`: itself, or those that it is a sequence, optional or map of."""
+    """The tensor types in `kind`: itself, or those of the elements of a sequence, optional or map."""
     match kind.WhichOneof("value"):
         case "tensor_type":
             yield kind.tensor_type

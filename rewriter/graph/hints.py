@@ -1,4 +1,4 @@
-"""What a user can do about a value of which too little is known, checked against this model."""
+"""Finds what the user can do where too little is known about a value. A hint is checked against the model before it is given."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ class _Place(NamedTuple):
 
 
 class _Cause(NamedTuple):
-    """Why too little is known of a value."""
+    """The reason why too little is known about a value."""
 
     opaque: _Place | None
-    """The nearest value behind it that a node makes which inference does not look into."""
+    """The nearest value before it that is made by a node of another domain, which inference does not understand."""
     distance: int
-    """How many nodes away that is."""
+    """The number of nodes between the two."""
     inputs: frozenset[str]
-    """The inputs of the model that it depends on."""
+    """The inputs of the model that the value depends on."""
 
 
 _NOTHING = _Cause(None, 0, frozenset())
 
 
 def type_hint(scope: Scope, name: str) -> str:
-    """How to make the type of `name` known."""
+    """The hint for a value of unknown type."""
     if _is_in_function(scope):
         return "declare it in value_info"
     return _declare(_cause(scope, name, _has_type).opaque or _Place(scope, name))
 
 
 def shape_hint(scope: Scope, name: str) -> str:
-    """How to make the shape of `name` known: what it depends on is named, and only what is open."""
+    """The hint for a value of unknown shape. It names what the shape depends on, as far as that is open."""
     if _is_in_function(scope):
         return _INLINE
     cause = _cause(scope, name, _decides_no_shape)
@@ -68,9 +68,9 @@ def _is_in_function(scope: Scope) -> bool:
 
 
 def _cause(scope: Scope, name: str, is_settled: Callable[[_Place], bool]) -> _Cause:
-    """Why too little is known of `name`; nothing counts that is settled, nor what only that depends on.
+    """Find the cause for `name`. Values for which `is_settled` is true, and everything that only they depend on, are left out.
 
-    Each value is looked at once for all hints of a model, and without recursion: a chain may be thousands of nodes long.
+    Each value is looked at once for all hints of a model. There is no recursion, because a chain may be thousands of nodes long.
     """
     known = scope.model.causes.setdefault(is_settled, {})
     start = _place(scope, name)
@@ -94,14 +94,14 @@ def _cause(scope: Scope, name: str, is_settled: Callable[[_Place], bool]) -> _Ca
 
 
 def _place(scope: Scope, name: str) -> _Place | None:
-    """The value that `name` stands for, and where it is defined."""
+    """The value that `name` stands for, with the graph that defines it; None where nothing defines it."""
     value = scope.resolve(name)
     home = scope.find(value)
     return None if home is None else _Place(home, value)
 
 
 def _joined(place: _Place, causes: list[_Cause]) -> _Cause:
-    """The cause of a value that is made of values with these `causes`."""
+    """The cause for a value that is computed from values with these `causes`."""
     if place.scope.parent is None and place.name in place.scope.inputs:
         return _Cause(None, 0, frozenset([place.name]))
     nearest = min((cause for cause in causes if cause.opaque is not None), key=lambda cause: cause.distance, default=_NOTHING)
@@ -109,7 +109,7 @@ def _joined(place: _Place, causes: list[_Cause]) -> _Cause:
 
 
 def _read_by(place: _Place) -> list[_Place]:
-    """What the node that makes the value reads; what the node around it reads, where it is an input of its body."""
+    """The inputs of the node that makes the value. For an input of a subgraph, the inputs of the node that holds the subgraph."""
     home, name = place
     node = home.producers.get(name)
     if node is None:
@@ -120,7 +120,7 @@ def _read_by(place: _Place) -> list[_Place]:
 
 
 def _is_opaque(place: _Place) -> bool:
-    """Whether a node makes it that inference does not look into."""
+    """Whether a node of another domain makes the value, so that inference knows nothing about it."""
     node = place.scope.producers.get(place.name)
     return node is not None and node.domain not in DEFAULT_DOMAINS
 
@@ -130,7 +130,9 @@ def _has_type(place: _Place) -> bool:
 
 
 def _decides_no_shape(place: _Place) -> bool:
-    """Whether its shape is known, and it holds no sizes either that are only known at run time."""
+    """Whether the shapes of other values cannot be unknown because of this one: its shape is known, and it
+    does not hold unknown sizes.
+    """
     home, name = place
     if home.constant(name) is not None:
         return True
@@ -140,14 +142,14 @@ def _decides_no_shape(place: _Place) -> bool:
 
 
 def _open_inputs(graph: object) -> list[ValueInfoProto]:
-    """The inputs that have a dimension that is no number."""
+    """The inputs with a dimension that is not a number."""
     assert isinstance(graph, GraphProto)
     tensors = (value for value in graph.input if value.type.WhichOneof("value") == "tensor_type")
     return [value for value in tensors if not inference.is_known(inference.shape_of(value.type))]
 
 
 def _are_enough(scope: Scope, name: str) -> bool:
-    """Whether fixed inputs would make the shape of `name` known; where that cannot be tried, they are taken to."""
+    """Whether fixing the inputs would make the shape of `name` known. Where this cannot be tried, the answer is yes."""
     main = scope.model.main
     home = scope.find(name)
     if home is not main or name in scope.made:
@@ -159,13 +161,13 @@ def _are_enough(scope: Scope, name: str) -> bool:
 
 
 def _with_sizes(value: ValueInfoProto) -> str:
-    """ "x:1,3,N,N", with an N for each size to be chosen."""
+    """An input as in --overwrite-input-shape, "x:1,3,N,N", with an N for each size that the user has to choose."""
     dims = inference.shape_of(value.type)
     return f"{value.name}:" + ("…" if dims is None else ",".join(str(dim) if isinstance(dim, int) else "N" for dim in dims))
 
 
 def _declare(place: _Place) -> str:
-    """The option that states the type of the value; what is unknown of it is an example."""
+    """The option that states the type of the value. The unknown parts of the type are an example."""
     text = place.scope.type_string(place.name) or "tensor(float)"
     shape = place.scope.shape(place.name)
     dims = "[N,64]" if shape is None else f"[{','.join(str(dim) if isinstance(dim, int) else 'N' for dim in shape)}]"

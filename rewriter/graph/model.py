@@ -21,11 +21,16 @@ from .scope import Scope
 from .survey import Survey, all_graphs
 
 Semantics = Literal["specification", "onnxruntime"]
-"""Whose meaning a node has where the specification and onnxruntime disagree: docs/semantics.md lists the cases."""
+"""Whose meaning counts for nodes that the specification and onnxruntime understand differently; docs/semantics.md lists them."""
 MOST_SEARCHED_NAMES = 32
-"""New names that are searched for in the serialized model, before all names are listed: that takes as long as 200 searches."""
+"""The number of new names that are searched for in the serialized model before all names are listed, which
+costs as much as 200 searches.
+"""
 INFERRED_AS_A_WHOLE_UP_TO = 4_000
-"""Nodes. Of 20,000 nodes that repeat themselves, inference of the whole takes a quarter of the conversion."""
+"""The number of nodes up to which the whole model is inferred.
+
+For 20,000 repetitive nodes that takes a quarter of the conversion.
+"""
 
 
 class Model:
@@ -40,43 +45,44 @@ class Model:
         semantics: Semantics | None = None,
         survey: Survey | None = None,
     ) -> None:
-        """`like` is a model of the same, which nobody changes: what is known of it is known of this one, and its survey is.
+        """Prepare `skeleton` for conversion.
 
-        `survey` is that of the skeleton, where somebody made it already.
+        `like` is an unchanged Model of the same content: its survey and what is known about its values are used again. `survey` is
+        a survey of the skeleton, if there is one already.
         """
         self.skeleton = skeleton
         self.semantics: Semantics | None = semantics
-        """None: the caller has not said it, and rules leave or refuse nodes of two meanings."""
+        """The user's choice; None if there is none, so that rules leave or refuse nodes with two meanings."""
         self.proto = skeleton.proto
         self.ir_version = self.proto.ir_version
         self.constants_as_initializers = constants_as_initializers
         self.workshop = onnx.GraphProto()
-        """Holds the nodes that rules make. Many small messages on their own take twice the memory, and twice the time to copy."""
+        """A graph that owns the nodes that rules make. Single messages would take twice the memory, and twice the time to copy."""
         self.lost_uses: set[str] = set()
-        """Names that lost a use: what produces them may be dead now."""
+        """Names that lost a use, so that the nodes that make them may be superfluous."""
         self.new_uses: set[str] = set()
-        """Names that a rule let something read."""
+        """Names that became the input of a node because of a rule."""
         self.unread: set[str] = set()
-        """Names of values that rules made. What nothing came to read, by `new_uses`, is not needed."""
+        """Names of values that rules made. Those that are not in `new_uses` in the end are not needed."""
         self.fresh_names: set[str] = set()
-        """Names that rules gave; all others are the author's, and stay."""
+        """Names that rules introduced. All others are names of the author, and are kept."""
         self.retired: set[str] = set()
-        """Names that nothing defines any more; what is known of the old value must not be taken for a new one's."""
+        """Names that nothing defines any more. If a rule uses such a name again, old knowledge about it does not count."""
         self.aliases: dict[str, str] = {}
-        """Values that a rule found to be another value; uses are renamed when the work is done."""
+        """Values that a rule found to be equal to another value. Their uses are renamed at the end."""
         self.refused_operators: Container[str] = ()
-        """Operators that a runtime which the result is for does not take: rules that have the choice write others."""
+        """Operators that a runtime of the user does not accept. Rules that can choose write others."""
         self.wider: Mapping[int, int] = {}
-        """Element types that the target does not have, and the wider ones that take their place while values are widened."""
+        """Element types that the target lacks, and the wider types that replace them, while values are widened."""
         self.unrounded: Collection[int] = ()
-        """Those of them to which the results of computing in the wider type need not be rounded."""
+        """Those of the replaced types to which results need not be rounded."""
         self.sizes_relied_on: dict[str, Shape] = {}
-        """Shapes that the rule at work asked for, with sizes that nothing but a declaration says."""
+        """The shapes that the current rule asked for and that contain sizes which are only declared."""
         self.causes: dict[object, dict[Any, Any]] = {}
-        """Why too little is known of values, for the hints of all blockers; `hints` alone knows what is in it."""
+        """A cache of `hints`, for the hints of all blockers."""
         self.original = skeleton.checkable() if like is None else like.original
         self.survey = survey or (Survey(self.proto) if like is None else like.survey)
-        """The model as it was read."""
+        """The survey of the model as it was read."""
         self._like = like
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.main.labels = self.survey.main_labels
@@ -87,13 +93,16 @@ class Model:
 
     @property
     def graphs(self) -> list[GraphLike]:
-        """The main graph, the function bodies, and every subgraph of them to any depth, as they are now."""
+        """The main graph, the function bodies, and all subgraphs of these at any depth, as they are now."""
         has_one = not self.functions and not any(may_hold_graphs(label) for label in set(self.main.labels))
         return [self.proto.graph] if has_one else all_graphs(self.proto)
 
     @property
     def replaced(self) -> dict[str, str]:
-        """The author's values that a rule found to be others, and what they stand for; `aliases` has those of the rules too."""
+        """The author's values that a rule found to be equal to others, and these others.
+
+        `aliases` also has values that rules made.
+        """
         return {name: self.main.resolve(name) for name in self.aliases if name not in self.fresh_names}
 
     @cached_property
@@ -107,7 +116,7 @@ class Model:
         return names
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number behind it, such that nothing in the model has that name."""
+        """`wanted` if nothing in the model has this name, otherwise `wanted` with a number appended."""
         name, number = wanted, 1
         while name in self.fresh_names or name in self.retired or self._may_be_taken(name):
             number += 1
@@ -118,22 +127,22 @@ class Model:
         return name
 
     def _may_be_taken(self, name: str) -> bool:
-        """Whether the model as it was read may have `name` anywhere."""
+        """Whether `name` may occur in the model as it was read."""
         if "_names" in self.__dict__ or len(self.fresh_names) >= MOST_SEARCHED_NAMES:
             return name in self._names
         return name.encode() in self.original
 
     def is_unique(self, name: str) -> bool:
-        """Whether just one place in the model defines `name` (subgraphs and functions may shadow)."""
+        """Whether exactly one place in the model defines `name`. Subgraphs and functions may define a name again."""
         return self._names.get(name, 0) <= 1
 
     @cached_property
     def _node_names(self) -> Counter[str]:
-        """The names of nodes in the model as it was read, and how many nodes have each."""
+        """The names of the nodes in the model as it was read, with the number of nodes that have each name."""
         return Counter(node.name for graph in self.survey.graphs for node in graph.node if node.name)
 
     def node_name(self, wanted: str) -> str:
-        """A name for a new node: `wanted`, or, where the model has a node of that name, one that nothing has."""
+        """A name for a new node: `wanted`, or, if the model has a node of that name, a name that is not in use."""
         return self.fresh_name(wanted) if wanted in self._node_names else wanted
 
     def shares_node_name(self, name: str) -> bool:
@@ -152,18 +161,18 @@ class Model:
         return self._uses[name] > 0 or name in self.new_uses
 
     def is_read_once(self, name: str) -> bool:
-        """Whether the model reads `name` in one place and no rule reads it in another; counted when first asked."""
+        """Whether exactly one place in the model reads `name`, and no rule made another. Uses are counted at the first call."""
         return self._uses[name] <= 1 and name not in self.new_uses
 
     @cached_property
     def input_symbols(self) -> frozenset[str]:
-        """The names of the dimensions of the model's inputs whose sizes the caller decides."""
+        """The symbols in the shapes of the model's inputs, whose sizes the caller decides."""
         types = [value.type.tensor_type for value in self.proto.graph.input]
         return frozenset(dim.dim_param for kind in types for dim in kind.shape.dim if dim.dim_param)
 
     @cached_property
     def input_dimensions(self) -> dict[str, tuple[str, int]]:
-        """Input and axis of each symbol that just one dimension of one input has."""
+        """The input and axis of each symbol that occurs in exactly one dimension of the inputs."""
         found: dict[str, list[tuple[str, int]]] = {}
         for value in self.proto.graph.input:
             for axis, dim in enumerate(value.type.tensor_type.shape.dim):
@@ -172,7 +181,7 @@ class Model:
 
     @cached_property
     def original_proto(self) -> onnx.ModelProto:
-        """The model as it was read, for looking at; payloads that were cut are missing."""
+        """The model as it was read, which must not be changed. Payloads on disk are missing."""
         return onnx.ModelProto.FromString(self.original) if self._like is None else self._like.original_proto
 
     @cached_property
@@ -181,17 +190,17 @@ class Model:
         return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
 
     def derived(self) -> onnx.ModelProto | None:
-        """The original model with the types that follow from its inputs, whatever it declares; None where inference fails."""
+        """The original model with the types that follow from its inputs, without its declarations; None where inference fails."""
         return declarations.derive(self._without_defaults())
 
     @cached_property
     def sized(self) -> onnx.ModelProto | None:
-        """The original model as inference would have it if its inputs had fixed shapes; None where inference fails."""
+        """The original model with the types that it would have if its inputs had fixed shapes; None where inference fails."""
         return declarations.infer_sized(self._without_defaults())
 
     @cached_property
     def sized_shapes(self) -> dict[str, Shape]:
-        """The shapes of the values of the main graph in `sized`; none where shape inference fails."""
+        """The shapes of the main graph's values in `sized`; empty where inference fails."""
         return {} if self.sized is None else declarations.shapes_of(self.sized.graph)
 
     @property
@@ -201,11 +210,11 @@ class Model:
 
     @property
     def contradictions(self) -> list[Contradiction]:
-        """Declared shapes that turned out to be wrong when types were inferred."""
+        """Declared shapes that turned out to be wrong during inference."""
         return self.evidence.contradictions if "evidence" in self.__dict__ and self.evidence is not None else []
 
     def _without_defaults(self) -> bytes:
-        """The original model without the initializers that callers may override: inference would rely on their values."""
+        """The original model without the initializers that callers may override, because inference would rely on their values."""
         if not self.main.constants.overridable:
             return self.original
         proto = onnx.ModelProto.FromString(self.original)
@@ -216,7 +225,9 @@ class Model:
 
     @cached_property
     def propagated(self) -> Propagated | None:
-        """What is known of all values of a model so large that inference is too slow, and so plain that it is not needed."""
+        """The types of all values, for a model that is too large for inference and so simple that inference
+        is not needed; else None.
+        """
         if self._like is not None:
             return self._like.propagated
         is_flat = len(self.survey.graphs) == 1 and not any(map(may_hold_graphs, self.survey.operators))
@@ -227,7 +238,7 @@ class Model:
 
     @cached_property
     def inferred_functions(self) -> dict[tuple[str, str, str], GraphProto]:
-        """Bodies of functions as graphs with inferred types, where all calls agree on the types of their inputs."""
+        """The bodies of functions as graphs with inferred types, as far as all calls agree about the types of the inputs."""
         if self._like is not None:
             return self._like.inferred_functions
         return {} if self.inferred is None else inference.infer_functions(self.inferred)

@@ -1,6 +1,6 @@
-"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
+"""The class Node: one node of the model, with everything that a rule may ask about it or do to it.
 
-Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
+A Node is a thin view of an onnx NodeProto, which holds the data. This module does not know any rule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """One node, in the form of `opset`, and all that a rule may ask of it and do to it.
+    """One node, in the form of `opset`, with everything that a rule may ask about it or do to it.
 
     Rules edit it in place, put nodes before (`op`) or `after` it, let it `become` another operator, or `remove` it.
     """
@@ -55,29 +55,29 @@ class Node:
         self._scope = scope
         self.opset = opset
         self.source_index = source_index
-        """Position in the original node list; None for a node that a rule made."""
+        """The position in the original node list; None for a node that a rule made."""
         self.body_opset = opset
-        """The opset in whose form the nodes of its subgraphs are."""
+        """The opset in whose form the nodes of the subgraphs are."""
         self.written_for = opset
-        """The opset of the nodes that the rule at work makes; the engine sets it."""
+        """The opset in whose form the current rule makes nodes; the engine sets it."""
         self.added_before: list[Node] = []
         self.added_after: list[Node] = []
         self.behind = 0
-        """How many of `added_after` the rule at work put there: they come before those of earlier rules, which read them."""
+        """The number of nodes in `added_after` from the current rule. They come before those of earlier rules, which read them."""
         self.cautions: list[str] = []
         self.approximate = False
-        """An otherwise exact rule says so where the last bits of this one node's result may differ."""
+        """An otherwise exact rule sets this where the last bits of the result may differ for this node."""
         self.changed = False
         self.removed = False
         self.why = ("", "")
-        """What made a rule put this node where one node was, for the user to know if it cannot stay; and a hint."""
+        """Why a rule replaced one node by nodes such as this one, and a hint; for the message if this node cannot be converted."""
         self.kept: NotSimplified | Unconvertible | None = None
-        """Why a simplification left it as it is: the reason to give where it cannot stay."""
+        """Why a simplification left the node as it is; part of the message if the node cannot be converted."""
         self.settled = False
-        """Whether it has gone as far as its rules take it."""
+        """Whether the node is done: no rule changes it any more."""
 
     def begin_rule(self, written_for: int) -> None:
-        """A rule starts, which makes nodes in the form of opset `written_for`."""
+        """Prepare for a rule that makes nodes in the form of opset `written_for`."""
         self.written_for = written_for
         self.behind = 0
 
@@ -85,21 +85,21 @@ class Node:
 
     @property
     def scope(self) -> Scope:
-        """The graph that it is in."""
+        """The graph that contains the node."""
         return self._scope
 
     @property
     def where(self) -> str:
-        """The path to its graph, for messages."""
+        """The path to the graph that contains the node, for messages."""
         return self._scope.where
 
     def meets(self, condition: Callable[[NodeProto, Scope], bool]) -> bool:
-        """Whether the precondition of a rule holds."""
+        """Whether the precondition of a rule, its `when`, holds for this node."""
         return condition(self.proto, self._scope)
 
     @property
     def is_in_main_graph(self) -> bool:
-        """Whether it always runs: not in a function or a subgraph."""
+        """Whether the node is in the main graph, where it always runs, and not in a function or a subgraph."""
         return self._scope is self._scope.model.main
 
     @property
@@ -108,7 +108,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The name, or the first output's where the node has none."""
+        """The name of the node, or that of its first output if the node has none."""
         return shown_name(self.proto)
 
     @property
@@ -120,7 +120,7 @@ class Node:
         return list(self.proto.output)
 
     def has_input(self, index: int) -> bool:
-        """Whether input `index` is there; the empty name counts as absent."""
+        """Whether input `index` exists; an input with an empty name counts as absent."""
         return self.input(index) != ""
 
     def has_output(self, index: int) -> bool:
@@ -147,9 +147,10 @@ class Node:
         return self._attribute(name) is not None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's Python value (strings decoded), or `default`.
+        """The attribute's value in Python (strings decoded), or `default` if it is absent.
 
-        Raises Unconvertible when a function's caller sets it, or when it is a word that the specification does not have.
+        Raises Unconvertible where a function's caller sets the attribute, or where it is a word that the specification does not
+        list.
         """
         attribute = self._attribute(name)
         return default if attribute is None else self._value_of(attribute)
@@ -162,7 +163,7 @@ class Node:
         self.changed = True
 
     def pop_attr(self, name: str, default: Any = None) -> Any:
-        """Remove the attribute and return its value, or `default` where there is none."""
+        """Remove the attribute and return its value, or `default` if it is absent."""
         for index, attribute in enumerate(self.proto.attribute):
             if attribute.name == name:
                 value = self._value_of(attribute)
@@ -181,7 +182,7 @@ class Node:
     # -- inputs and outputs
 
     def set_input(self, index: int, name: str) -> None:
-        """Let input `index` be `name`; inputs between are absent."""
+        """Set input `index` to `name`. Missing inputs before it become absent ones."""
         self._scope.model.new_uses.add(name)
         self.proto.input.extend([""] * (index + 1 - len(self.proto.input)))
         self._lose(self.proto.input[index])
@@ -194,7 +195,7 @@ class Node:
         self.changed = True
 
     def drop_input(self, index: int) -> None:
-        """Make input `index` absent; absent inputs at the end go."""
+        """Make input `index` absent. Absent inputs at the end of the list are removed."""
         if index >= len(self.proto.input):
             return
         self._lose(self.proto.input[index])
@@ -216,9 +217,9 @@ class Node:
         self.changed = True
 
     def detach_output(self, index: int, what: str) -> str:
-        """Give output `index` a fresh name, so that a node put `after` can make the old one. Returns the fresh name.
+        """Give output `index` a fresh name and return it, so that a node put `after` this one can make the old name.
 
-        The caller knows that the value has the same type as before or says so by the node that it adds.
+        The caller knows that the value keeps its type, or states the new type by the node that it adds.
         """
         fresh = self.fresh_name(what)
         self.proto.output[index] = fresh
@@ -227,13 +228,13 @@ class Node:
         return fresh
 
     def declare(self, name: str, elem_type: int) -> None:
-        """State the element type of the value `name` in the graph's value_info, unless the graph states one."""
+        """State the element type of the value `name` in the graph's value_info, unless the graph states it already."""
         graph = self.scope.graph
         if isinstance(graph, GraphProto) and self.scope.types.declared(name) is None:
             graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
 
     def name_dimensions(self, index: int = 0) -> None:
-        """State the shape of output `index` in the graph's value_info, with a name of its own for each dimension that has none."""
+        """State the shape of output `index` in the graph's value_info, with a new name for each dimension that has none."""
         name, elem_type = self.output(index), self.output_elem_type(index)
         graph, shape = self.scope.graph, self.scope.shape(name)
         if shape is None or elem_type is None or name in self.scope.outputs or not isinstance(graph, GraphProto):
@@ -245,7 +246,7 @@ class Node:
         stated.CopyFrom(helper.make_tensor_type_proto(elem_type, named))
 
     def drop_output(self, index: int) -> None:
-        """Make output `index` absent; absent outputs at the end go."""
+        """Make output `index` absent. Absent outputs at the end of the list are removed."""
         self._scope.model.retired.add(self.proto.output[index])
         self.proto.output[index] = ""
         while self.proto.output and self.proto.output[-1] == "":
@@ -255,11 +256,11 @@ class Node:
     # -- what is known
 
     def constant(self, index: int) -> np.ndarray | None:
-        """The value of input `index` where it is the same in every run; None where it is not, or the input is absent."""
+        """The value of input `index` if it is the same in every run; None where it is not, or where the input is absent."""
         return self._scope.constant(self.input(index)) if self.has_input(index) else None
 
     def const_input(self, index: int, what: str) -> np.ndarray:
-        """As `constant`, but raises Unconvertible naming the input `what` where it is only known at run time."""
+        """As `constant`, but raises Unconvertible, which calls the input `what`, where the value is only known at run time."""
         value = self.constant(index)
         if value is None:
             name = self.input(index)
@@ -272,7 +273,7 @@ class Node:
         return scope is not None and name in scope.constants.overridable
 
     def is_captured(self, index: int) -> bool:
-        """Whether an outer graph defines input `index`."""
+        """Whether input `index` is defined in an outer graph."""
         return self.has_input(index) and self._scope.find(self.input(index)) is not self._scope
 
     def declared_type(self, index: int) -> TypeProto | None:
@@ -288,20 +289,20 @@ class Node:
         return self._scope.elem_type(self.output(index)) if self.has_output(index) else None
 
     def wider(self, elem_type: int) -> int:
-        """The element type in which the result holds values of `elem_type`: itself, or a wider one where the target lacks it."""
+        """The element type in which the result holds values of `elem_type`: the same, or a wider one where the target lacks it."""
         return self._scope.model.wider.get(elem_type, elem_type)
 
     def rounds_to(self, elem_type: int) -> bool:
-        """Whether results that were of `elem_type`, which the target lacks, have to be rounded as that type rounds them."""
+        """Whether results in place of `elem_type`, which the target lacks, have to be rounded to the numbers of that type."""
         return elem_type not in self._scope.model.unrounded
 
     def type_string(self, name: str) -> str | None:
-        """As `Scope.type_string`, of a value that is an input or output of this node."""
+        """The type of `name`, an input or output of this node, as `Scope.type_string` gives it."""
         inputs = self.inputs
         return self.type_of_slot(inputs.index(name) if name in inputs else ~self.outputs.index(name))
 
     def type_of_slot(self, slot: int) -> str | None:
-        """As `Scope.type_string`, of input `slot`, or of output `~slot` where that is negative."""
+        """The type of input `slot`, or for a negative `slot` of output `~slot`, as `Scope.type_string` gives it."""
         return self._scope.type_string(self.input(slot) if slot >= 0 else self.output(~slot))
 
     def need_elem_type(self, index: int = 0) -> int:
@@ -343,12 +344,12 @@ class Node:
         return known
 
     def dimension(self, axis: int, index: int = 0) -> Dimension:
-        """Dimension `axis` (may be negative) of input `index`; None where it is unknown."""
+        """The length of axis `axis` (may be negative) of input `index`: a number, a symbol, or None where it is unknown."""
         name = self.input(index)
         return self._scope.types.size(name, axis) if name else None
 
     def need_dimension(self, axis: int, index: int = 0) -> int:
-        """As `dimension`. Raises Unconvertible where it is no number."""
+        """As `dimension`, but raises Unconvertible where the length is not a number."""
         dim = self.dimension(axis, index)
         if not isinstance(dim, int):
             label = f"the axis dimension '{dim}'" if dim else f"dimension {axis}"
@@ -356,13 +357,13 @@ class Node:
         return dim
 
     def shape_hint(self, index: int = 0) -> str:
-        """How to make the shape of input `index` known."""
+        """What the user can do to make the shape of input `index` known."""
         return hints.shape_hint(self._scope, self.input(index))
 
     # -- making things
 
     def fresh_name(self, what: str) -> str:
-        """`<first output>_<what>`, unique in the whole model."""
+        """A new name, `<first output>_<what>`, which is unique in the whole model."""
         return self._scope.model.fresh_name(f"{self._first_output}_{what}")
 
     @property
@@ -379,7 +380,10 @@ class Node:
         return self._constant_name(self._scope.constants.add(array, f"{self._first_output}_constant"))
 
     def add_tensor(self, tensor: TensorProto) -> str:
-        """A constant tensor that has its name; returns that name. Its payload may be on disk where the scope takes initializers."""
+        """Add a constant tensor that has a name already, and return the name.
+
+        The payload may stay on disk where initializers are possible.
+        """
         return self._constant_name(self._scope.constants.add_tensor(tensor))
 
     def _constant_name(self, made: str | NodeProto) -> str:
@@ -391,12 +395,12 @@ class Node:
 
     @property
     def op(self) -> Operators:
-        """Operators that put nodes before this one: `node.op.Mul(a, b)`. `node.op.const` gives a constant."""
+        """Makes nodes before this one: `node.op.Mul(a, b)` returns the name of the product. `node.op.const` makes a constant."""
         return Operators(partial(self._make, self.added_before), self._add_constant)
 
     @property
     def after(self) -> Operators:
-        """Operators that put nodes after this one, behind those that the same rule put there."""
+        """Makes nodes after this one, in the order in which the rule makes them."""
         return Operators(partial(self._make, self.added_after), self._add_constant)
 
     def _make(
@@ -441,7 +445,7 @@ class Node:
 
     @property
     def become(self) -> Operators:
-        """Operators that this node can be instead, with the same outputs, name and documentation: `node.become.Mul(a, b)`."""
+        """Turns this node into another operator with the same outputs, name and documentation: `node.become.Mul(a, b)`."""
         return Operators(self._become, self._add_constant)
 
     def _become(
@@ -467,12 +471,12 @@ class Node:
         return self.outputs or [""]
 
     def remove(self) -> None:
-        """Drop this node; nodes put before or after it make its outputs, or nothing reads them."""
+        """Remove this node. Its outputs have to be made by nodes before or after it, or must not be read by anything."""
         self._scope.forget(self.proto)
         self.removed = self.changed = True
 
     def forward(self, index: int, value: str) -> None:
-        """Let everything that reads output `index` read `value` instead. The output's name stays where it is an interface."""
+        """Let everything that reads output `index` read `value` instead. An output of the graph keeps its name."""
         name, value = self.output(index), self._scope.resolve(value)
         if not name or name == value:
             return
@@ -492,16 +496,18 @@ class Node:
     # -- saying things
 
     def explain(self, why: str, hint: str = "") -> None:
-        """Say why the nodes made from here on are needed ("the sizes 's' are computed at run time"), unless that is known."""
+        """State why the nodes made from here on are needed ("the sizes 's' are computed at run time"),
+        unless a reason is known already.
+        """
         if not self.why[0]:
             self.why = (why, hint)
 
     def leave(self, reason: str) -> None:
-        """A simplification ends here, and the report says why."""
+        """End a simplification without changing the node. The report states the reason."""
         raise NotSimplified(reason)
 
     def meaning(self, specification: str, onnxruntime: str) -> Semantics:
-        """Whose meaning this node has; the arguments say what it is by the specification, and what onnxruntime computes instead.
+        """Whose meaning this node has; the arguments say what it does by the specification, and what onnxruntime does instead.
 
         Raises Unconvertible, which names both, where the caller has not decided that for the model.
         """
@@ -513,13 +519,13 @@ class Node:
         return semantics
 
     def caution(self, message: str) -> None:
-        """A warning in the report, an error with --strict."""
+        """Add a warning about this node to the report; with --strict it is an error."""
         self.cautions.append(message)
 
 
 _SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
 MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
-"""The hint for an operand that is computed at run time and should not be."""
+"""The hint for an operand that is computed at run time but has to be constant."""
 
 
 def _show(shape: Shape | None) -> str:
@@ -527,7 +533,10 @@ def _show(shape: Shape | None) -> str:
 
 
 def _fill(attribute: AttributeProto, name: str, value: Any) -> None:
-    """`helper.make_attribute` for integers, which is most of them, at a fifth of its 5 µs."""
+    """Set the value of an attribute.
+
+    For integers, the most frequent case, this takes a fifth of the 5 µs of `helper.make_attribute`.
+    """
     attribute.Clear()
     if type(value) is int:
         attribute.name, attribute.type, attribute.i = name, AttributeProto.INT, value

@@ -1,4 +1,4 @@
-"""Nodes written as formulas: `op.Mul(x, op.Sigmoid(x))` makes two nodes and returns the name of the product."""
+"""Makes nodes from formulas: `op.Mul(x, op.Sigmoid(x))` makes two nodes and returns the name of the product."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 
 class Maker(Protocol):
-    """Makes one node and returns the names of its outputs, which are given or counted."""
+    """A function that makes one node and returns the names of its outputs. The outputs are given by names or by their number."""
 
     def __call__(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
@@ -15,7 +15,7 @@ class Maker(Protocol):
 
 
 class Operator(NamedTuple):
-    """One operator, to be called with the names of its inputs and with its attributes; those that are None are left out."""
+    """One operator, which is called with the names of its inputs, and its attributes. Attributes that are None are left out."""
 
     make: Maker
     op_type: str
@@ -34,10 +34,10 @@ class Operator(NamedTuple):
         opset: int | None = None,
         **attributes: Any,
     ) -> str | list[str]:
-        """Make a node; returns its output, or the list of its outputs where `outputs` names or counts several.
+        """Make a node. Returns the name of its output, or a list of names if `outputs` gives several names or a number.
 
-        Outputs without a name get a fresh one, made from the operator. `opset` is the one in whose form the node is, if not the
-        one that the rule writes for.
+        Outputs without a name get a fresh one, made from the name of the operator. `opset` is the opset in whose form the node is,
+        if that is not the one that the rule writes for.
         """
         given = {name: value for name, value in attributes.items() if value is not None}
         if outputs is not None:
@@ -46,7 +46,7 @@ class Operator(NamedTuple):
 
 
 class Operators:
-    """All operators, as attributes: `op.Add`, `op.TopK`; and constants."""
+    """All operators as attributes, such as `op.Add` and `op.TopK`, and methods for constants."""
 
     __slots__ = ("_add_constant", "_make")
 
@@ -60,12 +60,12 @@ class Operators:
         return Operator(self._make, op_type)
 
     def const(self, value: Any, dtype: Any) -> str:
-        """The name of a constant of `dtype`: a TensorProto.DataType, or anything numpy takes.
+        """Make a constant and return its name. `dtype` is a TensorProto.DataType, or anything that numpy accepts as a dtype.
 
-        Raises Unconvertible where `dtype` does not hold the value.
+        Raises Unconvertible where `dtype` cannot hold the value.
         """
         return self._add_constant(value, dtype)
 
     def int64(self, value: Any) -> str:
-        """The name of a constant of type int64: a number, a list, or an array."""
+        """Make an int64 constant from a number, a list or an array, and return its name."""
         return self._add_constant(value, "int64")

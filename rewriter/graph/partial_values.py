@@ -1,4 +1,4 @@
-"""What is known of integer vectors that say shapes, where they are not known as a whole: their length, and some entries."""
+"""Knowledge about integer vectors that describe shapes, where they are not known as a whole: their length, and some entries."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ _INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL})
 
 
 class PartialValues:
-    """The entries of the scalars and vectors of one scope, as far as they are known."""
+    """The known entries of scalars and vectors in one scope."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._known: dict[str, Entries | None] = {}
 
     def entries(self, name: str) -> Entries | None:
-        """The entries of `name`; None where it is no integers, no vector, longer than any shape, or of unknown length."""
+        """The entries of `name`; None where it does not hold integers, is not a scalar or vector, is longer
+        than any shape, or of unknown length.
+        """
         name = self._scope.resolve(name)
         home = self._scope.find(name)
         if home is None:
@@ -34,7 +36,10 @@ class PartialValues:
         return home.partial._known[name]
 
     def _find_with_operands(self, name: str) -> None:
-        """Operands come first, without recursion: what a vector is computed from may be thousands of nodes long."""
+        """Find the entries of `name` after those of everything that it is computed from.
+
+        There is no recursion: a chain may be very long.
+        """
         pending: list[tuple[PartialValues, str, bool]] = [(self, name, False)]
         while pending:
             home, name, is_ready = pending.pop()
@@ -64,7 +69,7 @@ class PartialValues:
         return (None,) * length if length <= partial.MOST_ENTRIES else None
 
     def _computed(self, name: str) -> Entries | None:
-        """The entries as the node that makes `name` computes them from those of its inputs."""
+        """The entries of `name`, computed from those of the inputs of the node that makes it."""
         node, _ = self._scope.types.maker(name)
         if node is None or node.domain not in DEFAULT_DOMAINS:
             return None
@@ -75,9 +80,9 @@ class PartialValues:
         return partial.entries(node, [self.entries(value) if value else None for value in node.input], ranks)
 
     def reconsider(self) -> None:
-        """A value became constant: what was unknown may be known now."""
+        """Forget entries that were unknown: a value became constant, so they may be known now."""
         self._known = {name: known for name, known in self._known.items() if known is not None and None not in known}
 
     def renew(self, name: str) -> None:
-        """A rule made `name` anew."""
+        """Forget the entries of `name`, because a rule replaced the node that makes it."""
         self._known.pop(name, None)

@@ -1,7 +1,4 @@
-"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
-
-Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
-"""
+"""Functions on onnx protobufs: domains, subgraphs, names and operator labels of nodes and graphs."""
 
 from __future__ import annotations
 
@@ -17,19 +14,19 @@ GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
 
 def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int | None:
-    """The version of the default domain among `imports`, or None where it is not imported."""
+    """The version of the default domain in `imports`, or None where it is not imported."""
     return next((entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS), None)
 
 
 def resolved(name: str, aliases: Mapping[str, str]) -> str:
-    """The value that `name` stands for, where `aliases` says of values which other one is read in their place."""
+    """The value that `name` stands for: `aliases` maps values to others that are read in their place, perhaps in several steps."""
     while name in aliases:
         name = aliases[name]
     return name
 
 
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
-    """The graphs in the attributes of `node`, each with the attribute's name."""
+    """The graphs in the attributes of `node`, each with the name of the attribute."""
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
             yield attribute.name, attribute.g
@@ -38,7 +35,7 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
 
 
 def reads(node: NodeProto) -> list[str]:
-    """The names that `node` reads, in its subgraphs too."""
+    """The names that `node` reads, including those in its subgraphs."""
     names = [name for name in node.input[:] if name]
     for _, graph in subgraphs(node):
         names += [value.name for value in graph.output]
@@ -48,9 +45,9 @@ def reads(node: NodeProto) -> list[str]:
 
 
 def only_moves(old: Sequence[NodeProto], new: Sequence[NodeProto], renamed: Mapping[str, str]) -> bool:
-    """Whether each of `new` is one of `old`, or one of their subgraphs, and reads the same.
+    """Whether each node of `new` is also in `old`, or in a subgraph of `old`, with the same inputs and attributes.
 
-    What these nodes make may be called otherwise, and what they read as `renamed` says, name in `new` → name in `old`.
+    The outputs may have other names. `renamed` maps names of inputs in `new` to the names in `old`.
     """
     before = [node for outer in old for node in _with_inner(outer)]
     made = {name for node in (*before, *new) for name in node.output}
@@ -70,7 +67,7 @@ def _with_inner(node: NodeProto) -> Iterator[NodeProto]:
 
 
 def captured(graph: GraphProto) -> set[str]:
-    """The values of outer graphs that `graph` and the graphs in it read."""
+    """The values of outer graphs that `graph` and its subgraphs read."""
     names = {value.name for value in graph.output}
     made = set(defined_names(graph))
     for node in graph.node:
@@ -81,36 +78,36 @@ def captured(graph: GraphProto) -> set[str]:
 
 
 def label_of(node: NodeProto) -> str:
-    """The operator of `node`: "op_type", or "domain::op_type" outside the default domain."""
+    """The operator of `node` as a text: "op_type", or "domain::op_type" outside the default domain."""
     domain = node.domain
     return f"{domain}::{node.op_type}" if domain else node.op_type
 
 
 def shown_name(node: NodeProto) -> str:
-    """What messages call `node`: its name, or its first output where it has none; what is not valid UTF-8 as escapes."""
+    """The name of `node` in messages: its own, or that of its first output. Bytes that are not valid UTF-8 are escaped."""
     name = node.name or next(filter(None, node.output[:]), "")
     return name if isinstance(name, str) else bytes(name).decode(errors="backslashreplace")
 
 
 def has_text_names(node: NodeProto) -> bool:
-    """Whether the names in `node` and in its subgraphs are all valid UTF-8; protobuf hands out others as bytes."""
+    """Whether all names in `node` and its subgraphs are valid UTF-8. protobuf returns other names as bytes."""
     names = (node.name, *node.input, *node.output)
     inner = (each for _, graph in subgraphs(node) for each in graph.node)
     return all(isinstance(name, str) for name in names) and all(map(has_text_names, inner))
 
 
 def labels_of(graph: GraphLike) -> list[str]:
-    """That of each node."""
+    """The operators of all nodes of `graph`, in order, as `label_of` writes them."""
     return [label_of(node) for node in graph.node]
 
 
 def may_hold_graphs(label: str) -> bool:
-    """Whether nodes of the operator with this label can have subgraphs; of other domains, any may."""
+    """Whether nodes of the operator `label` can have subgraphs. For operators of other domains the answer is always True."""
     return label in GRAPH_HOLDERS or "::" in label
 
 
 def defined_names(graph: GraphLike) -> Iterator[str]:
-    """The inputs, initializers and node outputs of `graph`, without its subgraphs; "" may be among them."""
+    """The names of the inputs, initializers and node outputs of `graph`, without its subgraphs. The name "" may be among them."""
     if isinstance(graph, GraphProto):
         yield from {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
         yield from (tensor.values.name for tensor in graph.sparse_initializer)

@@ -1,4 +1,4 @@
-"""One graph of the model: which names it has, who defines them, and where what is known of their values is to be asked."""
+"""One graph of the model: the names it defines, the nodes that make them, and access to what is known about their values."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """One graph, subgraph or function body: where names are defined, looked up, and made.
+    """One graph, subgraph or function body, in which names are defined and looked up.
 
-    `opset` is the opset in whose form its nodes are before the conversion; `where` its path for messages.
+    `opset` is the opset in whose form its nodes are before the conversion; `where` is its path for messages.
     """
 
     def __init__(
@@ -41,20 +41,22 @@ class Scope:
         self.where = where
         self.opset = opset
         self.target = opset
-        """The opset in whose form the nodes that are done are; the engine sets it."""
+        """The opset in whose form converted nodes are; the engine sets it."""
         self.origin = origin
-        """Index of the node that holds this graph in the parent's original node list, and which of its graphs it is."""
+        """For a subgraph: the index of the node that holds it, in the parent's original node list, and the
+        number of the subgraph in that node.
+        """
         self.holder = holder
-        """The node that holds this graph, which a rule may edit."""
+        """The node that holds this subgraph. A rule may have edited it."""
         self.made: dict[str, tuple[NodeProto, int]] = {}
-        """The node, as it was made, and the opset of its form, of each value that rules made."""
+        """For each value that a rule made, the node that makes it, as it was made, and the opset of its form."""
         self.constants = Constants(self)
         self.partial = PartialValues(self)
         self.types = ValueTypes(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
-        """A scope for each subgraph of `node`, number `index` in the original node list (None: a rule made it)."""
+        """A scope for each subgraph of `node`. `index` is its position in the original node list, None if a rule made it."""
         outer = "" if self.parent is None and isinstance(self.graph, GraphProto) else f"{self.where} > "
         label = shown_name(node)
         for which, (attribute, graph) in enumerate(subgraphs(node)):
@@ -67,11 +69,11 @@ class Scope:
 
     @cached_property
     def labels(self) -> list[str]:
-        """`labels_of` the nodes; looking at these costs a tenth of looking at the nodes."""
+        """The operators of the nodes, as `labels_of` gives them. Reading these costs a tenth of reading the nodes."""
         return labels_of(self.graph)
 
     def nodes_changed(self) -> None:
-        """The graph has other nodes, or a node is another operator."""
+        """Forget what was derived from the node list, because nodes were replaced or a node became another operator."""
         self.__dict__.pop("labels", None)
 
     # -- who defines a name
@@ -96,11 +98,11 @@ class Scope:
 
     @cached_property
     def producers(self) -> dict[str, NodeProto]:
-        """The node that makes each value of this scope, kept up to date as rules add and remove nodes."""
+        """The node that makes each value of this scope. It is kept up to date while rules add and remove nodes."""
         return {name: node for node in self.graph.node for name in node.output if name}
 
     def find(self, name: str) -> Scope | None:
-        """The scope, this one or an outer one, that defines what `name` stands for by now."""
+        """The scope, this one or an outer one, that defines the value that `name` stands for; None where nothing defines it."""
         name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None and not scope.defines(name):
@@ -113,13 +115,13 @@ class Scope:
 
     @cached_property
     def _sparse(self) -> frozenset[str]:
-        """Names of the sparse initializers."""
+        """The names of the sparse initializers."""
         if not isinstance(self.graph, GraphProto):
             return frozenset()
         return frozenset(tensor.values.name for tensor in self.graph.sparse_initializer)
 
     def may_be_stored(self, name: str) -> bool:
-        """Whether there is an initializer `name`, here or in an outer graph; unlike `Constants.tensor`, it looks no further."""
+        """Whether there is an initializer `name`, here or in an outer graph, even if callers may override it."""
         name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None and name not in scope.initializers:
@@ -127,7 +129,10 @@ class Scope:
         return scope is not None
 
     def maker_type(self, name: str, among: frozenset[str]) -> str | None:
-        """The operator that makes `name`, here or in an outer graph, if it is one of `among`; cheaper than `producer`."""
+        """The operator that makes `name`, here or in an outer graph, if it is one of `among`; else None.
+
+        Cheaper than `producer`.
+        """
         name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None:
@@ -141,18 +146,18 @@ class Scope:
         return None
 
     def producer(self, name: str) -> NodeProto | None:
-        """The node that makes `name`, in this scope or an outer one, seen through aliases."""
+        """The node that makes `name`, in this scope or an outer one, after aliases are resolved; None where no node does."""
         name = self.resolve(name)
         scope = self.find(name)
         return None if scope is None else scope.producers.get(name)
 
     def resolve(self, name: str) -> str:
-        """The value that `name` stands for by now."""
+        """The value that `name` stands for at the moment."""
         aliases = self.model.aliases
         return resolved(name, aliases) if name in aliases else name
 
     def original(self, name: str) -> str:
-        """The value of which `name` is a copy, made by Identity nodes of this graph; `name` itself where it is none."""
+        """The value of which `name` is a copy, made by Identity nodes of this graph; `name` itself if it is not a copy."""
         while (node := self.producers.get(name)) is not None and node.op_type == "Identity" and node.domain in DEFAULT_DOMAINS:
             name = node.input[0]
         return name
@@ -160,15 +165,15 @@ class Scope:
     # -- what is known of values
 
     def constant(self, name: str) -> np.ndarray | None:
-        """As `Constants.value`: the value of `name` where it is the same in every run, else None."""
+        """The value of `name` if it is the same in every run, else None; see `Constants.value`."""
         return self.constants.value(name)
 
     def type(self, name: str) -> TypeProto | None:
-        """All that is known about the type of `name`."""
+        """Everything that is known about the type of `name`; None where nothing is."""
         return self.types.type(name)
 
     def type_string(self, name: str) -> str | None:
-        """ "tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
+        """The type of `name` as "tensor(float)", "seq(tensor(int64))", …; None where neither it nor the nodes around it tell."""
         return self.types.type_string(name)
 
     def elem_type(self, name: str) -> int | None:
@@ -180,16 +185,16 @@ class Scope:
         return self.types.shape(name)
 
     def origin_of_dimension(self, name: str, axis: int) -> tuple[str, int]:
-        """The input of the model, and its axis, that has the length which `name` is proven to have along `axis`.
+        """The model input and its axis that certainly have the same length as axis `axis` of `name`.
 
-        That is `name` and `axis` where there is none, or several that only their symbol says to be equal.
+        If there is none, or several inputs that are equal only by their symbol, the result is `name` and `axis` themselves.
         """
         shape = self.types.proven_shape(name) if self is self.model.main else None
         symbol = None if shape is None else shape[axis]
         return self.model.input_dimensions.get(symbol, (name, axis)) if isinstance(symbol, str) else (name, axis)
 
     def reconsider(self) -> None:
-        """A value became constant: what follows from it may be known now as well."""
+        """Forget what was unknown: a value became constant, so more may follow from it."""
         self.constants.reconsider()
         self.partial.reconsider()
         self.types.reconsider()
@@ -199,12 +204,12 @@ class Scope:
 
     @property
     def is_original(self) -> bool:
-        """Whether the model as it was read has this graph; rules make some."""
+        """Whether the model as it was read has this graph; rules can make new ones."""
         return self.parent is None or (self.origin is not None and self.parent.is_original)
 
     @cached_property
     def original_graph(self) -> GraphLike:
-        """This graph in the model as it was read; only where `is_original`."""
+        """This graph in the model as it was read. Only valid if `is_original`."""
         graph = self.graph_in(self.model.original_proto)
         if graph is None:
             raise ValueError(f"a rule made the graph {self.where}")
@@ -224,7 +229,7 @@ class Scope:
     # -- bookkeeping for the engine
 
     def register(self, node: NodeProto, opset: int) -> None:
-        """Make the outputs of a node that a rule wrote in the form of `opset` known in this scope."""
+        """Make the outputs of a node that a rule wrote, in the form of `opset`, known in this scope."""
         snapshot = self.model.workshop.node.add()
         snapshot.CopyFrom(node)
         outputs = [name for name in node.output[:] if name]
@@ -235,15 +240,15 @@ class Scope:
         self.note_maker(node)
 
     def note_maker(self, node: NodeProto) -> None:
-        """`node` is new, or another operator than it was."""
+        """Note that `node` is new, or has become another operator."""
         for among, makers in self._makers.items():
             if node.op_type in among:
                 makers.update(dict.fromkeys(node.output, node.op_type))
 
     def rename_made(self, value: str, name: str) -> bool:
-        """Let the node that makes `value` make `name` instead, if a rule put it into this scope; returns whether it did.
+        """Rename the output `value` of a node in this scope to `name`, if a rule made that node. Returns whether it was renamed.
 
-        So the parts of a Split are outputs of the graph themselves, with no Identity between.
+        With this, the parts of a Split become outputs of the graph without an Identity between.
         """
         is_ours = value in self.made and value in self.model.fresh_names
         if not is_ours or value in self.outputs or not self.model.is_unique(name):
@@ -255,7 +260,7 @@ class Scope:
         return True
 
     def forget(self, node: NodeProto) -> None:
-        """The node is gone: its inputs lost a use, and its outputs are not made by it."""
+        """Note that the node is removed: its inputs lost a use, and it does not make its outputs any more."""
         self.model.retired.update(filter(None, node.output))
         self.model.lost_uses.update(filter(None, node.input))
         for name in node.output:

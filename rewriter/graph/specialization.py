@@ -1,7 +1,8 @@
-"""Functions of a model made definite: their parameters become constants, a function for each choice that its callers make.
+"""Specializes functions of a model: parameters become constants, with one copy of the function for each choice of its callers.
 
-A function has finitely many calls, and what decides how a node is converted is known at each: the attributes that the call sets,
-and the types of what it passes. A list's elements are known where it is made: functions that take or give lists have to be inlined.
+A function has a finite number of calls, and everything that decides how a node is converted is known at each call: the attributes
+that it sets, and the types of its inputs. The elements of a list are known where the list is made, so functions that take or return
+lists are inlined.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ from .bodies import bind_attributes
 from .protos import GraphLike, default_opset, subgraphs
 
 Key = tuple[str, str, str]
-"""Domain, name and overload."""
+"""The domain, name and overload of a function."""
 _Choice = tuple[Key, tuple[bytes, ...], tuple[bytes, ...]]
 """A function, the attributes that a call sets, and the types that it passes."""
 
 MOST_CHOICES = 1_000
-"""Functions that one model's calls may ask for: beyond it, specialising them all is worse than refusing."""
+"""The number of specialized functions up to which a model is specialized. With more, it is refused instead."""
 
 
 MOST_INLINED = 10_000
-"""Nodes that the calls of functions may become that take or give lists."""
+"""The number of nodes up to which functions that take or return lists are inlined."""
 LIST_OPERATORS = frozenset({
     *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct"),
     *("SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
 })  # fmt: skip
-"""Operators that make or read lists and optionals."""
+"""Operators that make or read lists or optionals."""
 
 
 class TooManyChoices(Exception):
-    """There are more than MOST_CHOICES."""
+    """The calls would need more than MOST_CHOICES functions."""
 
 
 def key_of(function: FunctionProto) -> Key:
@@ -46,12 +47,11 @@ def key_of(function: FunctionProto) -> Key:
 
 
 def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None, *, by_types: bool) -> bool:
-    """Make the functions `names` of `model`, and those that call them, definite; returns whether anything changed.
+    """Specialize the functions `names` of `model`, and those that call them. Returns whether anything changed.
 
-    One choice of all callers becomes part of the function. Each of several gets a function of its own, whose name is the old one
-    with a number; where that has a single call, its nodes take the place of the call. With `by_types`, calls that pass different
-    types, which `inferred`, the model with inferred types, tells, are different choices. Functions that nobody calls stay as
-    they are.
+    Where all callers make the same choice, it becomes part of the function. Otherwise each choice gets a copy of the function, with
+    a number appended to the name; a copy with a single call is inlined. With `by_types`, calls that pass different types are
+    different choices; `inferred`, the model with inferred types, tells the types. Functions that nobody calls are not changed.
     """
     if by_types and inferred is None:
         return False
@@ -64,10 +64,10 @@ def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.Mo
 
 
 def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) -> bool:
-    """Put the functions of `model` that take or give lists in the places of their calls; returns whether any was.
+    """Inline the functions of `model` that take or return lists. Returns whether there were any.
 
-    `bodies` are the functions as graphs with inferred types. Functions of another opset than the model's stay, and so do all where
-    their calls would become too many nodes.
+    `bodies` are the functions as graphs with inferred types. Functions of another opset than the model's are not inlined, and none
+    is if the result would have too many nodes.
     """
     opset = default_opset(model.opset_import)
     passing = [
@@ -83,13 +83,13 @@ def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) 
 
 
 def _passes_lists(body: onnx.GraphProto | None) -> bool:
-    """Whether a function takes or gives a list or an optional."""
+    """Whether the function takes or returns a list or an optional."""
     values = () if body is None else (*body.input, *body.output)
     return any(value.type.WhichOneof("value") in ("sequence_type", "optional_type") for value in values)
 
 
 def _inlined_nodes(model: onnx.ModelProto, inlined: Collection[Key]) -> int:
-    """How many nodes the calls of the functions `inlined`, which do not call themselves, become."""
+    """The number of nodes that the calls of the functions `inlined`, which do not call themselves, would become."""
     functions = {key_of(function): function for function in model.functions}
     sizes: dict[Key, int] = {}
 
@@ -107,7 +107,7 @@ def _inlined_nodes(model: onnx.ModelProto, inlined: Collection[Key]) -> int:
 
 
 def inline_all(model: onnx.ModelProto) -> None:
-    """Put the nodes of all functions that are of the model's opset in the places of their calls; where onnx cannot, they stay."""
+    """Inline all functions of the model's own opset. Functions that onnx cannot inline stay."""
     opset = default_opset(model.opset_import)
     _inline(model, [function for function in model.functions if default_opset(function.opset_import) in (None, opset)])
 
@@ -118,7 +118,7 @@ class _Call(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """A definite function, and the calls that ask for it."""
+    """A specialized function, and its calls."""
 
     function: FunctionProto
     calls: list[NodeProto]
@@ -134,7 +134,7 @@ class _Specialization:
         self._names = {function.name for function in model.functions}
 
     def _with_callers(self, names: Collection[Key]) -> set[Key]:
-        """`names` and all functions that lead to one of them."""
+        """The functions `names`, and all functions that call one of them, directly or through others."""
         callees = {key: {_callee(node) for node in _nodes(function)} for key, function in self._functions.items()}
         wanted = set(names)
         while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
@@ -157,7 +157,7 @@ class _Specialization:
         self._install()
 
     def _definite(self, key: Key, call: _Call) -> _Made:
-        """The function that `call` asks for."""
+        """The specialized function for `call`."""
         function = self._functions[key]
         given = _given(function, call.node)
         passed: tuple[bytes, ...] = ()
@@ -181,7 +181,7 @@ class _Specialization:
         return _types_in(inference.infer_body(self._model, function, types))
 
     def _install(self) -> None:
-        """Name the functions that were made, let the calls say them, and put them into the model or in the place of the call."""
+        """Name the specialized functions, write these names into the calls, and add the functions to the model or inline them."""
         choices: dict[Key, list[_Made]] = {}
         for (key, _, _), made in self._made.items():
             choices.setdefault(key, []).append(made)
@@ -209,7 +209,7 @@ class _Specialization:
             call.op_type = name
 
     def _fits_callers(self, function: FunctionProto) -> bool:
-        """Whether its nodes mean the same where they are called, whose opset may be another."""
+        """Whether the nodes of the function mean the same in its callers, whose opset may be another."""
         return default_opset(function.opset_import) in (None, default_opset(self._model.opset_import))
 
 
@@ -226,7 +226,7 @@ def _nodes(graph: GraphLike) -> Iterator[NodeProto]:
 
 
 def _given(function: FunctionProto, call: NodeProto) -> dict[str, AttributeProto]:
-    """The parameters of `function` that have a value at `call`: the one that it sets, else the default."""
+    """The parameters of `function` that have a value at `call`, which is the one that the call sets, or else the default."""
     names = {*function.attribute, *(attribute.name for attribute in function.attribute_proto)}
     given = {attribute.name: attribute for attribute in function.attribute_proto}
     given.update((attribute.name, attribute) for attribute in call.attribute if attribute.name in names)
@@ -234,7 +234,7 @@ def _given(function: FunctionProto, call: NodeProto) -> dict[str, AttributeProto
 
 
 def _types_in(graph: onnx.GraphProto) -> dict[str, TypeProto]:
-    """What the values of `graph` and of its subgraphs are."""
+    """The types of the values of `graph` and of its subgraphs."""
     types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
     for values in (graph.value_info, graph.output, graph.input):
         types.update((value.name, value.type) for value in values)
@@ -251,7 +251,7 @@ def _hand_metadata_on(made: _Made) -> None:
 
 
 def _inline(model: onnx.ModelProto, functions: Sequence[FunctionProto]) -> None:
-    """Put the nodes of `functions` in the places of their calls; where onnx cannot, they stay functions."""
+    """Inline `functions`. Those that onnx cannot inline stay."""
     if not functions:
         return
     names = [(function.domain, function.name) for function in functions]

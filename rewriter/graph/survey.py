@@ -1,7 +1,4 @@
-"""The model as rules see it: `Model` (the whole), `Scope` (one graph or function body), `Node` (one node in the form of an opset).
-
-Thin views over onnx protobufs, which stay the only copy of the data. This module knows no rule.
-"""
+"""Collects in one pass over a model what several stages need: all graphs, and the number of nodes of each operator."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from .protos import GraphLike, labels_of, may_hold_graphs, subgraphs
 
 
 class Survey:
-    """What one pass over all nodes of a model tells; a snapshot."""
+    """The graphs and operators of a model at the time when the survey is made."""
 
     def __init__(self, model: onnx.ModelProto, main_labels: list[str] | None = None) -> None:
-        """`main_labels` are those of the main graph, where they are known."""
+        """Survey `model`. `main_labels` are the operators of the main graph's nodes, if the caller has them."""
         self.graphs: list[GraphLike] = []
-        """The main graph, the function bodies, and every subgraph of them to any depth."""
+        """The main graph, the function bodies, and all subgraphs of these at any depth."""
         self.operators: Counter[str] = Counter()
-        """How many nodes of each operator there are, by its label."""
+        """The number of nodes of each operator, by its label."""
         self.main_labels = main_labels or labels_of(model.graph)
         pending: list[GraphLike] = [*reversed(model.functions), model.graph]
         while pending:
@@ -40,19 +37,19 @@ class Survey:
 
 
 def _require_text(labels: Iterable[str]) -> None:
-    """protobuf hands out a string that is not valid UTF-8 as bytes. Raises InvalidModelError for one."""
+    """Raises InvalidModelError where a label is not valid UTF-8; protobuf returns such a string as bytes."""
     for label in labels:
         if not isinstance(label, str):
             raise InvalidModelError(f"the input is not a valid model: the operator {label!r} is not valid UTF-8")
 
 
 def all_graphs(model: onnx.ModelProto) -> list[GraphLike]:
-    """The main graph, the function bodies, and every subgraph of them to any depth."""
+    """The main graph, the function bodies, and all subgraphs of these at any depth."""
     return Survey(model).graphs
 
 
 def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """All tensors of all graphs and functions, but for those of sparse initializers."""
+    """All tensors in all graphs and functions, except those of sparse initializers."""
     for graph in all_graphs(proto):
         yield from graph.initializer if isinstance(graph, onnx.GraphProto) else ()
         for node in graph.node:

@@ -1,4 +1,6 @@
-"""Element types of values that nothing states, by the operators around them: the schemas tie the types of inputs and outputs."""
+"""Finds element types that nothing states from the operators around a value: schemas require some inputs
+and outputs to have one type.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class TiedTypes:
-    """Groups of values of one scope that have one type, because an operator that makes or reads them wants it so."""
+    """Groups of values of one scope that have the same type, because an operator that makes or reads them requires it."""
 
     def __init__(self, scope: Scope, makers: dict[str, NodeProto]) -> None:
-        """`makers`: the node that makes each value, in the form that it had before any rule."""
+        """Group the values of `scope`. `makers` has the node that makes each value, in the form that it had before any rule."""
         self._scope = scope
         self._makers = makers
         self._found: dict[int, str | None] = {}
-        """What each group that was asked about is, by the id of its list."""
+        """The type of each group that was asked for, by the id of its list."""
 
     def type_string(self, name: str) -> str | None:
-        """The type of `name`, as the schemas write it, if it is known of any value that is tied to it."""
+        """The type of `name`, as schemas write it, if the type of any value in its group is known."""
         group = self._groups.setdefault(name, [name])
         if id(group) not in self._found:
             self._found[id(group)] = next(filter(None, map(self._stated, group)), None)
@@ -43,7 +45,7 @@ class TiedTypes:
 
     @cached_property
     def _groups(self) -> dict[str, list[str]]:
-        """The group of each value; values of one group have the same list."""
+        """The group of each value. Values of one group share the same list object."""
         groups: dict[str, list[str]] = {}
         for node in _distinct(self._makers.values()):
             for values in inference.tied_values(node, self._scope.opset) if node.domain in DEFAULT_DOMAINS else ():
@@ -56,7 +58,7 @@ def _distinct(nodes: Iterable[NodeProto]) -> Iterable[NodeProto]:
 
 
 def _join(groups: dict[str, list[str]], values: Sequence[str]) -> None:
-    """Let all of `values` be in one group, with all that were in a group with one of them."""
+    """Put all `values` into one group, together with the groups that they are in already."""
     joined = {id(group): group for value in values if (group := groups.get(value)) is not None}
     largest = max(joined.values(), key=len, default=[])
     joined.pop(id(largest), None)

@@ -1,4 +1,6 @@
-"""Types and shapes of the values of a scope: as the model declares them, as inference finds them, and worked out from there."""
+"""The types and shapes of the values of a scope: as declared, as inferred for the whole model, and as
+derived further from there.
+"""
 
 from __future__ import annotations
 
@@ -30,21 +32,22 @@ _NONE_UNPROVEN: frozenset[int] = frozenset()
 class ValueTypes:
     """The types of the values of one scope.
 
-    To ask changes no later answer: what inference left open is worked out when it is first asked for, whoever asks, and kept.
+    A question never changes a later answer: what inference of the whole model left open is derived when it is first asked for, and
+    kept.
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._noted: dict[str, TypeProto] = {}
-        """Types of values that rules made, as the rules know them or as inferred from the node."""
+        """The types of values that rules made, as the rules know them or as inferred from the node."""
         self._complete: dict[str, TypeProto | None] = {}
-        """Types with all that can be worked out, of the values that were asked about."""
+        """The types of the values that were asked for, with everything that could be derived."""
         self._worked_out: set[str] = set()
-        """Those of them whose operands were worked out before."""
+        """The values in `_complete` whose operands were derived before them."""
         self._gained: set[str] = set()
-        """Those of them of which more is known than inference as a whole found."""
+        """The values in `_complete` about which more is known than inference of the whole model found."""
         self._is_supposed = False
-        """Whether the types of the inputs are supposed, to see what follows from them."""
+        """Whether the types of the graph's inputs are assumptions, made to see what follows from them."""
         self._shapes: dict[str, tuple[Shape | None, frozenset[int]]] = {}
         self._strings: dict[str, str] = {}
 
@@ -56,7 +59,7 @@ class ValueTypes:
         return None if home is None else home.types._declared.get(name)
 
     def type(self, name: str) -> TypeProto | None:
-        """All that is known about the type of `name`."""
+        """Everything that is known about the type of `name`; None where nothing is."""
         name = self._scope.resolve(name)
         home = self._home(name)
         if name not in home._complete:
@@ -75,7 +78,7 @@ class ValueTypes:
         return shape
 
     def size(self, name: str, axis: int) -> Dimension:
-        """Dimension `axis` of `name`, counted from either end; None where it is unknown."""
+        """The length of axis `axis` (may be negative) of `name`; None where it is unknown."""
         shape, unproven = self._shape(name)
         if shape is None or not -len(shape) <= axis < len(shape):
             return None
@@ -89,9 +92,10 @@ class ValueTypes:
         return None if shape is None else len(shape)
 
     def _shape(self, name: str) -> tuple[Shape | None, frozenset[int]]:
-        """The dimensions, and which of them nothing but a declaration says.
+        """The dimensions of `name`, and the axes whose length is only declared.
 
-        Values of a large flat model are found before their graph is: to list who makes each takes longer than to convert them.
+        The types of a large model without subgraphs are looked up before its graph is, because listing all makers of values would
+        take longer than the conversion.
         """
         name = self._scope.resolve(name)
         propagated = None if self._propagated is None else self._propagated.shape(name)
@@ -105,7 +109,7 @@ class ValueTypes:
         return known
 
     def proven_shape(self, name: str) -> Shape | None:
-        """As `shape`, but None for a size that nothing but a declaration says."""
+        """As `shape`, but with None for each size that is only declared."""
         shape, unproven = self._shape(name)
         return None if shape is None else tuple(None if axis in unproven else dim for axis, dim in enumerate(shape))
 
@@ -118,7 +122,7 @@ class ValueTypes:
         return kind.tensor_type.elem_type or None  # an empty one where it is no tensor
 
     def type_string(self, name: str) -> str | None:
-        """ "tensor(float)", "seq(tensor(int64))", …; None where it is unknown, and no node around it says."""
+        """The type of `name` as "tensor(float)", "seq(tensor(int64))", …; None where neither it nor the nodes around it tell."""
         known = self._strings.get(name)
         if known is None:
             known = self._find_string(self._scope.resolve(name))
@@ -142,12 +146,14 @@ class ValueTypes:
     # -- what is stated
 
     def _declared_or_stated(self, name: str) -> TypeProto | None:
-        """For the element type, which no edit of sizes makes wrong: what is declared is there without inference."""
+        """A type to take the element type from, which is not affected by stale sizes: declarations are
+        available without inference.
+        """
         known = self._home(name)._declared.get(name)
         return known if known is not None and inference.type_string(known) is not None else self.stated(name)
 
     def stated(self, name: str) -> TypeProto | None:
-        """The type of `name`, here or in an outer graph, as inference as a whole has it."""
+        """The type of `name`, here or in an outer graph, as inference of the whole model found it."""
         scope: Scope | None = self._scope
         while scope is not None:
             known = scope.types._stated_here(name)
@@ -164,7 +170,7 @@ class ValueTypes:
 
     @cached_property
     def _given(self) -> dict[str, TypeProto]:
-        """The types of the inputs of the model and of what the graph stores: nothing can contradict them."""
+        """The types of the model's inputs and of the stored values of the graph, which nothing can contradict."""
         graph = self._scope.graph
         if not isinstance(graph, GraphProto):
             return {}
@@ -175,7 +181,7 @@ class ValueTypes:
 
     @cached_property
     def _unproven(self) -> dict[str, frozenset[int]]:
-        """The dimensions of values of this graph whose size nothing but a declaration says."""
+        """For values of this graph, the axes whose length is only declared."""
         evidence = self._scope.model.evidence if self._propagated is None else None
         if evidence is None or evidence.proven is evidence.believed:
             return {}
@@ -183,7 +189,7 @@ class ValueTypes:
 
     @cached_property
     def _claimed(self) -> frozenset[str]:
-        """The values of this graph whose shape is known only, or better, because of what the model declares."""
+        """The values of this graph whose shape is known only, or better, because the model declares it."""
         evidence = self._scope.model.evidence if self._propagated is None else None
         if evidence is None or evidence.derived is evidence.believed:
             return frozenset()
@@ -231,7 +237,7 @@ class ValueTypes:
         return graph if outer.node[index].domain in DEFAULT_DOMAINS else self._infer_alone(scope.parent.types, graph)
 
     def _infer_alone(self, outer: ValueTypes, graph: GraphProto) -> GraphProto:
-        """The subgraph of a node of another domain, which inference of the model does not look into."""
+        """Infer the subgraph of a node of another domain, which inference of the whole model does not look into."""
         types = {name: kind for name in captured(graph) if (kind := outer.stated(name)) is not None}
         return inference.infer_subgraph(self._scope.model.original_proto, graph, types, self._scope.opset)
 
@@ -245,24 +251,24 @@ class ValueTypes:
         return None if stored is None else _tensor_type(stored)
 
     def _found(self, name: str) -> TypeProto | None:
-        """The type that inference of the model as it was read has for `name`."""
+        """The type of `name` that was inferred for the model as it was read."""
         return self._inferred.get(name) if self._propagated is None else self._propagated.type(name)
 
     # -- values that rules made
 
     def note(self, name: str, kind: TypeProto) -> None:
-        """The type of a value that a rule made, where the rule knows it better than inference."""
+        """Store the type of a value that a rule made, where the rule knows it better than inference."""
         self._noted[name] = kind
         self.renew([name])
 
     def note_equal(self, name: str, value: str) -> None:
-        """What is known of the type of `name` is true of `value`, where a rule made that."""
+        """Store that `value`, if a rule made it, has the type that is known for `name`."""
         kind = self.type(name)
         if kind is not None and value in self._scope.made:
             self.note(value, _merge_types(self.type(value), kind))
 
     def renew(self, names: Iterable[str]) -> None:
-        """A rule made `names` anew: what was known of them is to be found again."""
+        """Forget the types of `names`, because a rule replaced the nodes that make them."""
         for name in names if self._complete else ():
             self._complete.pop(name, None)
             self._worked_out.discard(name)
@@ -270,7 +276,10 @@ class ValueTypes:
             self._shapes.pop(name, None)
 
     def _made_type(self, name: str) -> TypeProto | None:
-        """The type of a value that a rule made, from the node as it was made; operands first: a chain may be thousands long."""
+        """The type of a value that a rule made, inferred from its node, after its operands.
+
+        A chain may be thousands of nodes long.
+        """
         pending, seen = [name], {name}
         while pending:
             unknown = [operand for operand in self._made_operands(pending[-1]) if operand not in seen]
@@ -282,7 +291,7 @@ class ValueTypes:
         return self._noted.get(name)
 
     def _made_operands(self, name: str) -> list[str]:
-        """What the node that a rule wrote for `name` reads, of values that rules made and whose types nobody noted yet."""
+        """The inputs of the node that a rule wrote for `name`, if rules made them too and their types are not stored yet."""
         if name in self._noted:
             return []
         operands = map(self._scope.resolve, filter(None, self._scope.made[name][0].input))
@@ -294,7 +303,7 @@ class ValueTypes:
         return name in self._given or self._found(name) is not None
 
     def _infer_made(self, name: str, without: set[str]) -> None:
-        """Infer the node that makes `name`, if its type is not noted; nothing is known `without` these values."""
+        """Infer the node that makes `name`, unless its type is stored. The types of the values in `without` count as unknown."""
         if name in self._noted:
             return
         node, opset = self._scope.made[name]
@@ -308,7 +317,7 @@ class ValueTypes:
         return self.stated(self._scope.resolve(name))
 
     def _infer(self, node: NodeProto, opset: int, types: Types, constants: Mapping[str, np.ndarray]) -> Types:
-        """Types of the outputs of `node`, whose inputs have `types`, some of them known to be `constants`."""
+        """Infer the types of the outputs of `node`, whose inputs have `types`. Some of them are known to be `constants`."""
         if not all(value in types for value in node.input if value):
             return inference.fixed_types(node, opset)
         data = {value: tensor_of(array, value) for value, array in constants.items()}
@@ -316,7 +325,7 @@ class ValueTypes:
         return {**inference.fixed_types(node, opset), **found}
 
     def _small_constants(self, types: Types) -> dict[str, np.ndarray]:
-        """The values among those of `types` that are constants, and may say a shape."""
+        """The values in `types` that are constant and may describe a shape."""
         return {value: array for value, kind in types.items() if (array := self._small_constant(value, kind)) is not None}
 
     def _small_constant(self, name: str, kind: TypeProto) -> np.ndarray | None:
@@ -333,14 +342,15 @@ class ValueTypes:
         return {} if graph is None else {name: node for node in graph.node for name in node.output if name}
 
     def _home(self, name: str) -> ValueTypes:
-        """Where `name` is known: the scope that defines it, or this one."""
+        """The types of the scope that defines `name`; of this scope where none does."""
         scope = self._scope.find(name)
         return self if scope is None else scope.types
 
     def _work_out(self, name: str) -> None:
-        """Infer node by node, with every constant that folds, from the last values of known shape down to `name`.
+        """Derive the type of `name` node by node, with all constants that can be computed, starting at values of known shape.
 
-        What is read comes first, without recursion: it may be thousands of nodes long. Each node is inferred once.
+        Inputs come before the nodes that read them. There is no recursion, because a chain may be thousands of nodes long. Each
+        node is inferred once.
         """
         pending: list[tuple[ValueTypes, str, bool]] = [(self, name, False)]
         while pending:
@@ -357,11 +367,11 @@ class ValueTypes:
                     pending.extend((home._home(value), value, False) for value in map(home._scope.resolve, read))
 
     def maker(self, name: str) -> tuple[NodeProto | None, int]:
-        """The node that makes `name`, in the form that it was made in or read in, and the opset of that form."""
+        """The node that makes `name`, in the form in which it was made or read, and the opset of that form."""
         return self._scope.made.get(name) or (self._first_makers.get(name), self._scope.opset)
 
     def _is_open(self, kind: TypeProto | None) -> bool:
-        """Whether inference as a whole found no size for a dimension that may have one: what is a symbol of an input has none."""
+        """Whether a dimension that may have a size is unknown in the whole-model inference; symbols of inputs never have a size."""
         if kind is None or not kind.WhichOneof("value"):
             return True
         if kind.WhichOneof("value") != "tensor_type":
@@ -370,11 +380,13 @@ class ValueTypes:
         return shape is None or any(not isinstance(dim, int) and dim not in self._scope.model.input_symbols for dim in shape)
 
     def _is_unsettled(self, name: str, kind: TypeProto | None) -> bool:
-        """Whether more, or other sizes, may follow for `name` than `kind`, which is what inference as a whole has."""
+        """Whether more, or other sizes, may be derived for `name` than `kind`, which the inference of the whole model found."""
         return self._is_open(kind) or name in self._claimed
 
     def _deciding(self, name: str) -> list[str]:
-        """The values to know before `name` can be worked out: operands, and what the sizes among them are read from."""
+        """The values that have to be known before `name` can be derived: its operands, and the values whose
+        shapes its operands read.
+        """
         kind = self._complete[name]
         if self._is_unsettled(name, kind):
             node, _ = self.maker(name)
@@ -404,16 +416,16 @@ class ValueTypes:
             self._gain(self._shaped(node, types))
 
     def _is_remade(self, name: str) -> bool:
-        """Whether a rule wrote the node that makes `name`, and inference as a whole saw another one."""
+        """Whether a rule replaced the node that makes `name`, so that inference of the whole model saw another node."""
         return name in self._scope.made and self._is_stated(name)
 
     def _is_better_known(self, value: str) -> bool:
-        """Whether inference as a whole did not have the type that `value` has by now, of a node that reads it."""
+        """Whether `value`, an input of a node, has another type now than in the inference of the whole model."""
         name = self._scope.resolve(value)
         return name in self._home(name)._gained or (name != value and self.type(name) != self.stated(value))
 
     def _types_by_bodies(self, name: str) -> Types:
-        """The types of the outputs of the node that makes `name` and has subgraphs, taken from these."""
+        """The types of the outputs of the node with subgraphs that makes `name`, derived from these subgraphs."""
         node = self._scope.producers.get(name)
         if node is None or node.domain not in DEFAULT_DOMAINS:
             return {}
@@ -423,27 +435,27 @@ class ValueTypes:
 
     @cached_property
     def _first_positions(self) -> dict[str, int]:
-        """The position, among the nodes as they were read, of the one that makes each value."""
+        """For each value, the position of the node that makes it in the node list as it was read."""
         graph = self.inferred_graph
         return {} if graph is None else {name: index for index, node in enumerate(graph.node) for name in node.output}
 
     @cached_property
     def _carried_types(self) -> Types:
-        """The types of the inputs of this graph, if it is the body of a Loop of the model as it was read."""
+        """The types of the inputs of this graph if it is the body of a Loop of the model as it was read; else empty."""
         outer, node = self._scope.parent, self._scope.holder
         if self._is_supposed or outer is None or node is None or self._scope.origin is None or node.domain not in DEFAULT_DOMAINS:
             return {}
         return body_types.carried_types(outer, node, self._scope.origin[0], self._scope.opset)
 
     def suppose(self, kinds: Mapping[str, TypeProto | None]) -> None:
-        """Let these inputs of this graph have these types; nothing else is worked out of its inputs."""
+        """Assume that inputs of this graph have the types `kinds`. Nothing else is derived from its inputs."""
         self._is_supposed = True
         self._worked_out.update(kinds)
         self._complete.update(kinds)
         self._gained.update(kinds)
 
     def _gain(self, found_types: Types) -> None:
-        """Add to what is known of each value. What contradicts a declaration takes its place."""
+        """Add the found types to what is known about each value. They replace declarations that they contradict."""
         for value, found in found_types.items():
             known = self._complete[value] if value in self._complete else self.stated(value)
             is_claim = value in self._claimed
@@ -456,7 +468,9 @@ class ValueTypes:
             self._complete[value] = merged
 
     def _shaped(self, node: NodeProto, types: Types) -> Types:
-        """The type of the output of a Reshape, Expand, …: its shape, by what is known of the entries of the input that says it."""
+        """The type of the output of a Reshape, Expand, …, whose shape follows from the known entries of the
+        input that describes it.
+        """
         if node.op_type not in partial.SAYS_SHAPE or node.domain not in DEFAULT_DOMAINS:
             return {}
         elem_type = self.elem_type(node.output[0])
@@ -468,14 +482,14 @@ class ValueTypes:
         return {node.output[0]: helper.make_tensor_type_proto(elem_type, shape)}
 
     def reconsider(self) -> None:
-        """A value became constant: what was open may be known now."""
+        """Forget what was open: a value became constant, so more may be derived now."""
         self._complete = {name: kind for name, kind in self._complete.items() if not self._is_open(kind)}
         self._worked_out &= self._complete.keys()
         self._shapes = {name: known for name, known in self._shapes.items() if inference.is_known(known[0])}
 
 
 def _types_by_body(scope: Scope, node: NodeProto, opset: int) -> dict[str, TypeProto]:
-    """Output types of a node with subgraphs, taken from its body: the element type, and from Scan the rank."""
+    """The types of the outputs of a node with subgraphs, taken from its body: the element types, and for Scan the ranks."""
     body = next(scope.children(node, None, opset), None)
     if body is None or not isinstance(body.graph, GraphProto):
         return {}
@@ -494,7 +508,7 @@ def _types_by_body(scope: Scope, node: NodeProto, opset: int) -> dict[str, TypeP
 
 
 def _unproven_axes(believed: GraphLike | None, proven: GraphLike | None) -> dict[str, frozenset[int]]:
-    """The dimensions of each value that are numbers in the graph `believed` and none in `proven`."""
+    """For each value, the axes whose length is a number in the graph `believed` but not in `proven`."""
     shapes = shapes_of(proven)
     return {
         name: frozenset(axis for axis, dim in enumerate(shape) if isinstance(dim, int) and not _is_number(shapes.get(name), axis))
@@ -526,7 +540,7 @@ def _merge(known: Shape | None, inferred: Shape | None) -> Shape | None:
 
 
 def _merge_types(known: TypeProto | None, inferred: TypeProto) -> TypeProto:
-    """Both as one, if they are tensors: each dimension that either knows."""
+    """Combine two types of the same value. For tensors, each dimension that is known in either of them is known in the result."""
     if known is None or {known.WhichOneof("value"), inferred.WhichOneof("value")} != {"tensor_type"}:
         return inferred if known is None else known
     shape = _merge(inference.shape_of(known), inference.shape_of(inferred))

@@ -1,1 +1,4 @@
-"""What ONNX says of versions and types: schema deltas, reviewed transitions, shape inference, folding; it knows no model."""
+"""What ONNX defines about versions and types: schema differences, reviewed transitions, shape inference, folding.
+
+It knows no model.
+"""

@@ -1,7 +1,7 @@
-"""Integers that operators make of integers, evaluated by ONNX's reference implementation.
+"""Computes integers from integers with ONNX's reference implementation.
 
-`folding` knows the operators by which sizes are mostly computed, at a tenth of the time. Numbers that are rounded, drawn at random
-or ordered in a way that the specification leaves open are not computed here.
+`folding` does the same ten times faster for the operators by which sizes are usually computed. Operators whose results are rounded,
+random, or in an order that the specification leaves open are not computed here.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _EXCLUDED = {
     "Pow": "an integer has no negative power",
     "TopK": "the order of equal numbers is open",
 }
-"""Operators that are not evaluated, and why."""
+"""Operators that are not evaluated, and the reason for each."""
 _BOUNDED = frozenset({"Compress", "NonZero", "Unique"})
-"""Operators of which inference does not know how much they give: not more than a few times what they get."""
+"""Operators whose output size inference does not know, though it is at most a few times that of the input."""
 _INTEGERS = frozenset({"tensor(int64)", "tensor(int32)", "tensor(bool)"})
 
 
 @cache
 def evaluates(op_type: str) -> bool:
-    """Whether the operator of the default domain, of any opset, may make integers of integers that this module can compute."""
+    """Whether this module can compute nodes of this operator of the default domain, of any opset, from integers to integers."""
     try:
         schema = onnx.defs.get_schema(op_type)
     except onnx.defs.SchemaError:
@@ -52,9 +52,9 @@ def evaluates(op_type: str) -> bool:
 
 
 def evaluate(node: NodeProto, opset: int, inputs: Sequence[np.ndarray | None], most: int) -> list[np.ndarray] | None:
-    """The outputs of `node`, in the form of `opset`, for constant `inputs` (None where one is absent); None where not known.
+    """The outputs of `node`, in the form of `opset`, for constant `inputs` (None where one is absent); None where they are unknown.
 
-    All inputs and outputs are integers or bools. Outputs of more than `most` elements are not computed.
+    All inputs and outputs are integers or bools. Outputs with more than `most` elements are not computed.
     """
     if not evaluates(node.op_type) or any(attribute.ref_attr_name for attribute in node.attribute):
         return None
@@ -90,7 +90,7 @@ def _is_small(node: NodeProto, kind: onnx.TypeProto, most: int) -> bool:
 
 
 def _is_one(result: Any, kind: onnx.TypeProto) -> bool:
-    """Whether `result` is an array of this type."""
+    """Whether `result` is an array of the type `kind`."""
     if not isinstance(result, np.ndarray) or result.dtype.kind not in "iub" or _number(result) != kind.tensor_type.elem_type:
         return False
     shape = inference.shape_of(kind)
@@ -101,7 +101,7 @@ def _is_one(result: Any, kind: onnx.TypeProto) -> bool:
 
 
 def _run(node: NodeProto, opset: int, types: dict[str, onnx.TypeProto], given: dict[str, np.ndarray]) -> list[Any]:
-    """What the reference implementation computes; nothing where it fails, which it may do in any way."""
+    """The result of the reference implementation; empty where it fails, whatever exception it raises."""
     from onnx.reference import ReferenceEvaluator  # 0.2 s, which few models need
 
     inputs = [onnx.ValueInfoProto(name=name, type=kind) for name, kind in types.items()]

@@ -1,7 +1,7 @@
-"""The values that the specification names for attributes that are a choice between words, as `mode` of Resize.
+"""The values that the specification lists for attributes that are a choice between words, such as `mode` of Resize.
 
-ONNX's schemas say only that such an attribute is a string, so that onnx.checker lets any word pass. The words are those of all
-versions of an operator, from https://onnx.ai/onnx/operators/; that an older version has fewer of them is for rules to know.
+ONNX's schemas only say that such an attribute is a string, so onnx.checker accepts any word. The words here are those of all
+versions of an operator, from https://onnx.ai/onnx/operators/. That an older version has fewer of them is handled by rules.
 """
 
 from __future__ import annotations
@@ -52,4 +52,7 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("TfIdfVectorizer", "mode"): ("TF", "IDF", "TFIDF"),
     ("Upsample", "mode"): ("nearest", "linear", "bilinear", "trilinear"),
 }
-"""The words for an operator and an attribute. What is not here may be any text, as the pattern of RegexFullMatch."""
+"""The words for each operator and attribute.
+
+Attributes that are not listed may be any text, such as the pattern of RegexFullMatch.
+"""

@@ -1,8 +1,8 @@
-"""Evaluate the small integer arithmetic by which exporters compute sizes, shapes and axes.
+"""Evaluates the small integer arithmetic by which exporters compute sizes, shapes and axes.
 
-Pure numpy, one line an operator. A node may be in the form of any opset (axes as attribute or as input), because the graph
-around it may be half converted. What is not listed, or would be large, is unknown: `evaluate` answers None. Integers that other
-operators make are computed by `by_reference`.
+It uses numpy, one line for each operator. A node may have the form of any opset (axes as an attribute or as an input), because the
+graph around it may be half converted. For operators that are not listed, and for large results, `evaluate` returns None. Integers
+from other operators are computed by `by_reference`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import onnx
 from onnx import helper
 
 MAX_ELEMENTS = 65_536
-"""Results above this many elements are not computed: they would cost more than they tell."""
+"""The number of elements above which results are not computed, because they would cost more than they help."""
 
 Values = list["np.ndarray | None"]
 Attributes = dict[str, Any]
 
 
 def evaluate(node: onnx.NodeProto, inputs: Values) -> list[np.ndarray] | None:
-    """The outputs of `node` for constant `inputs` (None where an input is absent), or None where that is not known."""
+    """The outputs of `node` for constant `inputs` (None where an input is absent), or None where they are unknown."""
     function = _FUNCTIONS.get(node.op_type)
     if function is None or node.domain not in ("", "ai.onnx"):
         return None
@@ -43,12 +43,12 @@ def evaluate(node: onnx.NodeProto, inputs: Values) -> list[np.ndarray] | None:
 
 
 def _as_array(value: Any) -> np.ndarray:
-    """`value` itself, or an array of the scalar that numpy makes of operands without dimensions: of strings, a `str`."""
+    """`value` as an array: numpy returns scalars for operands without dimensions, and for strings a `str`."""
     return np.asarray(value, object if isinstance(value, str) else None)
 
 
 def _argument(inputs: Values, index: int, attributes: Attributes, name: str) -> list[int] | None:
-    """An operand that is an attribute in old opsets and an input in new ones."""
+    """The value of an operand that is an attribute in old opsets and an input in new ones."""
     if name in attributes:
         value = attributes[name]
         return list(value) if isinstance(value, list | tuple) else [value]
@@ -58,7 +58,7 @@ def _argument(inputs: Values, index: int, attributes: Attributes, name: str) -> 
 
 
 def _broadcast_shape(*arrays_or_shapes: np.ndarray | tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the operands' broadcast. Raises ValueError where it is large: nothing of that size is to be made."""
+    """The shape to which the operands broadcast. Raises ValueError where it is too large to be computed."""
     shapes = (entry.shape if isinstance(entry, np.ndarray) else entry for entry in arrays_or_shapes)
     shape = np.broadcast_shapes(*shapes)
     if math.prod(shape) > MAX_ELEMENTS:
@@ -291,11 +291,11 @@ _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
 
 
 def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.ndarray | None]) -> np.ndarray | None:
-    """The value of a Constant node in any of its attribute forms; `array` reads a tensor.
+    """The value of a Constant node, in any of its attribute forms. `array` reads a tensor.
 
-    None for sparse or referenced ones, for strings that are not UTF-8, and where `array` has none.
+    None for sparse values, references to a function's parameter, and strings that are not UTF-8, and where `array` returns None.
 
-    Follows https://onnx.ai/onnx/operators/onnx__Constant.html.
+    https://onnx.ai/onnx/operators/onnx__Constant.html
     """
     if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
         return None
@@ -319,4 +319,4 @@ _CONSTANT_FORMS: dict[str, Callable[[onnx.AttributeProto], np.ndarray]] = {
 }
 
 FOLDABLE = frozenset(_FUNCTIONS)
-"""Operators that `evaluate` knows."""
+"""The operators that `evaluate` can compute."""

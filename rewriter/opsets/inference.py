@@ -1,4 +1,4 @@
-"""Types and shapes of values, by onnx's shape inference in a child process. For deciding only: none is ever saved."""
+"""Types and shapes of values, by onnx's shape inference in a child process. They are only used for decisions and never saved."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ _KEEPS_ITS_INPUT = {
     **dict.fromkeys(("BatchNormalization", "GroupNormalization", "InstanceNormalization"), "it scales and shifts each element"),
     "Dropout": "it drops elements in their places",
 }
-"""Why the first output has the type and shape of the first input, where onnx does not infer it: GroupNormalization, and opset 1."""
+"""Operators whose first output has the type and shape of the first input although onnx does not infer it, each with the reason."""
 
 
 @cache
 def keeps_its_input(op_type: str, opset: int) -> bool:
-    """Whether the first output has the type and shape of the first input, and onnx has no inference that says so."""
+    """Whether the first output has the type and shape of the first input although onnx does not infer it."""
     opset = min(opset, onnx.defs.onnx_opset_version())  # a function may import any number, and onnx asks for a small one
     if op_type not in _KEEPS_ITS_INPUT or not onnx.defs.has(op_type, max_inclusive_version=opset):
         return False
@@ -71,7 +71,7 @@ def keeps_its_input(op_type: str, opset: int) -> bool:
 
 
 def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
-    """Whether the names of operators that need one are in `model`; to look at all nodes would take longer."""
+    """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {_default_opset(entries) for entries in imports}
     return (10 in opsets and b"Slice" in serialized) or any(
@@ -80,7 +80,10 @@ def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
 
 
 def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
-    """Let nodes that onnx infers not, or not right, be others that it infers right; returns what they were, by their position."""
+    """Replace nodes that onnx cannot infer, or infers wrongly, by others with the right result.
+
+    Returns the old nodes by their position.
+    """
     replaced: dict[int, onnx.NodeProto] = {}
     for index, (node, opset) in enumerate(_nodes_with_opset(model)):
         if node.domain not in _DEFAULT_DOMAINS or not node.input or not node.output:
@@ -102,7 +105,7 @@ def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
 
 
 def _take_stand_ins_back(model: onnx.ModelProto, replaced: Mapping[int, onnx.NodeProto]) -> None:
-    """Let the nodes of `model` be what they were before `_put_stand_ins`."""
+    """Restore the nodes that `_put_stand_ins` replaced."""
     for index, (node, _) in enumerate(_nodes_with_opset(model)):
         if index in replaced:
             node.CopyFrom(replaced[index])
@@ -115,7 +118,10 @@ def _take_stand_ins_back(model: onnx.ModelProto, replaced: Mapping[int, onnx.Nod
 
 _STAND_INS = "split_rewrite.stand_ins"
 _WRONG_SYMBOLS = "Slice", 10
-"""Of this form onnx infers that a named dimension, cut, keeps its name. Slice of opset 11 means the same, and is inferred right."""
+"""A form for which onnx infers that a symbolic dimension keeps its name when it is cut.
+
+Slice-11 means the same and is inferred right.
+"""
 
 
 def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
@@ -125,7 +131,7 @@ def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
 
 
 _SLICES = {inputs: _slice_of_opset_11(inputs) for inputs in (3, 4, 5)}
-"""By the number of inputs: an input of a function that a call leaves out is none that is absent."""
+"""The stand-ins for Slice by their number of inputs, because a call cannot pass an absent input to a function."""
 
 
 def _nodes_with_opset(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
@@ -149,7 +155,7 @@ def _default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
 
 
 def _state_ml_types(model: onnx.ModelProto, graph: onnx.GraphProto) -> bool:
-    """Declare the outputs of operators of ai.onnx.ml in `graph`, of which onnx infers few; returns whether any was not."""
+    """Declare the outputs of ai.onnx.ml operators in `graph`, most of which onnx does not infer. Returns whether any was added."""
     version = next((entry.version for entry in model.opset_import if entry.domain == _ML), 0)
     types = {value.name: value.type for values in (graph.input, graph.output, graph.value_info) for value in values}
     types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
@@ -169,7 +175,7 @@ def _state_ml_types(model: onnx.ModelProto, graph: onnx.GraphProto) -> bool:
 
 
 def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]) -> dict[str, TypeProto]:
-    """What the outputs of `node`, of ai.onnx.ml, are by its schema, its attributes and the `types` of its inputs."""
+    """The types of the outputs of `node`, of ai.onnx.ml, by its schema, its attributes and the `types` of its inputs."""
     found = fixed_types(node, version, _ML)
     for values in tied_values(node, version, _ML):
         known = next((types[name] for name in values if name in types and type_string(types[name]) is not None), None)
@@ -186,13 +192,13 @@ def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]
 
 
 _REGRESSORS = frozenset({"LinearRegressor", "SVMRegressor", "TreeEnsembleRegressor"})
-"""Operators that give floats, a row for each sample with a column for each target."""
+"""Operators whose output is float, with a row for each sample and a column for each target."""
 _CLASS_LABELS = {
     "classlabels_ints": onnx.TensorProto.INT64,
     "classlabels_int64s": onnx.TensorProto.INT64,
     "classlabels_strings": onnx.TensorProto.STRING,
 }
-"""Attributes of classifiers that say what the first output is."""
+"""Attributes of classifiers that determine the element type of the first output."""
 
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
@@ -205,9 +211,9 @@ def infer_node(
     data: Mapping[str, onnx.TensorProto],
     ir_version: int,
 ) -> dict[str, TypeProto]:
-    """Types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be told.
+    """The types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be found.
 
-    Those of a node with a subgraph cannot: its body may read outer values, of which onnx knows none here, and dies of it.
+    Nodes with a subgraph are not inferred: their body may read outer values, which are unknown here and would crash onnx.
     """
     if node.domain not in _DEFAULT_DOMAINS or any(a.type in _GRAPHS for a in node.attribute):
         return {}
@@ -229,7 +235,7 @@ def infer_node(
 
 
 def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:
-    """The types of outputs that can only have one: int64 for Shape, bool for Less. Their shapes are unknown."""
+    """The types of outputs that can only have one type: int64 for Shape, bool for Less. Their shapes are unknown."""
     if node.domain not in ((domain,) if domain else _DEFAULT_DOMAINS):
         return {}
     try:
@@ -244,9 +250,11 @@ def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str,
 
 
 def state_cast_types(graph: onnx.GraphProto) -> None:
-    """State what the Casts of `graph` give, a graph in the form of an opset below 6, whose Casts say it as text.
+    """Declare the output types of the Casts of `graph`, which is in the form of an opset below 6, where a Cast names its type as
+    text.
 
-    Inference does not read that, and what asks for the type of its input, as Split from 2 on, does not pass the check.
+    Inference does not read this text. Without a type, nodes that need the type of their input, such as Split-2, do not pass the
+    check.
     """
     stated = {value.name for values in (graph.value_info, graph.output) for value in values}
     for node in graph.node:
@@ -259,13 +267,13 @@ def state_cast_types(graph: onnx.GraphProto) -> None:
 
 
 def tensor_type(text: str) -> int:
-    """The TensorProto.DataType of "tensor(int64)"; 0 for what is no tensor."""
+    """The TensorProto.DataType for "tensor(int64)"; 0 for anything but a tensor type."""
     name = text[7:-1].upper() if text.startswith("tensor(") else ""
     return onnx.TensorProto.DataType.Value(name) if name in set(onnx.TensorProto.DataType.keys()) else 0
 
 
 def tied_values(node: onnx.NodeProto, opset: int, domain: str = "") -> list[list[str]]:
-    """The inputs and outputs of `node` that have one type by its schema, whatever it is, two or more at a time."""
+    """Groups of two or more inputs and outputs of `node` that must have the same type by its schema."""
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, domain)
     except onnx.defs.SchemaError:
@@ -280,7 +288,7 @@ def tied_values(node: onnx.NodeProto, opset: int, domain: str = "") -> list[list
 
 
 def type_string(proto: TypeProto) -> str | None:
-    """`proto` as schemas write it: "tensor(float)", "seq(tensor(int64))"; None where it says nothing."""
+    """The type `proto` as schemas write it: "tensor(float)", "seq(tensor(int64))"; None where it is not set."""
     kind = proto.WhichOneof("value")
     if kind == "tensor_type" or kind == "sparse_tensor_type":
         number = getattr(proto, kind).elem_type
@@ -298,7 +306,7 @@ def type_string(proto: TypeProto) -> str | None:
 
 
 def elem_type_name(number: int) -> str:
-    """The schema's name of a TensorProto.DataType: 1 → "float"."""
+    """The schema's name for a TensorProto.DataType: "float" for 1."""
     try:
         return onnx.TensorProto.DataType.Name(number).lower()  # type: ignore[arg-type]
     except ValueError:
@@ -306,7 +314,10 @@ def elem_type_name(number: int) -> str:
 
 
 def shape_of(proto: TypeProto) -> Shape | None:
-    """The dimensions of a tensor type: a number, a symbol of the model's author, or None; None where the rank is unknown."""
+    """The dimensions of a tensor type: numbers, symbols of the model's author, or None.
+
+    None instead of a tuple where the rank is unknown.
+    """
     tensor = proto.tensor_type  # an empty one where it is no tensor
     return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
 
@@ -317,7 +328,7 @@ def is_known(shape: Shape | None) -> TypeGuard[Shape]:
 
 
 def _is_text(name: object) -> bool:
-    """Whether there is a name, and it is valid UTF-8; protobuf hands out bytes where it is not."""
+    """Whether there is a name and it is valid UTF-8. protobuf returns other names as bytes."""
     return isinstance(name, str) and name != ""
 
 
@@ -341,9 +352,10 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
 
 
 def infer_functions(model: onnx.ModelProto) -> dict[tuple[str, str, str], onnx.GraphProto]:
-    """The bodies of the local functions of `model`, a model with inferred types, as graphs with inferred types.
+    """The bodies of the local functions of `model`, which has inferred types, as graphs with inferred types.
 
-    What a function's calls pass alike is known in it: of two that pass other lengths, the element type and the rank.
+    Only what all calls of a function agree on is known in it. If two calls pass different lengths, this is the element type and the
+    rank.
     """
     bodies = {(f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions}
     signatures: dict[tuple[str, str, str], list[TypeProto]] = {}
@@ -364,7 +376,7 @@ def _collect_calls(
     signatures: dict[tuple[str, str, str], list[TypeProto]],
     outer: Mapping[str, TypeProto] | None = None,
 ) -> None:
-    """Note the types that `graph` and its subgraphs pass to each function; of several calls, what they have in common."""
+    """Collect the types that `graph` and its subgraphs pass to each function; for several calls, what they have in common."""
     types = dict(outer or {})
     for values in (graph.value_info, graph.input, graph.output):
         types.update((value.name, value.type) for value in values)
@@ -382,7 +394,9 @@ def _collect_calls(
 
 
 def _in_common(a: TypeProto, b: TypeProto) -> TypeProto:
-    """What is true of both types: all if they are equal, of tensors of one element type the rank and each equal dimension."""
+    """The common part of two types: everything if they are equal; for tensors of one element type, the rank
+    and each equal dimension.
+    """
     if a == b:
         return a
     kinds = {a.WhichOneof("value"), b.WhichOneof("value")}
@@ -402,7 +416,7 @@ def _calls_all_seen(
     bodies: Mapping[tuple[str, str, str], onnx.FunctionProto],
     done: Mapping[tuple[str, str, str], onnx.GraphProto],
 ) -> bool:
-    """Whether every function that calls `key` has been read."""
+    """Whether all functions that call `key` have been processed."""
     return all(
         other in done
         for other, body in bodies.items()
@@ -423,7 +437,7 @@ def infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[Typ
 
 
 def infer_subgraph(model: onnx.ModelProto, graph: onnx.GraphProto, outer: Mapping[str, TypeProto], opset: int) -> onnx.GraphProto:
-    """`graph`, a subgraph of `model` in the form of `opset`, with inferred value_info; `outer`: types of what it captures."""
+    """`graph`, a subgraph of `model` in the form of `opset`, with inferred value_info. `outer` are the types of captured values."""
     whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
     whole.graph.input.extend(onnx.ValueInfoProto(name=name, type=kind) for name, kind in outer.items())
     whole.opset_import.extend(entry for entry in model.opset_import if entry.domain not in _DEFAULT_DOMAINS)

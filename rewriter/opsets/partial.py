@@ -1,8 +1,8 @@
-"""Integer vectors of which only some entries are known, and the shapes that they say.
+"""Computes with integer vectors of which only some entries are known, and with the shapes that they describe.
 
 Exporters compute shapes as vectors: Concat(Gather(Shape(x), 0), [12, -1]). An entry is a number, a symbol of the model's author,
-which is a size and so never negative, or None. What is known only of entries, such as the rank behind a Reshape by a vector of
-known length, onnx's inference does not find in older opsets, nor where arithmetic comes between.
+which is a size and so never negative, or None. From single entries follows, for example, the rank of the output of a Reshape by a
+vector of known length. onnx's inference does not find this in older opsets, or where the vector is the result of arithmetic.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from onnx import AttributeProto, NodeProto, helper
 from .inference import Dimension, Shape
 
 Entries = tuple[Dimension, ...]
-"""What is known of a scalar, or of a vector of known length. Booleans are 0 and 1."""
+"""The known entries of a scalar, or of a vector of known length. Booleans are 0 and 1."""
 Operands = Sequence[Entries | None]
 MOST_ENTRIES = 64
-"""Longer vectors say no shape."""
+"""The number of entries up to which a vector may describe a shape."""
 
 
 def entries(node: NodeProto, operands: Operands, ranks: Sequence[int | None]) -> Entries | None:
-    """The entries of the output of `node`, from those of its inputs, of which each has one of `ranks`; None where unknown.
+    """The entries of the output of `node`, from the entries and ranks of its inputs; None where they are unknown.
 
     A result has at most MOST_ENTRIES entries.
     """
@@ -37,13 +37,13 @@ def entries(node: NodeProto, operands: Operands, ranks: Sequence[int | None]) ->
 
 
 def dimensions(shape: Shape, node: NodeProto) -> Entries | None:
-    """The entries of what `node`, a Shape, gives for a tensor of this shape."""
+    """The entries of the output of `node`, a Shape, for a tensor of this shape."""
     attributes = _attributes(node)
     return None if attributes is None else shape[attributes.get("start", 0) : attributes.get("end", len(shape))]
 
 
 def _attributes(node: NodeProto) -> dict[str, Any] | None:
-    """The attributes of `node`; None where the caller of a function decides one."""
+    """The attributes of `node`; None where the caller of a function sets one of them."""
     if any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
         return None
     return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
@@ -54,16 +54,16 @@ def _same(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[st
 
 
 def _cast(operands: Operands, _ranks: Sequence[int | None], attributes: dict[str, Any]) -> Entries | None:
-    """A size that does not fit int32 is no size that runs."""
+    """The entries after a Cast between integer types. A size that int32 cannot hold does not occur in a model that runs."""
     return operands[0] if attributes.get("to") in _INTEGERS else None
 
 
 _INTEGERS = (6, 7)
-"""The TensorProto.DataType of int32 and int64."""
+"""The TensorProto.DataType of int32 and of int64."""
 
 
 def _reshape(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
-    """Into a scalar or a vector: whatever else has another rank than 0 or 1, and no entries."""
+    """The entries after a Reshape to a scalar or a vector; None for any other rank, which has no entries."""
     return operands[0]
 
 
@@ -143,7 +143,7 @@ def _elementwise(function: Callable[..., Dimension]) -> Callable[..., Entries | 
 
 
 def _by_entry(function: Callable[..., Dimension], operands: Operands) -> Entries | None:
-    """`function` of the entries in each place; an operand with a single entry has it in all places."""
+    """Apply `function` to the entries at each position. An operand with a single entry has it at all positions."""
     known = [operand for operand in operands if operand is not None]
     length = max(map(len, known), default=0)
     if len(known) != len(operands) or any(len(operand) not in (1, length) for operand in known):
@@ -170,9 +170,9 @@ _ENTRIES: dict[str, Callable[[Operands, Sequence[int | None], dict[str, Any]], E
 
 
 def output_shape(node: NodeProto, data: Shape | None, said: Operands) -> Shape | None:
-    """The shape of the output of `node`, whose first input has the shape `data`; `said`: the entries of all inputs.
+    """The shape of the output of `node`, whose first input has the shape `data`. `said` are the known entries of all inputs.
 
-    None where nothing is known of it that the inputs themselves do not say.
+    None where the entries do not tell more than onnx's inference knows.
     """
     function = _SHAPES.get(node.op_type)
     attributes = _attributes(node)
@@ -181,7 +181,10 @@ def output_shape(node: NodeProto, data: Shape | None, said: Operands) -> Shape |
 
 
 def _reshaped(data: Shape | None, said: Operands, attributes: dict[str, Any]) -> Shape | None:
-    """A symbol may be 0, which copies a dimension: it is certain only where that is the one to be copied."""
+    """The shape after a Reshape.
+
+    A symbol may be 0, which copies a dimension, so it is used only where it equals the copied dimension.
+    """
     wanted = said[1] if len(said) > 1 else None
     if wanted is None:
         return None
@@ -199,7 +202,7 @@ def _copied(data: Shape | None, axis: int) -> Dimension:
 
 
 def _left(data: Shape | None, sizes: list[Dimension]) -> Dimension:
-    """The size that -1 stands for, among `sizes`: what is left of `data` when all others have their part."""
+    """The size that -1 stands for among `sizes`: the elements of `data`, divided by all other sizes."""
     if data is None:
         return None
     others = [size for size in sizes if size != -1]
@@ -236,7 +239,7 @@ def _filled(_data: Shape | None, said: Operands, _attributes: dict[str, Any]) ->
 
 
 def _counted(_data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
-    """The numbers from 0 to a size."""
+    """The shape after a Range from 0 with step 1, whose limit is a symbol: that symbol."""
     start, limit, delta = said
     return limit if start == (0,) and delta == (1,) and limit is not None and isinstance(limit[0], str) else None
 
@@ -252,7 +255,10 @@ def _squeezed(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -
 
 
 def _sliced(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
-    """Axes that are not named stay as they are; what bounds make of the others is for inference to find where they are constant."""
+    """The shape after a Slice: axes that it does not name stay.
+
+    For other axes, inference finds the length if the bounds are constant.
+    """
     if data is None or len(said) < 3:
         return None
     axes = said[3] if len(said) > 3 else None if said[1] is None else tuple(range(len(said[1])))
@@ -271,6 +277,6 @@ _SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | No
     "Squeeze": _squeezed,
     "Slice": _sliced,
 }
-"""Operators of which an input says what shape the output has."""
+"""Operators with an input that describes the shape of the output."""
 SAYS_SHAPE = frozenset(_SHAPES)
-"""Operators that `output_shape` knows."""
+"""The operators that `output_shape` knows."""

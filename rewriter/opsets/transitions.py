@@ -1,7 +1,7 @@
-"""What changed between two versions of an operator: derived from the schemas of the installed onnx, and reviewed by people.
+"""The changes between two versions of an operator: derived from the schemas of the installed onnx, and reviewed by people.
 
-The schemas tell which attributes, inputs, outputs and types came or went (`Delta`); `reviewed.txt` tells which transitions mean
-more than that. A transition that nobody has reviewed is refused. This module does not know the rules.
+The schemas show which attributes, inputs, outputs and types were added or removed (`Delta`). `reviewed.txt` says which transitions
+change more than that. A transition that nobody has reviewed is refused. This module does not know the rules.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .inference import elem_type_name, type_string
 OpSchema = defs.OpSchema
 Attribute = AttributeProto
 TypeOf = Callable[[str], str | None]
-"""The type of a value by its name, as schemas write it; None where it is unknown."""
+"""A function that returns the type of a value by its name, as schemas write it, or None where it is unknown."""
 
 DROPPED_WITHOUT_LOSS = frozenset({"consumed_inputs"})
-"""Attributes of opset 1 that never had an effect on the values."""
+"""Attributes of opset 1 that never had an effect."""
 
 
 def newest_opset() -> int:
@@ -33,7 +33,7 @@ def newest_opset() -> int:
 
 
 def all_operators() -> frozenset[str]:
-    """All operators of the default domain, those included that its newest opset deprecates."""
+    """All operators of the default domain, including those that its newest opset deprecates."""
     return frozenset(schema.name for schema in defs.get_all_schemas() if not schema.domain)
 
 
@@ -48,7 +48,10 @@ def schema_at(op_type: str, opset: int) -> OpSchema | None:
 
 @cache
 def form_opset(op_type: str, opset: int) -> int:
-    """The opset in whose form nodes of `op_type` are in a model of `opset`; it is older where the operator is deprecated."""
+    """The opset in whose form nodes of `op_type` are in a model of `opset`.
+
+    It is older than `opset` where the operator is deprecated.
+    """
     schema = schema_at(op_type, opset)
     if schema is None or not schema.deprecated or schema_at(op_type, schema.since_version - 1) is None:
         return opset
@@ -80,7 +83,7 @@ class Transition:
 
     @cached_property
     def delta(self) -> Delta:
-        """What the schemas say of this step."""
+        """The differences of the schemas in this step."""
         newer, older = schema_at(self.op_type, self.newer), schema_at(self.op_type, self.newer - 1)
         if newer is None or older is None:
             raise ValueError(f"{self.op_type} {self} is no step between two versions")
@@ -89,10 +92,10 @@ class Transition:
 
 @cache
 def path(op_type: str, source: int, target: int) -> tuple[Transition, ...]:
-    """The steps that take `op_type` from its form at opset `source` to the one at `target`, in order.
+    """The steps that take `op_type` from its form at opset `source` to its form at `target`, in order.
 
-    The last step of a downgrade has `older` None where the operator is younger than the target. Raises ValueError where the
-    operator does not exist at `source`.
+    The last step down has `older` None where the operator is newer than the target. Raises ValueError where the operator does not
+    exist at `source`.
     """
     if schema_at(op_type, source) is None:
         raise ValueError(f"{op_type} does not exist at opset {source}")
@@ -109,7 +112,9 @@ def path(op_type: str, source: int, target: int) -> tuple[Transition, ...]:
 
 @cache
 def form_of_rules(op_type: str, opset: int) -> Delta | None:
-    """What the newest schema of `op_type` takes, against that of `opset`, in whose form a rule wrote a node; None without one."""
+    """The differences between the newest schema of `op_type` and that of `opset`, in whose form a rule
+    wrote a node; None where it has none.
+    """
     newest, form = schema_at(op_type, newest_opset()), schema_at(op_type, opset)
     return None if newest is None or form is None else Delta(newest, form)
 
@@ -121,7 +126,7 @@ def may_hide_mistakes(op_type: str, source: int, target: int) -> bool:
 
 
 def _outline(schema: OpSchema) -> tuple[object, ...]:
-    """Everything in a schema that decides whether attributes and the number of inputs and outputs are right."""
+    """Everything in a schema that decides which attributes and how many inputs and outputs are valid."""
     attributes = {name: (attribute.type, attribute.required) for name, attribute in schema.attributes.items()}
     parameters = [(parameter.option, parameter.min_arity) for parameter in (*schema.inputs, *schema.outputs)]
     return attributes, parameters, len(schema.inputs), schema.deprecated
@@ -153,7 +158,7 @@ def unreviewed(newest: int) -> list[str]:
 
 
 class Delta:
-    """What the schemas say of the step from `source` to `target`, either of which may be newer, and the checks that follow."""
+    """The differences of the schemas `source` and `target`, either of which may be newer, and the checks that follow from them."""
 
     def __init__(self, source: OpSchema, target: OpSchema) -> None:
         self.source = source
@@ -174,12 +179,12 @@ class Delta:
 
     @cached_property
     def _gates_attributes(self) -> bool:
-        """Whether an attribute goes, changes its default, or becomes required."""
+        """Whether an attribute is removed, gets another default, or becomes required."""
         return bool(self.lost_attributes or self.changed_defaults or self.new_requirements)
 
     @cached_property
     def touches_every_node(self) -> bool:
-        """Whether a node has to be looked at even if its types are fine."""
+        """Whether each node has to be looked at, even if its types are accepted."""
         return bool(
             self._gates_attributes
             or len(self.target.inputs) < len(self.source.inputs)
@@ -189,19 +194,19 @@ class Delta:
         )
 
     def fits(self, types: frozenset[str] | None) -> bool:
-        """Whether the target takes whatever the source takes, in a model whose values have only these `types` (None: any)."""
+        """Whether the target accepts everything that the source accepts, if values can have only these `types` (None: any)."""
         return not self.new_ties and not self.loses(types)
 
     def loses(self, types: frozenset[str] | None) -> bool:
-        """Whether the source takes one of these `types` (None: any) where the target does not."""
+        """Whether the source accepts one of these `types` (None: any) and the target does not."""
         return bool(self.lost_types) and (types is None or not self.lost_types.isdisjoint(types))
 
     # -- the gates: each edits the node or raises Unconvertible
 
     def gate_attributes(self, node: NodeProto, review: str) -> bool:
-        """Drop attributes that the target does not have if they hold their default, and write changed defaults out.
+        """Remove attributes that the target lacks if they have their default value, and write out defaults that change.
 
-        Returns whether the node changed. Raises Unconvertible where an attribute that the target does not have matters.
+        Returns whether the node changed. Raises Unconvertible where an attribute that the target lacks has another value.
         """
         if not self._gates_attributes:
             return False
@@ -228,12 +233,12 @@ class Delta:
                 raise Unconvertible(f"attribute {name} is required in the form of opset {_span(self.target)} and is not given")
 
     def gate_arity(self, node: NodeProto) -> None:
-        """Raises Unconvertible where the target has no such input or output, or requires one that is absent."""
+        """Raises Unconvertible where the target lacks an input or output of the node, or requires one that is absent."""
         _gate_slots(node.input, self.target.inputs, "input", self.target)
         _gate_slots(node.output, self.target.outputs, "output", self.target)
 
     def wrong_types(self, node: NodeProto, type_of: TypeOf) -> list[str]:
-        """The values of `node` whose types the target does not take, or wants to be equal although they are not.
+        """The values of `node` whose types the target does not accept, or which should have equal types but do not.
 
         Raises Unconvertible where a type that matters is unknown.
         """
@@ -252,7 +257,7 @@ class Delta:
         return wrong
 
     def refused_types(self, node: NodeProto, type_of: TypeOf) -> list[str]:
-        """The values of `node` whose types are known, and are none that the target takes."""
+        """The values of `node` whose types are known and not accepted by the target."""
         refused: list[str] = []
         for names, taken in zip((node.input, node.output), self._taken, strict=True):
             for index, name in enumerate(names if taken else ()):
@@ -263,12 +268,15 @@ class Delta:
 
     @cached_property
     def _taken(self) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
-        """The types of each input and of each output of the target; onnx makes a new set whenever it is asked."""
+        """The types that the target accepts for each input and output.
+
+        They are cached, since onnx makes a new set at each access.
+        """
         inputs, outputs = ([frozenset(slot.types) for slot in slots] for slots in (self.target.inputs, self.target.outputs))
         return inputs, outputs
 
     def _sibling_type(self, node: NodeProto, name: str, type_of: TypeOf) -> str | None:
-        """The type of `name`, taken from another value that must have the same type in the source form."""
+        """The type of another value that must have the same type as `name` in the source form; None where none is known."""
         slots = list(_slots(node, self.source))
         tied = next((parameter.type_str for slot, parameter in slots if slot == name and _is_homogeneous(parameter)), None)
         if tied is None:
@@ -278,7 +286,7 @@ class Delta:
 
 
 def _slots(node: NodeProto, schema: OpSchema) -> Iterable[tuple[str, OpSchema.FormalParameter]]:
-    """Each value of the node with the parameter of the schema that it fills."""
+    """Each value of the node with the schema parameter that it belongs to."""
     for names, parameters in ((node.input, schema.inputs), (node.output, schema.outputs)):
         for index, name in enumerate(names):
             if name and parameters:
@@ -302,7 +310,7 @@ _VARIADIC = OpSchema.FormalParameterOption.Variadic
 
 
 def _required(parameters: Sequence[OpSchema.FormalParameter]) -> list[bool]:
-    """For each parameter, whether it has to be there."""
+    """For each parameter, whether it is required."""
     return [parameter.option == _SINGLE for parameter in parameters]
 
 
@@ -321,7 +329,7 @@ def _parameters(schema: OpSchema) -> dict[str, OpSchema.FormalParameter]:
 
 
 def _lost_types(source: OpSchema, target: OpSchema) -> frozenset[str]:
-    """Types that a parameter takes in the source, and the same parameter does not take in the target."""
+    """The types that a parameter accepts in the source but not in the target."""
     after = _parameters(target)
     return frozenset(
         kind
@@ -364,7 +372,7 @@ def _shown(attribute: AttributeProto) -> str:
 
 
 def _span(schema: OpSchema) -> str:
-    """The since_version of a schema as messages show it."""
+    """The since_version of a schema, as messages show it."""
     return str(schema.since_version)
 
 
@@ -373,9 +381,9 @@ def possible_types(
 ) -> frozenset[str] | None:
     """A superset of the types that the values of `graphs` can have, as schemas write them; None where any type is possible.
 
-    `operators` are those of the nodes ("domain::op_type" outside the default domain), `local` the domains of local functions. Types
-    enter a model by its inputs, its constants, attributes that name a type, and operators with a fixed output type, and in no other
-    way. An operator of another domain may make anything.
+    `operators` are those of the nodes ("domain::op_type" outside the default domain), `local` the domains of local functions. A
+    type can enter a model only by its inputs, by its constants, by an attribute that names a type, or by an operator with a fixed
+    output type. An operator of another domain may return anything.
     """
     names: set[str] = set()
     whole: set[str] = set()
@@ -403,7 +411,7 @@ def possible_types(
 def stated_types(graphs: Iterable[onnx.GraphProto | onnx.FunctionProto], operators: Iterable[str]) -> frozenset[str]:
     """The element types that inputs, stored tensors and attributes of `graphs` state, as schemas write them: "int4".
 
-    `operators` are the labels of the nodes. What the caller of a function says of a type is not among them.
+    `operators` are the labels of the nodes. Types that the caller of a function sets are not included.
     """
     names: set[str] = set()
     whole: set[str] = set()
@@ -439,11 +447,11 @@ _NAMES_A_TYPE = frozenset(
     | {"HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "LayerNormalization", "BitCast"}
 )
 _DEFAULT_TYPES = {"QuantizeLinear": "uint8", "LayerNormalization": "float"}
-"""Operators that name a type by an attribute, and the one that they bring in where it is absent."""
+"""Operators with an attribute that names a type, and the type that counts if the attribute is absent."""
 
 
 def _named_types(node: NodeProto) -> set[str] | None:
-    """The types that the attributes of `node` bring in; None where a function's caller chooses them."""
+    """The types that the attributes of `node` name, or imply by their absence; None where a function's caller sets one."""
     found = {_DEFAULT_TYPES[node.op_type]} if node.op_type in _DEFAULT_TYPES else set()
     for attribute in node.attribute:
         name, kind = attribute.name, attribute.type
@@ -464,7 +472,7 @@ def _named_types(node: NodeProto) -> set[str] | None:
 
 @cache
 def _untied_output_types(op_type: str) -> frozenset[str]:
-    """Element types of outputs of any version of `op_type` that no input determines: "int64" for Shape."""
+    """The element types of outputs, in any version of `op_type`, that do not depend on an input: "int64" for Shape."""
     found: set[str] = set()
     if op_type in ("If", "Loop", "Scan", "SequenceMap"):
         return frozenset()  # their outputs are values of their bodies

@@ -1,1 +1,1 @@
-"""Reports of what a conversion did: as text, as JSON, and as a page to look at."""
+"""Reports on a conversion: as text, as JSON, and as an HTML page."""

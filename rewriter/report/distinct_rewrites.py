@@ -1,4 +1,4 @@
-"""What a conversion did to the nodes of a model, each distinct rewrite once: many are alike, and one picture shows them all."""
+"""The distinct rewrites of a conversion: equal rewrites of many nodes are collected, so that one drawing shows them all."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 
 MAX_PLACES = 40
-"""Nodes that are listed by name for each distinct rewrite."""
+"""The number of nodes that are listed by name for each distinct rewrite."""
 
 
 @dataclass
 class DistinctRewrite:
-    """Nodes of the original (`before`) and the nodes in their place (`after`), as in the first of the rewrites that are alike.
+    """Nodes of the original (`before`) and the nodes that replace them (`after`), as in the first of several equal rewrites.
 
-    `scope` is the graph of that one. The nodes belong together: between two nodes of the original passes a value that the result
-    does not have. `constants` are the Constant nodes that they read; `renamed` maps outputs of `after` to their names in the
-    original. `places` are operator, name and graph of the first of the `count` rewrites. `variants` are the different attributes
-    that occur, of which the first are shown.
+    `scope` is the graph of the first rewrite. The nodes belong together: they are connected by values that the result does not
+    have. `constants` are the Constant nodes that they read. `renamed` maps outputs of `after` to their names in the original.
+    `places` are operator, name and graph of the first of the `count` rewrites. `variants` are the different attributes that occur;
+    the first of them are shown.
     """
 
     scope: Scope
@@ -40,14 +40,14 @@ class DistinctRewrite:
 
     @property
     def added(self) -> int:
-        """How many more nodes the model has because of it; negative where it has fewer."""
+        """How many nodes the rewrites add to the model; negative if they remove some."""
         return self.count * (len(self.after) - len(self.before))
 
 
 def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
-    """The rewrites of one conversion, equal ones as one: those that add most nodes first, and among these the most frequent.
+    """Collect equal rewrites of one conversion, first those that add most nodes, and among these the most frequent.
 
-    Rewrites are equal if they have the same operators and connections before and after, whatever the values of their attributes.
+    Rewrites are equal if they have the same operators and connections before and after; the values of attributes do not matter.
     """
     if not rewrites:
         return []
@@ -72,7 +72,7 @@ def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
 
 
 def _made_names(model: Model) -> set[str]:
-    """All values that the nodes of the result make, in any graph."""
+    """The names of all values that the nodes of the result make, in any graph."""
     return {name for graph in all_graphs(model.proto) for name in defined_names(graph)}
 
 
@@ -95,12 +95,14 @@ class _Graph:
 
 
 def _renamed(before: list[NodeProto], scope: Scope) -> dict[str, str]:
-    """The names in the original of outputs that are called otherwise in the result."""
+    """The outputs that have another name in the result, with their names in the original."""
     return {scope.resolve(name): name for node in before for name in node.output if name in scope.model.aliases}
 
 
 def _connected(rewrites: list[Rewrite], graph: _Graph, made: set[str]) -> Iterator[tuple[list[NodeProto], list[NodeProto]]]:
-    """The rewrites of one graph, joined where they belong together: the nodes before, and those after that are left."""
+    """The rewrites of one graph, joined where they belong together: the nodes before, and those nodes after
+    that are in the result.
+    """
     scope, nodes = graph.scope, graph.nodes
     results = {rewrite.index: rewrite.nodes for rewrite in rewrites}
     groups = _Groups()
@@ -126,7 +128,7 @@ def _connected(rewrites: list[Rewrite], graph: _Graph, made: set[str]) -> Iterat
 
 
 class _Groups:
-    """Sets of numbers that belong together: a union-find forest."""
+    """Groups of numbers that belong together: a union-find forest."""
 
     def __init__(self) -> None:
         self._parents: dict[int, int] = {}
@@ -147,7 +149,7 @@ class _Groups:
         self._parents[self._root(one)] = self._root(other)
 
     def _root(self, number: int) -> int:
-        """The number that stands for the set of `number`."""
+        """The number that represents the group of `number`."""
         while self._parents[number] != number:
             self._parents[number] = self._parents[self._parents[number]]
             number = self._parents[number]
@@ -155,12 +157,12 @@ class _Groups:
 
 
 def _is_left(node: NodeProto, made: set[str]) -> bool:
-    """Whether the node is in the result: what later rules left without a use is gone."""
+    """Whether the node is still in the result, and was not removed because nothing reads it."""
     return not made.isdisjoint(node.output[:]) or not node.output
 
 
 def _settled(node: NodeProto, scope: Scope) -> NodeProto:
-    """The node with the names that its inputs have in the result."""
+    """A copy of the node whose inputs have their names in the result."""
     aliases = scope.model.aliases
     if not aliases or not any(name in aliases for name in node.input):
         return node
@@ -172,9 +174,9 @@ def _settled(node: NodeProto, scope: Scope) -> NodeProto:
 
 
 def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping[str, str]) -> tuple[Hashable, Hashable]:
-    """A key that is the same for equal rewrites, and their attributes, which need not be the same.
+    """A key that is equal for equal rewrites, and the attributes, which may differ.
 
-    Slices of protobuf's lists take half the time of walking through them: a quarter of a second for 100,000 rewrites.
+    Slices of protobuf's lists take half the time of iterating over them: a quarter of a second for 100,000 rewrites.
     """
     names: list[str] = []
     operators: list[Hashable] = []
@@ -192,7 +194,7 @@ def _signature(before: list[NodeProto], after: list[NodeProto], aliases: Mapping
 
 
 def _pattern(names: list[str], aliases: Mapping[str, str]) -> tuple[int, ...]:
-    """Each name as the position at which it occurs first, which tells which names are equal and nothing else."""
+    """For each name, the position where it occurs first. This tells which names are equal, and nothing else about them."""
     first: dict[str, int] = {"": -1}
     if aliases and not aliases.keys().isdisjoint(names):
         names = [resolved(name, aliases) for name in names]

@@ -1,6 +1,6 @@
-"""Drawings of a few nodes in SVG: boxes for nodes, and pills for the values that come in and go out.
+"""Draws a few nodes as SVG: boxes for nodes, and pills (rounded boxes) for the values that enter and leave.
 
-Colours and fonts are the page's: the classes are `graph`, `op`, `value`, `constant`, `edge`, `head` and `small`. Text is measured
+The page defines colours and fonts, for the classes `graph`, `op`, `value`, `constant`, `edge`, `head` and `small`. Text is measured
 as a fixed-width font of the sizes below, so the page has to use one.
 """
 
@@ -21,39 +21,47 @@ from ..storage.payload import array_of, is_external
 from .layered_layout import Point, Size, place
 
 MAX_NODES = 300
-"""Nodes of the largest drawing: with more, it would be a tangle."""
+"""The number of nodes up to which a drawing is made; a larger one would be a tangle."""
 HEAD_SIZE, SMALL_SIZE = 13, 11
 """Font sizes in pixels."""
 _ADVANCE = 0.61
-"""Width of a character of a fixed-width font, as a share of its size: between the 0.55 of Consolas and the 0.62 of others."""
+"""The width of a character of a fixed-width font, relative to its size: Consolas has 0.55, others up to 0.62."""
 _LONGEST = 30
-"""Characters of the longest line in a box."""
+"""The number of characters of the longest line in a box."""
 _LINES = 4
-"""Lines in a box below its head; what does not fit is counted on the last one."""
+"""The number of lines in a box below its head; the last one tells how many more there are."""
 LARGE = 20
-"""Nodes above which constants are written into the boxes that read them: pills would have edges across the whole drawing."""
+"""The number of nodes above which constants are written into the boxes that read them: pills would need
+edges across the whole drawing.
+"""
 _PILLS = 5
-"""Values that only one node reads or makes and that get a pill each; more of them share one."""
+"""The number of values of one node that get a pill each; if there are more, they share one."""
 _FEW = 8
-"""Elements of an attribute or constant that are shown."""
+"""The number of elements up to which an attribute or constant is shown."""
 
 
 def visible(text: str, longest: int = 200) -> str:
-    """`text`, with escapes for what cannot be printed, cut at `longest` characters. Names in a model may contain anything."""
+    """`text`, with escapes for characters that cannot be printed, cut at `longest` characters.
+
+    Names in a model may contain anything.
+    """
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut)
 
 
 class Drawing(NamedTuple):
-    """A drawing as SVG, and its width."""
+    """An SVG element and its width."""
 
     svg: str
     width: float
-    """Width in pixels."""
+    """The width in pixels."""
 
 
 def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> Drawing:
-    """Draw `nodes`, in topological order, as an SVG element. `name` is the start of ids that are unique on the page."""
+    """Draw `nodes`, in topological order, as an SVG element.
+
+    `name` is the prefix of its ids, which have to be unique on the page.
+    """
     boxes, edges = _boxes(nodes, values)
     layout = place([box.size for box in boxes], edges)
     routes = "".join(map(_route, layout.routes))
@@ -70,7 +78,9 @@ def draw(nodes: Sequence[NodeProto], values: Values, title: str, name: str) -> D
 
 @dataclass(frozen=True)
 class Values:
-    """What is known about the values that nodes read and make: their `scope`, `constants` by name, and their former names."""
+    """What is known about the values that the drawn nodes read and make: their `scope`, `constants` by
+    name, and their old names.
+    """
 
     scope: Scope
     constants: Mapping[str, NodeProto]
@@ -85,7 +95,7 @@ class _Box:
     head: str
     lines: tuple[str, ...] = ()
     full: str = ""
-    """The text that shows while the pointer rests on it."""
+    """The full text, which is shown while the pointer is over the box."""
 
     @property
     def size(self) -> Size:
@@ -96,7 +106,7 @@ class _Box:
 
 
 def _boxes(nodes: Sequence[NodeProto], values: Values) -> tuple[list[_Box], list[tuple[int, int]]]:
-    """The boxes, those of sources first, and the edges as pairs of their indices."""
+    """The boxes, with those of sources first, and the edges as pairs of positions in the list of boxes."""
     made_here = {node.output[0]: node for node in nodes if node.op_type == "Constant" and len(nodes) > 1 and node.output}
     constants = {**values.constants, **made_here}
     drawn = [node for node in nodes if not (node.output and node.output[0] in made_here)]
@@ -142,14 +152,14 @@ def _outer(name: str, constants: Mapping[str, NodeProto], scope: Scope) -> _Box:
 
 
 def _stored_inputs(node: NodeProto, made: set[str], constants: Mapping[str, NodeProto], scope: Scope) -> dict[str, str]:
-    """The inputs of a node that are constants: name → a line with the value."""
+    """The inputs of a node that are constants: name → a line of text with the value."""
     outer = {name: _outer(name, constants, scope) for name in node.input if name and name not in made}
     places = list(node.input)
     return {name: f"input {places.index(name) + 1} = {box.head}" for name, box in outer.items() if box.kind == "constant"}
 
 
 def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
-    """The box of a node. `inputs` are lines for inputs that have no box of their own."""
+    """The box of a node. `inputs` are lines of text for inputs that have no box of their own."""
     attributes = [f"{visible(attribute.name, _LONGEST)} = {attribute_text(attribute)}" for attribute in node.attribute]
     lines = [*inputs, *attributes]
     shown = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more"]
@@ -159,8 +169,7 @@ def _operator(node: NodeProto, inputs: Sequence[str]) -> _Box:
 
 
 def _source(name: str, scope: Scope) -> _Box:
-    """The box of an initializer, or of a value that a node outside the drawing or the caller provides."""
-    """The box of an input of the graph, or of a value that a node outside the drawing makes."""
+    """The box of an initializer, of an input of the graph, or of a value that a node outside the drawing makes."""
     tensor = scope.constants.tensor(name)
     return _value(name, scope) if tensor is None else _stored(name, tensor)
 
@@ -178,7 +187,7 @@ def _constant(node: NodeProto) -> _Box:
 
 
 def _value(name: str, scope: Scope, was: str = "") -> _Box:
-    """The box of a value; `was` is its name in the original, if that differs."""
+    """The box of a value; `was` is its name in the original if that is another one."""
     kind = scope.types.declared(name)
     lines = [*([f"was {_tail(was)}"] if was else []), *([type_text(kind)] if kind and type_text(kind) else [])]
     return _Box("value", _short(_tail(name)), tuple(map(_short, lines)), "\n".join([name, *lines]))
@@ -194,7 +203,7 @@ def type_text(kind: TypeProto) -> str:
 
 
 def tensor_text(tensor: TensorProto) -> str:
-    """The elements of a tensor if they are few, else its type and shape."""
+    """The elements of a tensor if they are few, otherwise its type and shape."""
     dims = ",".join(map(str, tensor.dims))
     whole = f"{elem_type_name(tensor.data_type)}[{dims}]"
     count = 1
@@ -247,24 +256,24 @@ def _number(value: object) -> str:
 
 
 def _sentence(node: NodeProto) -> str:
-    """`node` in words, for readers who do not see the drawing."""
+    """A sentence about `node`, for readers who do not see the drawing."""
     reads, makes = (", ".join(name or "nothing" for name in names[:6]) for names in (node.input, node.output))
     return f"{node.op_type} of {reads or 'nothing'} makes {makes}"
 
 
 def _tail(name: str) -> str:
-    """The end of a name, which tells most, since exporters write paths."""
+    """The last part of a name, which tells most, because exporters write paths."""
     return name if len(name) <= _LONGEST else "…" + name[1 - _LONGEST :]
 
 
 def _short(text: str) -> str:
-    """`text`, cut to the longest line of a box."""
+    """`text`, cut to the length of a line in a box."""
     shown = visible(text, _LONGEST)
     return shown if _columns(shown) <= _LONGEST + 4 else shown[: (_LONGEST + 4) // 2] + "…"
 
 
 def _columns(text: str) -> int:
-    """The width of `text` in characters of a fixed-width font; ideographs take two."""
+    """The width of `text` in characters of a fixed-width font; ideographs count twice."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 

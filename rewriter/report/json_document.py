@@ -1,6 +1,6 @@
-"""The report for programs: one JSON document for each run, successful or not. docs/report.md describes every field.
+"""The report for programs: one JSON document for each run, whether it succeeded or not. docs/report.md describes every field.
 
-`SCHEMA_VERSION` goes up when a field changes its meaning or is removed; new fields may be added at any time.
+`SCHEMA_VERSION` is increased when a field changes its meaning or is removed; new fields may be added at any time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 SCHEMA = "split-rewrite/report"
 SCHEMA_VERSION = 1
 LONGEST_TEXT = 2_000
-"""Characters of the text of one node, which may contain large constants."""
+"""The number of characters after which the text of a node is cut; it may contain large constants."""
 
 Document = dict[str, Any]
 
 
 class ModelFile(NamedTuple):
-    """A model file: the name that the user knows, and its path at the moment."""
+    """A model file: the name that the user gave, and the path where it is at the moment."""
 
     name: str
     path: str
@@ -42,7 +42,7 @@ class ModelFile(NamedTuple):
 def make_document(
     source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
 ) -> Document:
-    """All facts about one run, as JSON types. `report` is None where the run failed before there was one."""
+    """All facts about one run, as JSON types. `report` is None where the run failed before a report was made."""
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
     return {
         "schema": SCHEMA,
@@ -64,9 +64,7 @@ def dump(document: Document) -> str:
 
 
 def outcome(report: Report | None, error: BaseException | None, destination: ModelFile | None) -> str:
-    """How the run ended, in a word or three: "converted", "convertible", "not convertible", "unusable", "failed a check" or
-    "failed".
-    """
+    """How the run ended: "converted", "convertible", "not convertible", "unusable", "failed a check" or "failed"."""
     if error is None:
         if destination is not None:
             return "converted"
@@ -76,7 +74,7 @@ def outcome(report: Report | None, error: BaseException | None, destination: Mod
 
 
 def file_facts(model: ModelFile) -> Document:
-    """Name, size in bytes and SHA-256 of a model file, None where it cannot be read. External data is not hashed."""
+    """Name, size in bytes and SHA-256 of a model file; None where it cannot be read. External data is not included."""
     unknown = {"path": model.name, "bytes": None, "sha256": None}
     if not os.path.isfile(model.path):
         return unknown  # a pipe would have to be read to its end
@@ -137,7 +135,7 @@ def _rewrites(report: Report) -> Iterable[Document]:
 
 
 def without_unprintable(report: Report) -> Report:
-    """`report` without rewrites of nodes whose names are not valid UTF-8, which text, page and JSON cannot show."""
+    """`report` without the rewrites of nodes whose names are not valid UTF-8, which text, page and JSON cannot show."""
     printable = [r for r in report.rewrites if all(map(has_text_names, (original_node(r), *r.nodes)))]
     return replace(report, rewrites=printable)
 
@@ -148,7 +146,7 @@ def original_node(rewrite: Rewrite) -> NodeProto:
 
 
 def node_text(node: NodeProto) -> str:
-    """`node` in ONNX's text form, cut where it is long."""
+    """`node` in ONNX's text form, cut if it is long."""
     try:
         graph = printer.to_text(GraphProto(node=[node]))  # onnx 1.17 does not print nodes
     except UnicodeDecodeError:  # of an attribute: names that are not valid UTF-8 are in no rewrite that is shown
@@ -171,7 +169,7 @@ def _comparison(comparison: Comparison) -> Document:
 
 
 def _plain(value: Any) -> Any:
-    """`value` as JSON types; infinities, which JSON does not have, become text."""
+    """`value` as JSON types. Infinities, which JSON does not have, become text."""
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
         return str(value)
     return list(value) if isinstance(value, tuple) else value

@@ -1,7 +1,8 @@
-"""The positions of the boxes of a small graph: a layered layout, from the top down. Lengths are in pixels.
+"""Positions the boxes of a small graph in layers, from top to bottom. Lengths are in pixels.
 
-The method is that of Sugiyama, Tagawa and Toda (1981): a layer for each box by its longest way from a source, a virtual box in each
-layer that an edge passes, an order within the layers by the means of the neighbours, and then positions near those means.
+The method is that of Sugiyama, Tagawa and Toda (1981). The layer of a box is its longest distance from a source. Each edge has a
+virtual box in every layer that it passes. The order within a layer follows the mean positions of the neighbours, and so do the
+final positions.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ LAYER_GAP = 34.0
 MARGIN = 6.0
 """Pixels around the drawing."""
 _VIRTUAL_WIDTH = 8.0
-"""Pixels that an edge takes in a layer that it passes."""
+"""The pixels that an edge takes in a layer that it passes."""
 _SWEEPS = 8
-"""How often the layers are sorted and spread, down and up."""
+"""How often the layers are sorted and spread, downwards and upwards."""
 _PORT_GAP = 22.0
-"""Pixels between two edges at one side of a box."""
+"""The pixels between two edges at the same side of a box."""
 
 
 class Size(NamedTuple):
@@ -37,8 +38,9 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The `centers` of the boxes and the `routes` of the edges, in the given order. A route leads from a lower side to an upper
-    one.
+    """The `centers` of the boxes and the `routes` of the edges, in the given order.
+
+    A route leads from a lower side to an upper side.
     """
 
     size: Size
@@ -47,7 +49,7 @@ class Layout:
 
 
 def place(boxes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Lay out `boxes`. Each edge, a pair of indices, leads from one box to a later one."""
+    """Lay out `boxes`. Each edge is a pair of positions in the list and leads from a box to a later one."""
     grid = _Grid(boxes, edges)
     grid.sort_layers()
     grid.spread()
@@ -70,7 +72,7 @@ class _Grid:
         self._x = [0.0] * len(self._sizes)
 
     def _chain(self, start: int, end: int) -> list[int]:
-        """The boxes that an edge passes from `start` to `end`, with a virtual one in each layer between."""
+        """The boxes that an edge passes from `start` to `end`, with a virtual box in each layer between them."""
         chain = [start]
         for layer in range(self._layer_of[start] + 1, self._layer_of[end]):
             self._sizes.append(Size(_VIRTUAL_WIDTH, 0.0))
@@ -85,7 +87,7 @@ class _Grid:
         return chain
 
     def sort_layers(self) -> None:
-        """Sort each layer by the places of its neighbours, downwards and upwards in turn."""
+        """Sort each layer by the positions of its neighbours, alternately downwards and upwards."""
         for sweep in range(_SWEEPS):
             down = sweep % 2 == 0
             neighbours = self._above if down else self._below
@@ -94,7 +96,7 @@ class _Grid:
                 layer.sort(key=_mean_of(neighbours, rank))
 
     def spread(self) -> None:
-        """Move boxes towards the middle of their neighbours, as far as the boxes beside them allow."""
+        """Move boxes towards the mean position of their neighbours, as far as the boxes beside them allow."""
         for layer in self._layers:
             self._settle(layer, [0.0] * len(layer))
         for sweep in range(2 * _SWEEPS):
@@ -104,7 +106,7 @@ class _Grid:
                 self._settle(layer, [_mean([self._x[n] for n in neighbours[box]], self._x[box]) for box in layer])
 
     def _settle(self, layer: list[int], wanted: list[float]) -> None:
-        """The positions nearest to `wanted` (least squares) that keep the order and the gaps: isotonic regression."""
+        """Find the positions closest to `wanted` (least squares) that keep the order and the gaps, by isotonic regression."""
         offsets = [0.0]
         for left, right in pairwise(layer):
             offsets.append(offsets[-1] + (self._sizes[left].width + self._sizes[right].width) / 2 + GAP)
@@ -153,7 +155,7 @@ class _Grid:
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: below all that lead to it; for a source, just above the first one that it leads to."""
+    """The layer of each box: below all boxes that lead to it; for a source, just above the first box that it leads to."""
     ranks, has_source = [0] * count, [False] * count
     for start, end in sorted(edges, key=lambda edge: edge[1]):
         ranks[end] = max(ranks[end], ranks[start] + 1)

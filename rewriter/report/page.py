@@ -1,6 +1,6 @@
-"""The report for people: one HTML page that needs nothing else, no network and no script.
+"""The report for people: one HTML page that loads nothing else and has no script.
 
-What it shows is bounded (`MAX_…`), so that the page stays small whatever the model; the JSON report has everything.
+What it shows is limited (`MAX_…`), so that the page stays small for any model; the JSON report has everything.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from ..engine.reach import Reach
 
 MAX_DRAWINGS = 20
-"""Distinct rewrites that are drawn; further ones are text."""
+"""The number of distinct rewrites that are drawn; further ones are written as text."""
 MAX_DRAWN = 400_000
-"""Characters of drawings after which no further one is begun."""
+"""The number of characters of SVG after which no further drawing is started."""
 MAX_SHOWN = 120
-"""Distinct rewrites that are shown at all."""
+"""The number of distinct rewrites that are shown at all."""
 MAX_WRITTEN = 200_000
-"""Characters of text forms after which no further one is shown."""
+"""The number of characters of text forms after which no further one is shown."""
 HALF_WIDTH = 480
-"""Pixels of the widest drawing that fits beside another one."""
+"""The width in pixels of the widest drawing that fits beside another one."""
 MAX_ROWS = 100
-"""Rows of a table."""
+"""The number of rows of a table."""
 MAX_NAMES = 12
-"""Names in one cell."""
+"""The number of names in one cell."""
 MAX_LINES = 40
-"""Nodes of one rewrite that are written as text."""
+"""The number of nodes of one rewrite that are written as text."""
 
 _Cells = Sequence[str]
 
@@ -54,7 +54,7 @@ _Cells = Sequence[str]
 def make_page(
     source: ModelFile, destination: ModelFile | None, report: Report | None, error: BaseException | None, exit_status: int
 ) -> str:
-    """All facts about one run, as HTML. `report` is None where the run failed before there was one."""
+    """All facts about one run as an HTML page. `report` is None where the run failed before a report was made."""
     end = outcome(report, error, destination)
     blockers = error.blockers if isinstance(error, UnconvertibleError) else () if report is None else report.blockers
     sections = [_Section("blockers", "What cannot be converted", _blockers(blockers))]
@@ -78,7 +78,7 @@ def make_page(
 
 
 class _Section:
-    """A part of the page with a heading."""
+    """A section of the page, with a heading."""
 
     def __init__(self, label: str, title: str, body: str, note: str = "") -> None:
         self.label = label
@@ -250,7 +250,7 @@ def _remarks(remarks: Iterable[Remark], header: str) -> str:
 
 
 def _of_the_result(report: Report) -> str:
-    """The warnings that are not about a single node."""
+    """The warnings that are about the result as a whole, not about a single node."""
     loading = f"<p>{_text(report.not_loaded)}</p>" if report.not_loaded else ""
     return loading + _not_compared(report.comparison)
 
@@ -285,7 +285,7 @@ def _changes(report: Report) -> str:
 
 
 def _not_drawn(rewrite: DistinctRewrite, drawings: int, drawn: int) -> str:
-    """Why a page with `drawings` pictures, of `drawn` characters, has none of this rewrite; "" where it has one."""
+    """Why this rewrite is not drawn on a page with `drawings` drawings of `drawn` characters so far; "" where it is."""
     nodes = max(len(rewrite.before), len(rewrite.after))
     if nodes > MAX_NODES:
         return f'<p class="note">Not drawn: it has {nodes:,} nodes, and a picture of more than {MAX_NODES} shows nothing.</p>'
@@ -317,7 +317,7 @@ def _summary(nodes: Sequence[NodeProto]) -> str:
 
 
 def panels(rewrite: DistinctRewrite, label: str) -> str:
-    """The rewrite drawn before and after, as HTML. `label` is the start of ids that are unique on the page."""
+    """The rewrite, drawn before and after, as HTML. `label` is the prefix of its ids, which have to be unique on the page."""
     before, after = Values(rewrite.scope, rewrite.constants, {}), Values(rewrite.scope, rewrite.constants, rewrite.renamed)
     sides = (("before", rewrite.before, before), ("after", rewrite.after, after))
     drawings = [(side, nodes, draw(nodes, values, _side_title(side, nodes), f"{label}{side}")) for side, nodes, values in sides]
@@ -436,7 +436,7 @@ def _tag(status: str) -> str:
 
 
 def _table(caption: str, headers: Sequence[str], rows: Sequence[_Cells]) -> str:
-    """A table; "" where it has no rows. Headers that end with # are for numbers; cells are HTML."""
+    """A table as HTML; "" where it has no rows. A header that ends with # is for a column of numbers; cells are HTML."""
     if not rows:
         return ""
     kinds = ["number" if header.endswith("#") else "text" if header in _LONG else "" for header in headers]
@@ -453,7 +453,7 @@ def _table(caption: str, headers: Sequence[str], rows: Sequence[_Cells]) -> str:
 
 
 _LONG = frozenset({"Reason", "Where", "What it does", "Warning", "Why"})
-"""The headers of columns with long text."""
+"""The headers of columns that contain long text."""
 
 
 def _cells(row: _Cells, kinds: Sequence[str]) -> Iterator[str]:
@@ -471,7 +471,7 @@ def _folded(summary: str, body: str) -> str:
 
 
 def _places(places: Sequence[tuple[str, str]]) -> str:
-    """Nodes and their graphs; the graph is named unless it is the main one."""
+    """Nodes and their graphs as HTML; only graphs other than the main graph are named."""
     shown = [_name(node) + ("" if where == "main graph" else f" ({_text(where)})") for node, where in places[:MAX_NAMES]]
     rest = len(places) - len(shown)
     return ", ".join(shown) + (f", and {rest:,} more" if rest else "")
@@ -494,5 +494,5 @@ def _lines(text: str) -> str:
 
 
 def _name(name: str) -> str:
-    """A name from the model or a path as HTML, isolated from the writing direction of the text around it."""
+    """A name from the model, or a path, as HTML, with its own writing direction."""
     return f"<code><bdi>{_text(name)}</bdi></code>"

@@ -1,4 +1,4 @@
-"""The style sheet of the report page: light and dark by the reader's system, for narrow and wide screens, and for paper."""
+"""The style sheet of the report page: light or dark by the reader's system settings, for narrow and wide screens, and for paper."""
 
 LIGHT = """
   --page: #f4f5f8; --card: #ffffff; --line: #d9dee7; --text: #1b2330; --muted: #566072; --accent: #2b59c3;
@@ -8,14 +8,14 @@ LIGHT = """
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
   --mono: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace;
 """
-"""Colours on a light ground, and fonts, as custom properties."""
+"""Colours on a light background, and fonts, as CSS custom properties."""
 DARK = """
   --page: #10141a; --card: #181e27; --line: #303947; --text: #e6eaf0; --muted: #a4aebd; --accent: #8fb5ff;
   --good: #6fd8a0; --good-back: #14301f; --bad: #ff9d93; --bad-back: #3a1715; --note: #f2c469; --note-back: #352809;
   --old: #2a2338; --old-line: #a98ae0; --new: #16283f; --new-line: #6aa5ee; --pill: #202733; --pill-line: #5b6678;
   --fixed: #33290f; --fixed-line: #b98d35; --edge: #8a95a7;
 """
-"""The same colours on a dark ground."""
+"""The same colours on a dark background."""
 DRAWINGS = """
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1px;
   background: var(--line); border-top: 1px solid var(--line); }
@@ -40,7 +40,7 @@ DRAWINGS = """
 .edge path { fill: none; stroke: var(--edge); stroke-width: 1.4; }
 .edge .head { fill: var(--edge); stroke: none; }
 """
-"""Rewrites drawn before and after, wherever the custom properties are set."""
+"""The styles for drawings of rewrites. Any page that defines the custom properties can use them."""
 STYLE = f"""
 :root {{ color-scheme: light dark; {LIGHT} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}

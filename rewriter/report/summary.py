@@ -19,54 +19,58 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """Everything that a conversion reports. Opsets are of the default domain, None where the model does not import it."""
+    """Everything that a conversion reports. Opsets are those of the default domain, None where the model does not import it."""
 
     source_opset: int | None
     target_opset: int | None
     source_ir_version: int
     ir_version: int
     operators_before: Counter[str] = field(default_factory=Counter)
-    """How many nodes of each operator there were ("domain::op_type" outside the default domain), in all graphs and functions."""
+    """The number of nodes of each operator ("domain::op_type" outside the default domain) before the
+    conversion, in all graphs and functions.
+    """
     operators_after: Counter[str] = field(default_factory=Counter)
     changes: list[Change] = field(default_factory=list)
     """Every use of a rule that changed a node."""
     rewrites: list[Rewrite] = field(default_factory=list)
-    """The changes taken together, one entry for each node of the original."""
+    """All changes taken together, one entry for each node of the original."""
     inexact: set[str] = field(default_factory=set)
-    """The rules among them whose results may differ in the last bits."""
+    """The rules in `changes` whose results may differ in the last bits."""
     sums: bool = False
-    """Whether one of those adds up many terms, which may cancel out."""
+    """Whether one of these rules adds up many terms, which may cancel out."""
     remarks: list[Remark] = field(default_factory=list)
     blockers: list[Blocker] = field(default_factory=list)
-    """The nodes that a dry run found impossible to convert."""
+    """In a dry run, the nodes that cannot be converted."""
     reach: Reach | None = None
-    """The opsets that a dry run found within reach."""
+    """In a dry run, the opsets within reach."""
     not_loaded: str = ""
-    """A warning where the installed onnxruntime does not load models of the target opset."""
+    """A warning where the installed onnxruntime does not load models of the target opset, else ""."""
     runtimes: str = ""
-    """The runtimes that the result is for: "OpenVINO 2024.2 and MNN 3.6"."""
+    """The runtimes that the result is for, such as "OpenVINO 2024.2 and MNN 3.6"."""
     notes: list[str] = field(default_factory=list)
     """What the user has to know about the data files."""
     checked: str = ""
     comparison: Comparison | None = None
     verified: Verified | None = None
-    """That the result computes the same in another runtime, where that was asked for."""
+    """The result of --verify-with: the result computes the same in another runtime. None where this was not requested."""
 
     @property
     def applied(self) -> Counter[str]:
-        """How many nodes each rule changed, by rule name."""
+        """The number of nodes that each rule changed, by the name of the rule."""
         return Counter(change.rule for change in self.changes)
 
     @property
     def changed_operators(self) -> dict[str, tuple[int, int]]:
-        """Operators whose count changed: (before, after), by name."""
+        """The operators whose number of nodes changed: name → (before, after)."""
         names = sorted(self.operators_before.keys() | self.operators_after.keys())
         pairs = {name: (self.operators_before[name], self.operators_after[name]) for name in names}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
     @property
     def growth(self) -> list[tuple[str, int, int]]:
-        """Operators that became more nodes: (name, nodes of the original, nodes in their place), what added most first."""
+        """The operators that became more nodes: (name, nodes of the original, nodes that replace them),
+        those that added most first.
+        """
         before = Counter(rewrite.op_type for rewrite in self.rewrites)
         after: Counter[str] = Counter()
         for rewrite in self.rewrites:
@@ -76,7 +80,7 @@ class Report:
 
     @property
     def warnings(self) -> list[str]:
-        """What the user has to know although the conversion succeeded, a line each; what holds for many nodes is said once."""
+        """What the user has to know although the conversion succeeded, one line each. What is true of many nodes is said once."""
         return list(_warnings(self))
 
     def __str__(self) -> str:
@@ -121,7 +125,7 @@ def _warnings(report: Report) -> Iterator[str]:
 
 
 def details(report: Report) -> Iterator[str]:
-    """Lines about what each rule changed, the remarks on each node, and how each output compared."""
+    """Lines about what each rule changed, the remarks about nodes, and the comparison of each output."""
     yield from map(str, report.changes)
     yield from (f"warning: {remark}" for remark in _remarks(report, "warning"))
     yield from (f"not simplified: {remark}" for remark in _remarks(report, "left"))
@@ -142,12 +146,14 @@ def details(report: Report) -> Iterator[str]:
 
 
 def avoided(report: Report) -> Iterator[str]:
-    """The nodes that a runtime refuses or computes wrongly as they are in the model, and that become others."""
+    """The nodes that were rewritten because a runtime refuses them or computes them wrongly."""
     yield from (f"avoided: {remark}" for remark in _remarks(report, "avoided"))
 
 
 def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
-    """One line for each rule: name, kind, the opset that names it, operators and summary; then what is done without a rule."""
+    """A line for each rule: name, kind, the opset in its decorator, operators and summary; then what the
+    engine does without a rule.
+    """
     operators: dict[tuple[str, str, int, str], list[str]] = {}
     for rule in rules:
         operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), []).append(rule.op_type)
@@ -200,17 +206,17 @@ def _comparison_of_pieces(comparison: Comparison) -> str:
 
 
 def _totals(report: Report) -> str:
-    """How many nodes there were and are, in all graphs and functions."""
+    """The number of nodes before and after, in all graphs and functions."""
     before, after = sum(report.operators_before.values()), sum(report.operators_after.values())
     return f"{before:,}, unchanged" if before == after else f"{before:,} → {after:,} ({after - before:+,})"
 
 
 MOST_GROWN = 3
-"""Operators that the summary names because they became more nodes."""
+"""The number of operators that the summary names because they became more nodes."""
 
 
 def _growth(report: Report) -> str:
-    """ "Gelu: 2 → 10, LayerNormalization: 1 → 9"."""
+    """The operators that became more nodes, as "Gelu: 2 → 10, LayerNormalization: 1 → 9"."""
     return ", ".join(f"{name}: {before:,} → {after:,}" for name, before, after in report.growth[:MOST_GROWN])
 
 
@@ -220,7 +226,7 @@ def _counts(report: Report) -> Iterator[tuple[str, ...]]:
 
 
 def _group(title: str, lines: list[str], if_empty: str) -> list[tuple[str, str]]:
-    """Rows of a table of which only the first shows the title."""
+    """The rows of a table, of which only the first shows the title."""
     return list(zip([title, *[""] * len(lines)], lines or [if_empty], strict=False))
 
 
@@ -232,11 +238,11 @@ def aligned(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 LISTED_IN_FULL = 20
-"""Blockers up to which each has a line of its own; of more, equal ones share a line."""
+"""The number of blockers up to which each has its own line; if there are more, similar ones share a line."""
 
 
 def grouped(blockers: Sequence[Blocker]) -> Iterator[str]:
-    """The blockers, a line each; where they are many, those that differ only in names share a line, with their number."""
+    """A line for each blocker; if there are many, those that differ only in names share a line, with their number."""
     if len(blockers) <= LISTED_IN_FULL:
         yield from map(str, blockers)
         return
@@ -254,17 +260,17 @@ def alike(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
 
 
 def likeness(blocker: Blocker) -> tuple[str, str, str, str]:
-    """Operator, transition, reason and hint, with "…" for names: the same for blockers that differ only in names."""
+    """Operator, transition, reason and hint, with "…" for names, so that they are equal for blockers that differ only in names."""
     reason, hint = (_QUOTED.sub("'…'", text) for text in (blocker.reason, blocker.hint))
     return blocker.op_type, blocker.transition, reason, hint
 
 
 _QUOTED = re.compile(r"'[^']*'")
-"""A name in a message."""
+"""A quoted name in a message."""
 
 
 def verdict(report: Report) -> str:
-    """What a dry run found, as a short table."""
+    """The findings of a dry run, as a short table."""
     answer = f"{_nodes(len(report.blockers))} cannot be converted" if report.blockers else "can be converted"
     rows = [*_for_runtimes(report), ("opset", _step(report.source_opset, report.target_opset)), ("dry run", answer)]
     if report.reach is not None:
@@ -274,7 +280,7 @@ def verdict(report: Report) -> str:
 
 
 def _limit(opset: int, side: str, stops: tuple[Blocker, ...]) -> str:
-    """One line for the last opset within reach on one `side`, and what stops the model there."""
+    """A line about the last opset within reach on one `side`, and what blocks the next one."""
     if len(stops) == 0:
         return f"opset {opset}"
     more = f" (and {len(stops) - 1:,} more)" if len(stops) > 1 else ""

@@ -1,4 +1,4 @@
-"""A model as text to read and to compare line by line, as `git diff` does: large tensors are digests of their values."""
+"""Writes a model as text that can be read and compared line by line, for example by `git diff`. Large tensors become digests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ..errors import InvalidModelError
 from ..storage import Skeleton
 
 _MOST_ELEMENTS = 16
-"""Elements of a tensor that is written out."""
+"""The number of elements up to which a tensor is written out."""
 
 
 def text_form(skeleton: Skeleton) -> str:
-    """The model in ONNX's text form, and below it a line for each tensor that is too large for that, in the order of the graph.
+    """The model in ONNX's text form, followed by a line for each tensor that is too large for it, in the order of the graph.
 
-    A tensor keeps its digest wherever its bytes are: in the model or beside it, raw or typed.
+    The digest of a tensor does not depend on where its bytes are, in the model file or in external data, or on the field that holds
+    them.
     Raises: InvalidModelError where a payload cannot be read, or onnx cannot print the model.
     """
     proto = ModelProto()
@@ -44,7 +45,7 @@ def _without_large_initializers(graph: GraphProto, skeleton: Skeleton) -> Iterat
 
 
 def _shortened(nodes: Iterable, skeleton: Skeleton) -> Iterator[str]:
-    """Make text of the large tensors among the attributes of `nodes`; yields lines for the weights of subgraphs."""
+    """Replace the large tensors in the attributes of `nodes` by text. Yields lines for the initializers of subgraphs."""
     for node in nodes:
         for attribute in node.attribute:
             graphs = [*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])]
@@ -65,7 +66,7 @@ def _is_large(tensor: TensorProto) -> bool:
 
 
 def _summary(tensor: TensorProto, skeleton: Skeleton) -> str:
-    """ "float[64,3] sha256:…", of the values in C order."""
+    """A line for one tensor, "float[64,3] sha256:…", with the digest of its values in C order."""
     try:
         kind = helper.tensor_dtype_to_string(tensor.data_type).rpartition(".")[2].lower()
     except (KeyError, ValueError):

@@ -1,1 +1,1 @@
-"""Runtimes: what each of them takes and computes wrongly, as data; and probes that find it out."""
+"""Runtimes: what each of them accepts and what it computes wrongly, as data, and probes that find this out."""

@@ -1,12 +1,13 @@
-"""How models are run in each runtime: classes of two methods, which need nothing but numpy and the runtime.
+"""Runs models in each runtime: one class with two methods for each, which needs only numpy and the runtime itself.
 
-This file is also the program of the child process that runs one model, in an interpreter that may be another environment's, so it
-imports nothing of this project:
+This file is also the program of the child process that runs a model. Its interpreter may belong to another environment, so this
+file imports nothing of this project:
 
     python adapters.py ADAPTER MODEL INPUTS.npz OUTPUTS.npz [INPUTS.npz OUTPUTS.npz ...]
 
-`ADAPTER` is a name of `ADAPTERS`, or `module:class` of one's own. Inputs are arr_0, arr_1, … in the order of the model, and so are
-the outputs, beside `version`, the release of the runtime. The model is loaded anew for each pair: shapes may be others.
+`ADAPTER` is a name in `ADAPTERS`, or `module:class` for a class of your own. The inputs are called arr_0, arr_1, … in the order of
+the model's inputs, and so are the outputs; `version` among the outputs is the release of the runtime. The model is loaded again for
+each pair, because shapes may differ.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 
 class Adapter(Protocol):
-    """What a class of one's own has to have; `package` is the Python package whose version is the runtime's."""
+    """The methods that an adapter class needs. `package` is the Python package whose version is that of the runtime."""
 
     package: str
 
@@ -34,7 +35,10 @@ class Adapter(Protocol):
         ...
 
     def run(self, inputs: Sequence[np.ndarray]) -> Sequence[Any]:
-        """The outputs, arrays or what numpy takes for one, of the model that was loaded, for `inputs`, both in its order."""
+        """Run the loaded model and return its outputs, as arrays or anything that numpy turns into arrays.
+
+        Both are in the model's order.
+        """
         ...
 
 
@@ -147,9 +151,9 @@ class Tinygrad:
 
 
 class Ncnn:
-    """ncnn, on what pnnx makes of the model, which also takes the shapes of the inputs.
+    """The runtime ncnn, with the model converted by pnnx, which also needs the shapes of the inputs.
 
-    pnnx decides for each input and output which axis is the batch, and says so only in a program that it writes.
+    pnnx decides for each input and output which axis is the batch, and states that only in a Python program that it writes.
     """
 
     package = "pnnx"
@@ -179,7 +183,7 @@ class Ncnn:
                 return [np.array(mat.numpy(batch_index=int(batch))) for (_, mat), batch in zip(found, wanted, strict=True)]
 
     def _converted(self, inputs: Sequence[np.ndarray]) -> str:
-        """What the names of the files that pnnx writes begin with; they stand beside the model."""
+        """Convert the model with pnnx. Returns the prefix of the files that it writes beside the model."""
         kinds = {"b": "u", "u": "u", "i": "i", "f": "f"}
         types = (f"{kinds[value.dtype.kind]}{8 * value.itemsize}" for value in inputs)
         shapes = (str(list(value.shape)).replace(" ", "") for value in inputs)
@@ -205,7 +209,7 @@ ADAPTERS = {
 
 
 def _interface(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of inputs, without those that have a value, and of outputs, which stand beside the model as a text file."""
+    """The names of the inputs without a default value, and of the outputs, which are in a text file beside the model."""
     with open(f"{path}.names", encoding="utf-8") as file:
         inputs, outputs = (tuple(line.rstrip("\n").split("\t")) if line.strip() else () for line in file)
     return inputs, outputs
@@ -220,7 +224,7 @@ def find_adapter(spec: str) -> type[Adapter]:
 
 
 def require(spec: str) -> None:
-    """Raises where there is no such adapter, or its runtime is not installed."""
+    """Raises an exception where there is no such adapter, or where its runtime is not installed."""
     installed_version(find_adapter(spec).package)
 
 

@@ -1,4 +1,6 @@
-"""Whether two runtimes give the same outputs: other kernels, sums in another order, and other types for the same numbers."""
+"""Compares the outputs of two runtimes, which may use other kernels, another order of summation, and other
+types for the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 _LEAST = 1e-2
-"""An output whose largest number is below is judged as if it were this one: what is left where numbers cancel out is noise."""
+"""The magnitude that is assumed at least for an output: where all numbers are smaller, what is left after cancellation is noise."""
 
 
 class Bounds(NamedTuple):
-    """Numbers agree where |got - expected| <= rtol * |expected| + atol * the largest |expected| of the output."""
+    """The bounds within which numbers agree: |got - expected| <= rtol * |expected| + atol * the largest
+    |expected| of the output.
+    """
 
     rtol: float = 1e-3
     atol: float = 1e-4
@@ -22,9 +26,9 @@ USUAL = Bounds()
 
 
 def disagreement(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], bounds: Bounds = USUAL) -> str:
-    """Where two runs differ, in a line; "" where they do not. Integers and bools have to be equal.
+    """A line that says where two runs differ; "" where they agree. Integers and bools have to be equal.
 
-    Runtimes give other types (bool as float), and scalars as [1].
+    Other types for the same numbers (bool as float), and [1] for a scalar, are accepted, because runtimes return these.
     """
     if len(expected) != len(got):
         return f"{len(got)} outputs instead of {len(expected)}"
@@ -35,7 +39,7 @@ def disagreement(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], boun
 
 
 def difference_of(expected: np.ndarray, got: np.ndarray, bounds: Bounds = USUAL) -> str:
-    """As `disagreement`, of one output: "has 3 instead of 2 at place 1, 1 in all"."""
+    """As `disagreement`, for one output: "has 3 instead of 2 at place 1, 1 in all"."""
     if expected.shape != got.shape and not (expected.size == got.size == 1):
         return f"has the shape {list(got.shape)} instead of {list(expected.shape)}"
     numbers, others = (np.asarray(value, np.float64).reshape(-1) for value in (expected, got))

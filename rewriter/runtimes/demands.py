@@ -1,4 +1,4 @@
-"""What several runtimes want of one model, together: a model that is right for all of them."""
+"""Combines the demands of several runtimes, so that one model is right for all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bound = Literal["min", "max", "best"]
 
 
 class Demands:
-    """Those of all `profiles`. Raises ArgumentError where no opset suits all."""
+    """The combined demands of `profiles`. Raises ArgumentError where no opset suits all of them."""
 
     def __init__(self, profiles: Sequence[Profile]) -> None:
         self.profiles = tuple(profiles)
@@ -35,7 +35,7 @@ class Demands:
 
     @property
     def without_functions(self) -> str:
-        """Which of the runtimes take no local functions."""
+        """The runtimes that do not accept local functions, such as "MNN 3.6 and OpenCV 4.12"; "" where all do."""
         return " and ".join(profile.title for profile in self.profiles if profile.facts.functions_refused)
 
     @property
@@ -58,9 +58,10 @@ class Demands:
         )
 
     def candidates(self, source: int) -> list[int]:
-        """The opsets that all take, the most wanted first: that of the model, `source`, unless it is above the best one.
+        """The opsets that all runtimes accept, in order of preference; `source` is the opset of the model.
 
-        Then the best, then those below it, the newest first, then those above it.
+        First comes `source`, unless it is above the best opset of the runtimes; then the best one, then those below it, from new to
+        old, then those above it.
         """
         best = min(max(min(self._bounds("best"), default=self.highest), self.lowest), self.highest)
         below, above = range(best, self.lowest - 1, -1), range(best + 1, self.highest + 1)
@@ -68,7 +69,7 @@ class Demands:
         return list(dict.fromkeys([*own, *below, *above]))
 
     def require_opset(self, target: int) -> None:
-        """Raises ArgumentError where not all take `target`."""
+        """Raises ArgumentError where a runtime does not accept opset `target`."""
         if not self.lowest <= target <= self.highest:
             takes = "; ".join(f"{profile.title} loads {_shown(profile)}" for profile in self.profiles)
             raise ArgumentError(f"--target-opset {target}: {takes}")
@@ -79,7 +80,7 @@ class Demands:
 
 
 def demands_of(names: Sequence[str]) -> Demands | None:
-    """Those of the runtimes that `names` name; None where there are none. Raises: as `find_profile` and `Demands`."""
+    """The demands of the runtimes called `names`; None where there are no names. Raises: as `find_profile` and `Demands`."""
     return Demands([find_profile(name) for name in dict.fromkeys(names)]) if names else None
 
 

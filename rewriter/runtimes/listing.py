@@ -1,4 +1,4 @@
-"""What is known of runtimes, as text."""
+"""What is known about runtimes, as text for --list-runtimes and the documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROBED = "by probe of "
 
 
 def overview() -> str:
-    """One line for each range of releases of each runtime: opsets, IR version, evidence; then the aliases."""
+    """A line for each range of releases of each runtime, with opsets, IR version and evidence; then the aliases."""
     rows = [
         (runtime.name, shown_range(facts.releases), opsets(facts), shown_ir(facts), facts.evidence)
         for runtime in known_runtimes().values()
@@ -31,7 +31,7 @@ def overview() -> str:
 
 
 def about(name: str) -> str:
-    """All that is known of the runtime `name`; of "quirks", the forms that can be avoided. Raises ArgumentError."""
+    """Everything that is known about the runtime `name`; for "quirks", the forms that can be avoided. Raises ArgumentError."""
     if name == "quirks":
         return "\n".join(aligned(sorted(forms().items())))
     runtimes = known_runtimes()
@@ -58,7 +58,7 @@ def _about(runtime: Runtime) -> Iterator[str]:
 
 
 def alike(runtime: Runtime) -> Iterator[tuple[Quirk, str]]:
-    """Its quirks, each once with all its releases, as "2023.3, 2024.2", and the evidence for all of them."""
+    """The quirks of a runtime, each once, with a text of all its releases, as "2023.3, 2024.2", and the evidence for them."""
     groups: dict[tuple[str, str, frozenset[str]], list[Quirk]] = {}
     for quirk in runtime.quirks:
         groups.setdefault((quirk.form, quirk.effect, quirk.operators), []).append(quirk)
@@ -69,24 +69,24 @@ def alike(runtime: Runtime) -> Iterator[tuple[Quirk, str]]:
 
 
 def _evidence(given: Sequence[str]) -> str:
-    """ "by probe of 4.12.0 and 5.0.0" of "by probe of 4.12.0" and "by probe of 5.0.0"."""
+    """Combine evidence: "by probe of 4.12.0" and "by probe of 5.0.0" become "by probe of 4.12.0 and 5.0.0"."""
     probed = list(dict.fromkeys(text.removeprefix(_PROBED) for text in given if text.startswith(_PROBED)))
     others = [text for text in dict.fromkeys(given) if not text.startswith(_PROBED)]
     return "; ".join([*others, *([_PROBED + listed(probed)] if probed else [])])
 
 
 def not_taken(facts: ReleaseFacts) -> list[str]:
-    """Operators, types, and "local functions"."""
+    """The operators and types that a runtime does not accept, and "local functions" if it does not accept these."""
     return [*sorted(facts.operators_refused | facts.types_refused), *["local functions"] * facts.functions_refused]
 
 
 def of_operators(quirk: Quirk) -> str:
-    """ ": ReduceL1, ReduceL2" where the quirk is not of all operators that can have its form."""
+    """The operators of a quirk, as ": ReduceL1, ReduceL2"; "" where it concerns all operators that can have the form."""
     return f": {', '.join(sorted(quirk.operators))}" if quirk.operators < registry.operators_with(quirk.form) else ""
 
 
 def forms() -> dict[str, str]:
-    """The forms that can be avoided, and what is done instead."""
+    """The forms that can be avoided, each with what is written instead."""
     return {rule.form: rule.summary for rule in registry if rule.kind == "avoid"}
 
 

@@ -1,4 +1,4 @@
-"""Pages of documentation, made from the profiles: `docs/runtimes/NAME.md` for each runtime.
+"""Writes the documentation pages of runtimes, `docs/runtimes/NAME.md`, from the profiles:
 
 python -m split_rewrite.rewriter.runtimes.pages docs/runtimes
 """
@@ -14,7 +14,7 @@ from .profiles import ReleaseFacts, Runtime, known_runtimes, shown_range
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by the name of its file, and `index.md`, which lists them."""
+    """The text of each page, by the name of its file, including `index.md`, which lists the pages."""
     runtimes = known_runtimes()
     texts = {f"{name}.md": "\n".join(_page(runtime)) + "\n" for name, runtime in runtimes.items()}
     return {"index.md": "\n".join(_index(runtimes.values())) + "\n", **texts}

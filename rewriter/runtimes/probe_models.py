@@ -1,4 +1,4 @@
-"""About two hundred models of a few nodes: for each form that a quirk may name, and for opsets and IR versions."""
+"""About two hundred small models for probing a runtime: one for each form that a quirk may name, and for opsets and IR versions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from onnx import TensorProto, helper, parser
 from ..opsets.transitions import newest_opset
 
 OLDEST_OPSET = 7
-"""What documents of runtimes start with, and the first opset that broadcasts as all later ones do."""
+"""The oldest opset that is probed.
+
+Documentation of runtimes starts with it, and it is the first that broadcasts like all later ones.
+"""
 OLDEST_IR = 3
 
 
 class Probe(NamedTuple):
-    """`form` as `@avoid` names it, and the operator; or "opset" or "ir_version" and a number; or "operators" and their names.
+    """One model and what it tests.
 
-    Or "functions" and how many local functions there are.
+    `form` is the name of a form as in `@avoid`, and `about` an operator. Otherwise, `form` is "opset" or "ir_version" and `about` a
+    number; or "operators" and `about` their names; or "functions" and `about` the number of local functions.
     """
 
     form: str
@@ -28,7 +32,7 @@ class Probe(NamedTuple):
     model: onnx.ModelProto
 
     def inputs(self) -> list[np.ndarray]:
-        """Numbers of both signs, halves among them, for each input."""
+        """Values for each input: numbers of both signs, some of them halves."""
         return [_values(value.type.tensor_type) for value in self.model.graph.input]
 
 
@@ -43,7 +47,7 @@ def _values(kind: TensorProto | onnx.TypeProto.Tensor) -> np.ndarray:
 
 
 def probes() -> Iterator[Probe]:
-    """All of them that the installed onnx can express, the opsets and IR versions first."""
+    """All probes that the installed onnx can express, those of opsets and IR versions first."""
     for opset in range(OLDEST_OPSET, newest_opset() + 1):
         yield Probe("opset", opset, _model("(float[2,3] x) => (float[2,3] y) { y = Add(x, x) }", opset))
     for ir_version in range(OLDEST_IR, onnx.IR_VERSION + 1):
@@ -59,7 +63,10 @@ def probes() -> Iterator[Probe]:
 
 
 def _model(text: str, opset: int) -> onnx.ModelProto:
-    """The model of `text`; what is called "absent" there is not there, as the parser of older onnx takes no empty names."""
+    """The model written as `text`.
+
+    The name "absent" stands for an absent input, since the parser of older onnx has no notation for it.
+    """
     model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\nagraph {text}')
     for node in model.graph.node:
         node.input[:] = ["" if name == "absent" else name for name in node.input]
@@ -81,14 +88,14 @@ _OF_NONE = "(float[2,3] x) => (float[2,3] y) {{ y = Reduce{}<noop_with_empty_axe
 _OF_THREE = "(float[2,3] a, float[1,3] b, float[2,1] c) => (float[2,3] y) {{ y = {}(a, b, c) }}"
 _COORDINATES = ("asymmetric", "half_pixel", "align_corners")
 _SIZES = {"a": (6, 4), "b": (8, 12), "c": (7, 9), "d": (2, 3)}
-"""To what an image of 4 by 6 is resized."""
+"""The sizes to which an image of 4 by 6 pixels is resized."""
 _IMAGE = "(float[1,1,4,4] x) => (float[1,1,{0},{0}] y) <float[4] s = {{1, 1, {1}, {1}}}>"
 
 
 def _recurrent(op_type: str, gates: int, outputs: str, more: str = "", attributes: str = "") -> str:
-    """A node of hidden size 2, on two steps of two sequences; `more` is what follows B among its inputs.
+    """A recurrent node of hidden size 2 for two steps of two sequences. `more` are the inputs after B.
 
-    `outputs` are its outputs, of which y is that of all steps, or the last state.
+    `outputs` are its outputs; y is either the output of all steps or the last state.
     """
     w, r, b = (", ".join(str(number * 3 % 7 / 2 - 1) for number in range(count)) for count in (2 * gates, 4 * gates, 4 * gates))
     constants = f"float[1,{2 * gates},1] w = {{{w}}}, float[1,{2 * gates},2] r = {{{r}}}, float[1,{4 * gates}] b = {{{b}}}"
@@ -98,7 +105,7 @@ def _recurrent(op_type: str, gates: int, outputs: str, more: str = "", attribute
 
 
 def _resized(attributes: str) -> str:
-    """Resizes of one image to all of `_SIZES`."""
+    """Resize nodes from one image to all of `_SIZES`."""
     outputs = ", ".join(f"float[1,1,{height},{width}] {name}" for name, (height, width) in _SIZES.items())
     sizes = ", ".join(f"int64[4] to_{name} = {{1, 1, {height}, {width}}}" for name, (height, width) in _SIZES.items())
     nodes = " ".join(f"{name} = Resize<{attributes}>(x, absent, absent, to_{name})" for name in _SIZES)
@@ -106,7 +113,7 @@ def _resized(attributes: str) -> str:
 
 
 def _padded(op_type: str, mode: str) -> str:
-    """Windows that move by 2, and by 1, and need one element of padding."""
+    """Nodes whose windows move by 2 and by 1 and need one element of padding."""
     weights = {size: ", w" + str(size) if op_type == "Conv" else "" for size in (3, 2)}
     y, z = (
         f'{op_type}<kernel_shape = [{size},{size}], strides = [{step},{step}], auto_pad = "{mode}">(x{weights[size]})'
@@ -117,7 +124,7 @@ def _padded(op_type: str, mode: str) -> str:
 
 
 def _transposed(mode: str, *windows: tuple[int, int]) -> str:
-    """A ConvTranspose for each of `windows`, its size and its step."""
+    """ConvTranspose nodes, one for each of `windows`, which are pairs of size and stride."""
     numbers = {size: ", ".join(str(1 + number % 7) for number in range(size * size)) for size, _ in windows}
     constants = ", ".join(f"float[1,1,{size},{size}] w{size} = {{{numbers[size]}}}" for size, _ in windows)
     outputs = ", ".join(f"float[1,1,{4 * step},{4 * step}] y{size}" for size, step in windows)

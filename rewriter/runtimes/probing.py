@@ -1,4 +1,6 @@
-"""Find out what an installed runtime takes and computes wrongly, by running the models of `probe_models`; written as a profile."""
+"""Finds out what an installed runtime accepts and computes wrongly, by running the models of
+`probe_models`, and writes a profile.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from .profiles import Effect
 from .running import Ran, Target, run_model
 
 NO_FORMS = ("opset", "ir_version", "functions", "operators")
-"""What a probe can be about beside the forms of nodes."""
+"""The values of `Probe.form` that are not forms of nodes."""
 _USUAL_OPSETS = (9, 13, 17)
 Verdict = Literal["right", "wrong", "refused", "crash", "hang"]
 _EFFECTS: dict[Verdict, Effect] = {"wrong": "wrong", "refused": "refused", "crash": "crash", "hang": "crash"}
 
 
 class Finding(NamedTuple):
-    """What became of one probe; `reason` is one line, where it is not right."""
+    """The result of one probe. `reason` is one line; it is empty where the verdict is "right"."""
 
     probe: Probe
     verdict: Verdict
@@ -32,16 +34,16 @@ class Finding(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """Those of all probes, and the release of the runtime."""
+    """The results of all probes, and the release of the runtime that was probed."""
 
     release: str
     found: tuple[Finding, ...]
 
 
 def probe_runtime(target: Target) -> Findings:
-    """Run every probe in `target`, and beside it in the onnxruntime of this environment.
+    """Run every probe in `target` and, for comparison, in the onnxruntime of this environment.
 
-    Raises: ArgumentError where the runtime is not installed; SplitRewriteError where it runs none of them.
+    Raises: ArgumentError where the runtime is not installed; SplitRewriteError where it runs none of the usual models.
     """
     target.require()
     reference = Target("onnxruntime")
@@ -62,7 +64,10 @@ def probe_runtime(target: Target) -> Findings:
 
 
 def _release_that_runs(target: Target, models: Iterable[Probe]) -> str:
-    """Which release runs a model of one node, at one of the usual opsets. Raises SplitRewriteError where it runs none, or hangs."""
+    """The release of the runtime, which it reports with the first model of one node that it runs.
+
+    Raises SplitRewriteError where it runs none of them, or hangs.
+    """
     ran = Ran("refused")
     for probe in (probe for probe in models if probe.form == "opset" and probe.about in _USUAL_OPSETS):
         ran = run_model(target, probe.model, probe.inputs())
@@ -91,7 +96,7 @@ def _judged(probe: Probe, ran: Ran, expected: Sequence[np.ndarray]) -> Finding:
 
 
 def as_toml(name: str, findings: Findings) -> str:
-    """The findings as a profile, which `--for` reads."""
+    """The findings as a profile in TOML, which `--for` can read."""
     release, evidence = _short(findings.release), f'evidence = "by probe of {findings.release}"'
     opsets, irs = (_right_from_first(findings.found, form) for form in ("opset", "ir_version"))
     refused = _refused(findings.found)
@@ -112,17 +117,17 @@ def as_toml(name: str, findings: Findings) -> str:
 
 
 def _refused(found: Iterable[Finding]) -> list[str]:
-    """Operators that are not right in their plain form. Whether each of two sequence operators is to blame nobody knows."""
+    """The operators that are not right in their plain form. Where a probe has two sequence operators, both are listed."""
     return sorted({op for f in found if f.probe.form == "operators" and f.verdict != "right" for op in _names(f.probe)})
 
 
 def _short(release: str) -> str:
-    """The first two numbers: what is after them seldom matters."""
+    """The first two numbers of a release; further ones seldom matter."""
     return ".".join(release.split(".")[:2])
 
 
 def _right_from_first(found: Iterable[Finding], form: str) -> list[int]:
-    """The numbers from the first that is right to the last before one that is not."""
+    """The numbers from the first one that is right up to the one before the next that is not."""
     numbers: list[int] = []
     for finding in found:
         if finding.probe.form != form:

@@ -1,7 +1,7 @@
-"""Profiles: one TOML file a runtime, read and checked. docs/runtimes.md describes the format, and lists what is known.
+"""Profiles of runtimes: one TOML file for each, read and checked. docs/runtimes.md describes the format.
 
-A file says what a runtime takes, by ranges of releases, and which forms of nodes it computes wrongly or refuses: its quirks.
-A quirk is named as the rule that avoids it names it, so no file can speak of a quirk that nothing is done about.
+A file says what ranges of releases accept, and which forms of nodes they compute wrongly or refuse: the quirks. A quirk has the
+same name as in the rule that avoids it, so a file cannot contain a quirk for which there is no rule.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ else:
 Effect = Literal["wrong", "refused", "crash"]
 FOLDER = Path(__file__).parent / "profiles"
 PROBED = FOLDER / "probed"
-"""Files that `split-rewrite probe` wrote, one for each release, as openvino-2024.2.toml."""
+"""The folder with the files that `split-rewrite probe` wrote, one for each release, such as openvino-2024.2.toml."""
 TYPES = frozenset(
     [
         "bool",
@@ -48,7 +48,7 @@ TYPES = frozenset(
 
 
 class OpsetRange(NamedTuple):
-    """The opsets that a release takes; `best` is where most models were right. None: nobody knows."""
+    """The opsets that a release accepts. `best` is the one at which most models were right. None stands for unknown."""
 
     min: int | None = None
     max: int | None = None
@@ -57,7 +57,10 @@ class OpsetRange(NamedTuple):
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What a range of releases takes. `evidence`: tried with which release, or by documentation; `source`: where that is."""
+    """What a range of releases accepts.
+
+    `evidence` is the release in which it was tried, or "documentation"; `source` says where that is.
+    """
 
     releases: Range
     opset: OpsetRange
@@ -68,12 +71,14 @@ class ReleaseFacts:
     source: str
     notes: str = ""
     functions_refused: bool = False
-    """Whether it takes no local functions, so that their nodes have to take the places of their calls."""
+    """Whether the runtime accepts no local functions, so that all functions have to be inlined."""
 
 
 @dataclass(frozen=True)
 class Quirk:
-    """A form of nodes that a range of releases computes wrongly, refuses, or dies of; of some operators, or all that have it."""
+    """A form of nodes that a range of releases computes wrongly, refuses, or crashes on, for `operators` or
+    for all that can have it.
+    """
 
     form: str
     effect: Effect
@@ -84,9 +89,9 @@ class Quirk:
 
 @dataclass(frozen=True)
 class Runtime:
-    """One file. `package` is the Python package whose installed version is meant where no release is named.
+    """The content of one file. `package` is the Python package whose installed version counts where the user names no release.
 
-    `tolerance` is how far its numbers may be from onnxruntime's where it computes right.
+    `tolerance` is how far its right results may be from those of onnxruntime.
     """
 
     name: str
@@ -100,7 +105,7 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Profile:
-    """One release of a runtime, and what is known of it."""
+    """One release of a runtime, and what is known about it."""
 
     runtime: Runtime
     release: Release
@@ -123,9 +128,9 @@ class Profile:
 
 
 def find_profile(name: str) -> Profile:
-    """The profile that `name` asks for: "openvino-2024.2", "jetpack-4.6.2", "onnxruntime" (the installed one), "./mynpu.toml".
+    """The profile for `name`: "openvino-2024.2", "jetpack-4.6.2", "onnxruntime" (the installed release), or "./mynpu.toml".
 
-    Raises: ArgumentError where nothing is known of it, or the file is not right.
+    Raises: ArgumentError where nothing is known about it, or the file is not valid.
     """
     if name.endswith(".toml"):
         runtime = read_runtime(Path(name))
@@ -155,7 +160,7 @@ def _profile(runtime: Runtime, text: str, name: str) -> Profile:
 
 
 def _installed_profile(runtime: Runtime) -> Profile:
-    """That of the installed release, or of the newest known one before it; where none is installed, that of the newest known."""
+    """The profile of the installed release, or of the newest known one before it; if none is installed, of the newest known one."""
     release = _installed_release(runtime) or _newest(runtime)
     older = [facts for facts in runtime.releases if release in facts.releases or (facts.releases.first or ()) < release]
     return Profile(runtime, release, (older or runtime.releases)[-1])
@@ -176,7 +181,7 @@ def _newest(runtime: Runtime) -> Release:
 
 @cache
 def known_runtimes() -> dict[str, Runtime]:
-    """Those that come with this package, by name."""
+    """The runtimes whose profiles come with this package, by name."""
     runtimes = {path.stem: read_runtime(path) for path in sorted(FOLDER.glob("*.toml"))}
     for path in sorted(PROBED.glob("*.toml")):
         name = path.stem.rpartition("-")[0]
@@ -185,7 +190,10 @@ def known_runtimes() -> dict[str, Runtime]:
 
 
 def _with_probed(runtime: Runtime, probed: Runtime) -> Runtime:
-    """`runtime`, and what was found in one release: it holds for all releases that its file says the same of."""
+    """`runtime`, extended by what a probe of one release found.
+
+    This counts for all releases in the same range of the runtime's own file.
+    """
     (found,) = probed.releases
     assert found.releases.first is not None
     same = next((facts for facts in runtime.releases if found.releases.first in facts.releases), None)
@@ -206,7 +214,7 @@ def _joined(written: ReleaseFacts, found: ReleaseFacts) -> ReleaseFacts:
 
 
 def read_runtime(path: Path) -> Runtime:
-    """Raises ArgumentError where the file cannot be read, or says what cannot be."""
+    """Read a profile. Raises ArgumentError where the file cannot be read, or is not a valid profile."""
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)
@@ -221,7 +229,7 @@ def read_runtime(path: Path) -> Runtime:
 
 
 class _Reader:
-    """Checks a document on the way. Its methods raise ValueError, which says what is wrong and where."""
+    """Reads and checks the fields of a profile. Its methods raise ValueError, which says what is wrong and where."""
 
     def __init__(self, name: str, document: dict[str, Any]) -> None:
         self._name = name
@@ -366,7 +374,7 @@ def _range(entry: Mapping[str, Any], where: str) -> Range:
 
 
 def shown_range(releases: Range) -> str:
-    """ "2024.2", "1.26 to 1.31", "11 and later"."""
+    """A range of releases as text: "2024.2", "1.26 to 1.31", "11 and later"."""
     first, last = (None if bound is None else _dotted(bound) for bound in releases)
     if first == last:
         return first or "all"

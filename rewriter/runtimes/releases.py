@@ -1,4 +1,4 @@
-"""Numbers of releases, as "2024.2" and "1.31.1", and ranges of them."""
+"""Release numbers, such as "2024.2" and "1.31.1", and ranges of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Release = tuple[int, ...]
 
 
 def parse_release(text: str) -> Release:
-    """The numbers of `text`, "2024.2" or "2024.2.0". Raises ValueError where it is none."""
+    """The numbers in `text`, such as "2024.2" or "2024.2.0". Raises ValueError where it is not a release number."""
     parts = text.split(".")
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError(f"'{text}' is no number of a release")
@@ -16,7 +16,10 @@ def parse_release(text: str) -> Release:
 
 
 class Range(NamedTuple):
-    """The releases from `first` to `last`, both included, as deep as each is stated: 2024.6 holds 2024.6.1. None: no bound."""
+    """The releases from `first` to `last`, both included.
+
+    Only the stated numbers count: 2024.6 includes 2024.6.1. None is no bound.
+    """
 
     first: Release | None = None
     last: Release | None = None
@@ -31,7 +34,7 @@ class Range(NamedTuple):
 
 
 def _cut(release: Release, bound: Release) -> Release:
-    """`release` as deep as `bound`; what it does not state is 0."""
+    """`release` with as many numbers as `bound`; missing ones are 0."""
     return (*release, *[0] * len(bound))[: len(bound)]
 
 

@@ -1,4 +1,4 @@
-"""Run one model in one runtime, in a child process of its own: a crash or an endless loop there ends that child alone."""
+"""Runs one model in one runtime, in a child process of its own: a crash or an endless loop ends only that process."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Target:
-    """Which runtime: an adapter's name or "module:class", and the interpreter of the environment that has it."""
+    """A runtime to run models in: the name of an adapter or "module:class", and the Python interpreter of its environment."""
 
     adapter: str
     python: str = sys.executable
     seconds: float = _SECONDS
 
     def require(self) -> None:
-        """Raises ArgumentError where there is no such adapter or interpreter, or the runtime is not installed there."""
+        """Raises ArgumentError where there is no such adapter or interpreter, or where the runtime is not installed there."""
         if ":" not in self.adapter and self.adapter not in adapters.ADAPTERS:
             known = ", ".join(adapters.ADAPTERS)
             raise ArgumentError(f"there is no adapter for '{self.adapter}'; there are {known}, or name your own as module:class")
@@ -46,7 +46,7 @@ class Target:
 
 
 class Ran(NamedTuple):
-    """What became of a run: `outputs` where it "ran", else `reason`, one line."""
+    """The outcome of a run: `outputs` where it "ran", otherwise `reason`, which is one line."""
 
     status: Status
     outputs: tuple[np.ndarray, ...] = ()
@@ -55,7 +55,7 @@ class Ran(NamedTuple):
 
 
 def run_model(target: Target, model: onnx.ModelProto, inputs: Sequence[np.ndarray]) -> Ran:
-    """Run `model`, whose weights are in it, on `inputs`, those of its graph inputs that have no value, in their order."""
+    """Run `model`, which contains its weights. `inputs` are the values of its graph inputs without a default, in their order."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         onnx.save(model, path)
@@ -63,7 +63,10 @@ def run_model(target: Target, model: onnx.ModelProto, inputs: Sequence[np.ndarra
 
 
 def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Sequence[np.ndarray]]) -> list[Ran]:
-    """Run the model at `path` on each of `samples`, up to the first on which it does not run. A file is written beside it."""
+    """Run the model at `path` on each of `samples`, and stop at the first one on which it fails.
+
+    A file is written beside the model.
+    """
     Path(f"{path}.names").write_text("\n".join(map("\t".join, names)), encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         pairs = [(Path(folder, f"in{number}.npz"), Path(folder, f"out{number}.npz")) for number in range(len(samples))]
@@ -77,7 +80,7 @@ def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Seq
 
 
 def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
-    """Run the program of the adapters. What became of it where it did not end well."""
+    """Run the program of the adapters. Returns None where it ended well, otherwise the outcome."""
     command = [target.python, "-W", "ignore", adapters.__file__, target.adapter, *arguments]
     quiet = {**os.environ, "OPENCV_LOG_LEVEL": "SILENT"}
     try:
@@ -96,7 +99,7 @@ def _ran(outputs: Path) -> Ran:
 
 
 class Interface(NamedTuple):
-    """Names of the inputs that have to be given, and of the outputs."""
+    """The names of the inputs without a default value, and of the outputs."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -112,6 +115,6 @@ def interface(model: onnx.ModelProto) -> Interface:
 
 
 def last_line(text: str) -> str:
-    """The last line with a word in it: what an exception says."""
+    """The last line of `text` that is not blank, which is the message of an exception."""
     lines = [line.strip() for line in text.splitlines() if any(map(str.isalpha, line))]
     return lines[-1] if lines else "no reason given"

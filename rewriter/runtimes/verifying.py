@@ -1,4 +1,4 @@
-"""Does the result compute in a runtime what the original computes in onnxruntime?"""
+"""Checks that the result computes in another runtime what the original computes in onnxruntime."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from .running import Interface, Ran, Target, interface, run_file
 
 
 def target_of(adapter: str, python: str) -> Target:
-    """The runtime of `adapter` in the environment of `python`, by default this one."""
+    """The runtime of `adapter` in the environment of the interpreter `python`, or in this one."""
     return Target(adapter, python or sys.executable, TIME_LIMIT)
 
 
 def bounds_of(adapter: str, rtol: float | None, atol: float | None) -> Bounds:
-    """Those of the profile of this name, where the user gave none."""
+    """The bounds in the profile of `adapter`, except those that the user gave."""
     runtime = known_runtimes().get(adapter)
     bounds = USUAL if runtime is None else runtime.tolerance
     return Bounds(bounds.rtol if rtol is None else rtol, bounds.atol if atol is None else atol)
 
 
 def verify_in(target: Target, result: Path, runs: Sequence[Run], bounds: Bounds) -> Verified:
-    """Run the model file `result` in `target` on the inputs of `runs`, which are those of the original in onnxruntime.
+    """Run the model file `result` in `target` on the inputs of `runs`, in which the original ran in onnxruntime, and compare the
+    outputs.
 
-    Files are written beside `result`. Raises: CompareError, one line, where outputs differ, with the node that begins it, or where
-    the runtime does not run the model.
+    Files are written beside `result`. Raises: CompareError with one line, where outputs differ, naming the node where the
+    difference begins, or where the runtime does not run the model.
     """
     names = interface(onnx.load(result, load_external_data=False))
     samples = [_inputs(target, run, names) for run in runs]
@@ -51,7 +52,7 @@ def verify_in(target: Target, result: Path, runs: Sequence[Run], bounds: Bounds)
 
 
 def _inputs(target: Target, run: Run, names: Interface) -> list[np.ndarray]:
-    """Raises CompareError where one is no array of numbers."""
+    """The inputs of one run, in the model's order. Raises CompareError where one is not a numpy array of numbers."""
     values = [run.inputs[name] for name in names.inputs]
     for name, value in zip(names.inputs, values, strict=True):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
@@ -72,7 +73,7 @@ def _difference(expected: Any, got: np.ndarray, bounds: Bounds) -> str:
 
 
 def _begins(target: Target, result: Path, run: Run, names: Interface, output: str, bounds: Bounds) -> str:
-    """Which node of the result is the first to give something else than in onnxruntime: "; it begins with Softmax 'probs'"."""
+    """The first node of the result that gives other values than in onnxruntime, as "; it begins with Softmax 'probs'", or ""."""
 
     def differs(_: str, expected: Any, got: Any) -> bool:
         return bool(_difference(expected, got, bounds))
@@ -88,7 +89,7 @@ def _begins(target: Target, result: Path, run: Run, names: Interface, output: st
 
 
 class _Recorded:
-    """A run whose values are kept, for their types."""
+    """A run in onnxruntime that keeps all values that were asked for, because their types are needed."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -100,7 +101,7 @@ class _Recorded:
 
 
 class _There:
-    """The result in the runtime that is verified. `types` are values of its main graph in onnxruntime."""
+    """A run of the result in the other runtime. `types` has values of its main graph in onnxruntime, whose types are used."""
 
     def __init__(self, target: Target, result: Path, names: Interface, inputs: list[np.ndarray], types: Mapping[str, Any]) -> None:
         self._target = target
@@ -109,10 +110,10 @@ class _There:
         self._inputs = inputs
         self._types = types
         self.hidden = False
-        """Whether the runtime did not show a value that it was asked for."""
+        """Whether there was a value that the runtime could not return."""
 
     def values_of(self, wanted: tuple[str, ...]) -> Mapping[str, np.ndarray]:
-        """Those of `wanted` that the runtime can show: where it cannot show all at once, what halves of them give."""
+        """The values of `wanted` that the runtime can return. If it cannot return all in one run, each half is tried."""
         shown = tuple(name for name in wanted if isinstance(self._types.get(name), np.ndarray))
         (ran,) = run_file(self._target, self._showing(shown), self._names.with_outputs(shown), [self._inputs])
         if ran.status == "ran":
@@ -122,9 +123,9 @@ class _There:
         return {**self.values_of(shown[:middle]), **self.values_of(shown[middle:])} if middle else {}
 
     def _showing(self, values: Sequence[str]) -> Path:
-        """A copy of the model file, beside it, that has `values` of its main graph as outputs, too.
+        """A copy of the model file, beside it, with `values` of its main graph as additional outputs.
 
-        Messages of protobuf are merged where they follow each other, so that what is added can stand at the end.
+        These are appended to the file: protobuf merges messages that follow each other.
         """
         types = ((self._types[name].dtype, self._types[name].shape) for name in values)
         kinds = (onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), shape) for dtype, shape in types)

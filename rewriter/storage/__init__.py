@@ -1,4 +1,4 @@
-"""Model files, in and out: the skeleton of a model is read without its weights, and written with them, whole or not at all."""
+"""Reads and writes model files: a model is read without its weights, and written with them, completely or not at all."""
 
 from .paths import INPUT, INPUT_DATA, OUTPUT, REPORT, STDOUT, NamedFile, check_apart, check_destination, check_different, write_text
 from .reading import read

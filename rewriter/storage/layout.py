@@ -1,4 +1,4 @@
-"""Where each payload of a result goes, decided before a byte of it is written."""
+"""Decides where each payload of a result goes, before any byte is written."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .widened import WidenedPayload
 
 _MODES = ("auto", "keep", "copy", "inline", "split")
 _SPLIT_FROM = 1024  # bytes, as in onnx.save_model
-"""Bytes from which on "split" moves a tensor to the data file, as in onnx.save_model."""
+"""The number of bytes from which on "split" puts a tensor into the data file, as in onnx.save_model."""
 PAGE = 4096  # bytes; payloads of a page or more begin on one, so that runtimes can map them
 _ALIGNMENT = 64  # bytes, of smaller payloads
 
 
 @dataclass
 class Layout:
-    """What the model file and the data file will contain, and which data files stay in use. Spans refer to `source`."""
+    """The future contents of the model file and the data file, and the data files that stay in use. Spans refer to `source`."""
 
     source: wire.Source
     model: list[bytes | wire.Piece] = field(default_factory=list)
@@ -34,7 +34,7 @@ def lay_out(skeleton: Skeleton, external_data: str, data_name: str, same_folder:
     """Plan the result in the mode `external_data` (see `stage`), with `data_name` as the name of the data file.
 
     `same_folder` says whether the result will be in the folder of the input. Raises SplitRewriteError for an impossible mode, and
-    InvalidModelError if a payload is missing, unsafe or of the wrong length.
+    InvalidModelError where a payload is missing, unsafe or of the wrong length.
     """
     mode, split_from = _parsed(external_data)
     source, hits = skeleton.with_references()
@@ -79,7 +79,7 @@ class _Planner:
         return self._layout
 
     def _tensor(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
-        """The pieces to write in place of the tensor from `start` to `stop`; None to leave it as it is."""
+        """The pieces that replace the tensor from `start` to `stop`; None where it stays as it is."""
         tensor = TensorProto.FromString(source.read(start, stop))
         payload = self._skeleton.payload(tensor)
         if self._mode == "split" and _can_be_external(path):
@@ -103,7 +103,7 @@ class _Planner:
         return isinstance(payload, wire.Span) or has_raw_layout(tensor, payload.field)
 
     def _placed(self, tensor: TensorProto, payload: Payload | WidenedPayload | wire.Span) -> list[bytes | wire.Piece]:
-        """The pieces of `tensor`, with `payload` in the data file."""
+        """The pieces for `tensor` if its `payload` goes to the data file."""
         if self._problem:
             raise SplitRewriteError(f"'{self._data_name}' cannot be the name of a data file: it {self._problem}")
         head = without_payload(tensor)
@@ -111,7 +111,7 @@ class _Planner:
         return [head.SerializeToString(deterministic=True)]
 
     def _place(self, payload: Payload | WidenedPayload | wire.Span) -> int:
-        """Put `payload` into the data file, once even if several tensors share it; returns its offset there, in bytes."""
+        """Put `payload` into the data file, only once if several tensors share it. Returns its offset there in bytes."""
         if not isinstance(payload, wire.Span) and payload in self._places:
             return self._places[payload]
         length = payload.length
@@ -125,7 +125,7 @@ class _Planner:
 
 
 def _name_problem(name: str) -> str:
-    """Why tensors cannot refer to a data file of this name; "" if they can."""
+    """Why a data file cannot have this name; "" where it can."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -134,7 +134,7 @@ def _name_problem(name: str) -> str:
 
 
 def _can_be_external(path: wire.MessagePath) -> bool:
-    """Whether `onnx.load` reads external data of a tensor at this place in the model."""
+    """Whether `onnx.load` reads external data for a tensor at this place in the model."""
     if path[-1] == "SparseTensorProto" or "TrainingInfoProto" in path:
         return False
     if path[-1] == "GraphProto":
@@ -143,7 +143,7 @@ def _can_be_external(path: wire.MessagePath) -> bool:
 
 
 def _inline_payload(tensor: TensorProto, source: wire.Source, start: int, stop: int) -> wire.Span | None:
-    """Where the bytes of a tensor are in `source`, if they are in one piece and laid out as raw data; else None."""
+    """The span in `source` with the bytes of a tensor, if they are in one piece and have the layout of raw data; else None."""
     spans = [
         wire.Span(field.start, field.stop)
         for field in wire.fields(source, start, stop)

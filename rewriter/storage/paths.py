@@ -1,4 +1,4 @@
-"""The files that a conversion reads and writes: they must all differ and be writable, which is checked before any work."""
+"""Checks the paths of a conversion before any work: all files have to be different ones, and the results have to be writable."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from ..errors import PathConflictError, SplitRewriteError
 
 INPUT, OUTPUT, REPORT, STDOUT = "INPUT", "OUTPUT", "a report", "the text on standard output"
-"""How messages call the files."""
+"""How messages name the files."""
 DATA_OF_INPUT, INPUT_DATA = "the external data of INPUT", "a file of --input-data"
 
 Path_ = str | os.PathLike[str]
 
 
 class NamedFile(NamedTuple):
-    """A file, and what messages call it; `descriptor` is given where it is open already."""
+    """A file, and how messages name it. `descriptor` is set if the file is open already."""
 
     role: str
     path: Path_
@@ -29,11 +29,11 @@ class NamedFile(NamedTuple):
 
 
 def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], others: Iterable[NamedFile]) -> None:
-    """Check that every file that is written is neither read nor written under another name.
+    """Check that no file that is written is also read or written under another name.
 
     `data` is the external data of `source`; `others` are files of --input-data, reports and standard output. `output`, None where
-    no model is written, may be `source`, unless that is its own external data. Raises PathConflictError, and SplitRewriteError
-    where a file cannot be written.
+    no model is written, may be `source`, but not its external data. Raises PathConflictError, and SplitRewriteError where a file
+    cannot be written.
     """
     others = list(others)
     read = [NamedFile(INPUT, source), *(NamedFile(DATA_OF_INPUT, path) for path in data)]
@@ -47,9 +47,9 @@ def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], othe
 
 
 def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> None:
-    """Check that no file of `written` is one of `read`, unless it is the result in its input's place, or another one of `written`.
+    """Check that the files of `written` differ from each other and from those of `read`; only the result may replace its own input.
 
-    A report that is a link may lead to a data file that is read or will be written, so it has to lead to a name of a report.
+    A report whose path is a link could replace a data file, so the link has to lead to a name with the ending of a report.
     Raises: PathConflictError.
     """
     known = {identity_of(file.path): file for file in read}
@@ -64,7 +64,7 @@ def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> 
 
 
 def _require_name_of_report(path: Path_) -> None:
-    """Raises PathConflictError where `path` is a link to a name with another ending, whether or not a file has it yet."""
+    """Raises PathConflictError where `path` is a link to a name with another ending, even if no such file exists yet."""
     if not os.path.islink(path) or _is_special(Path(path)):
         return
     ending, real = os.path.splitext(path)[1], os.path.splitext(os.path.realpath(path))[1]
@@ -73,15 +73,15 @@ def _require_name_of_report(path: Path_) -> None:
 
 
 def check_destination(path: Path_) -> None:
-    """Raises SplitRewriteError where no file can be written to `path`. This is cheap, so that nothing is computed in vain."""
+    """Raises SplitRewriteError where no file can be written to `path`. The check is cheap and saves computing a result in vain."""
     Destination.of(path)
 
 
 def identity_of(path: Path_ | int) -> tuple[int, int] | tuple[int, int, str]:
-    """A key that all paths to one file, and descriptors of it, have in common.
+    """A key that is equal for all paths to the same file, and for its descriptors.
 
-    For a file that exists it is device and inode; for one still to be made, those of its folder, and its name without regard to
-    case and Unicode normalization, which some file systems ignore.
+    For an existing file, it consists of device and inode. For a future file, it consists of those of its folder, and its name
+    without letter case and Unicode normalization, which some file systems ignore.
     """
     with suppress(OSError):
         status = os.stat(path)
@@ -97,7 +97,7 @@ def identity_of(path: Path_ | int) -> tuple[int, int] | tuple[int, int, str]:
 
 
 class Destination(NamedTuple):
-    """Where a file is to be written: `given` is the user's path, `path` what it leads to if it is a symbolic link."""
+    """The place where a file is to be written: `given` is the user's path, `path` the target if that is a symbolic link."""
 
     given: Path
     path: Path
@@ -123,7 +123,7 @@ class Destination(NamedTuple):
         return found
 
     def _check(self, is_special: bool) -> None:
-        """Raises SplitRewriteError where no file can be written there."""
+        """Raises SplitRewriteError where no file can be written to this path."""
         if not self.given.name or self.path.is_dir():
             raise SplitRewriteError(f"{self.given}: is a folder; name the file to write")
         if not self.folder.is_dir():
@@ -138,7 +138,7 @@ class Destination(NamedTuple):
 
 
 def _is_special(path: Path) -> bool:
-    """Whether `path` exists and is no regular file, or is a link to something that is none, as /dev/stdout may be."""
+    """Whether `path` exists and is not a regular file, or is a link to something else, as /dev/stdout may be."""
     try:
         if path.is_symlink() and os.readlink(path).startswith("/proc/"):
             return True
@@ -148,14 +148,14 @@ def _is_special(path: Path) -> bool:
 
 
 def _require_access(path: Path, mode: int) -> None:
-    """Raises SplitRewriteError where this process has no access of `mode` to `path`."""
+    """Raises SplitRewriteError where this process does not have access of `mode` to `path`."""
     if not os.access(path, mode, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager
 def explained(path: Path_) -> Iterator[None]:
-    """Turn an OSError inside a `with` into a SplitRewriteError which says that `path` cannot be written."""
+    """Turn an OSError inside a `with` into a SplitRewriteError that says that `path` cannot be written."""
     try:
         yield
     except OSError as error:
@@ -163,14 +163,14 @@ def explained(path: Path_) -> Iterator[None]:
 
 
 def temporary_path(folder: Path, suffix: str) -> Path:
-    """A path in `folder` that no file has yet."""
+    """A path in `folder` that no file has."""
     return folder / f".split-rewrite-{os.urandom(8).hex()}{suffix}"
 
 
 def create(path: Path, like: Path) -> int:
-    """Make a new file at `path`, with the permissions of `like` if that exists; returns a descriptor for writing.
+    """Create the file `path`, with the permissions of `like` if that exists. Returns a descriptor for writing.
 
-    Raises FileExistsError where anything is at `path`, and OSError.
+    Raises FileExistsError where something exists at `path`, and OSError.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     with suppress(FileNotFoundError):
@@ -179,7 +179,10 @@ def create(path: Path, like: Path) -> int:
 
 
 def write_text(text: str, path: Path_) -> None:
-    """Write `text` to `path`, whole or not at all; what UTF-8 cannot express is escaped. Raises SplitRewriteError."""
+    """Write `text` to `path`, completely or not at all. Characters that UTF-8 cannot express are escaped.
+
+    Raises SplitRewriteError.
+    """
     destination = Destination.of(path)
     temporary = temporary_path(destination.folder, ".tmp")
     try:

@@ -1,8 +1,8 @@
-"""Where the bytes of a tensor are when they are not in the model's protobuf, and how many there have to be.
+"""Where the bytes of a tensor are if they are not in the model's protobuf, and how many there have to be.
 
-Two kinds of tensor have their bytes elsewhere: those with external data, as ONNX defines it, and those whose payload was cut out
-when the model was read, or stayed with the library that holds it. The latter are marked as external data at a location that no file
-can have, so that whoever copies the TensorProto copies the reference, too. https://onnx.ai/onnx/repo-docs/ExternalData.html
+Two kinds of tensors have their bytes elsewhere: those with external data, as ONNX defines it, and those whose payload was cut out
+when the model was read, or stayed with the library that owns it. The latter are marked as external data at a location that no file
+can have, so that a copy of the TensorProto also has the reference. https://onnx.ai/onnx/repo-docs/ExternalData.html
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MARK = "\0split-rewrite"
 LOCATION_KEY = b"\x08location"  # how the key of every external location looks on the wire
 CUT_FROM = 4096  # bytes; cutting a tensor out and putting it back takes 0.1 ms, no longer than to carry 16 KiB along
 KEPT_INT64 = 1 << 16  # bytes
-"""Bytes of the largest int64 vector that stays in memory, since it may hold sizes, shapes or axes."""
+"""The number of bytes up to which an int64 vector stays in memory, because it may hold sizes, shapes or axes."""
 
 RAW_DATA = TensorProto.RAW_DATA_FIELD_NUMBER
 _FLOATS = {TensorProto.FLOAT_DATA_FIELD_NUMBER, TensorProto.DOUBLE_DATA_FIELD_NUMBER}
@@ -82,26 +82,26 @@ _WINDOW = 1 << 20  # bytes
 
 
 def label(tensor: TensorProto) -> str:
-    """How messages call `tensor`."""
+    """How messages name `tensor`."""
     return f"tensor {tensor.name!r}" if tensor.name else "a tensor without a name"
 
 
 def element_bits(tensor: TensorProto) -> int:
-    """Bits of one element of `tensor` as raw data. Raises InvalidModelError for types that have no fixed size."""
+    """The number of bits of one element of `tensor` as raw data. Raises InvalidModelError for types without a fixed size."""
     if tensor.data_type not in _TYPES:
         raise InvalidModelError(f"{label(tensor)}: element type {tensor.data_type} cannot be stored as bytes")
     return _TYPES[tensor.data_type][0]
 
 
 def element_count(tensor: TensorProto) -> int:
-    """The number of elements by the shape of `tensor`."""
+    """The number of elements in the shape of `tensor`."""
     if any(dim < 0 for dim in tensor.dims):
         raise InvalidModelError(f"{label(tensor)}: its shape {list(tensor.dims)} has a negative dimension")
     return math.prod(tensor.dims)
 
 
 def raw_length(tensor: TensorProto) -> int:
-    """Bytes that a tensor of this type and shape takes as raw data."""
+    """The number of bytes of raw data for the type and shape of `tensor`."""
     return (element_count(tensor) * element_bits(tensor) + 7) // 8
 
 
@@ -111,12 +111,12 @@ def is_vector_of_sizes(tensor: TensorProto, length: int) -> bool:
 
 
 def is_kept(tensor: TensorProto, length: int) -> bool:
-    """Whether the payload, of `length` bytes, stays in memory."""
+    """Whether a payload of `length` bytes stays in memory."""
     return length < CUT_FROM or is_vector_of_sizes(tensor, length)
 
 
 class ForeignTensor(Protocol):
-    """A tensor that another library holds, which can say its raw data, as ONNX lays it out, when it is asked."""
+    """A tensor that another library owns. It returns its raw data, in ONNX's layout, on request."""
 
     @property
     def nbytes(self) -> int: ...
@@ -125,7 +125,10 @@ class ForeignTensor(Protocol):
 
 
 class ForeignTensors:
-    """Tensors that another library holds, one behind the other as if in a file. Each is read when its bytes are needed."""
+    """Tensors that another library owns, addressed as if they were one after the other in a file.
+
+    Each is read when its bytes are needed.
+    """
 
     name = "the model in memory"
 
@@ -135,7 +138,7 @@ class ForeignTensors:
         self.size = 0
 
     def add(self, tensor: ForeignTensor) -> int:
-        """The offset that `tensor` gets; no other has the same, however small it is."""
+        """Add `tensor` and return its offset. No other tensor has the same offset, even if this one is empty."""
         offset = self.size
         self._offsets.append(offset)
         self._tensors.append(tensor)
@@ -143,17 +146,17 @@ class ForeignTensors:
         return offset
 
     def at(self, offset: int, length: int) -> ForeignTensor | None:
-        """The tensor that is these bytes; None where they are a part of one."""
+        """The tensor that consists of exactly these bytes; None where they are only a part of a tensor."""
         index = bisect.bisect_right(self._offsets, offset) - 1
         tensor = self._tensors[index]
         return tensor if self._offsets[index] == offset and tensor.nbytes == length else None
 
     def holding(self, offset: int) -> ForeignTensor:
-        """The tensor that has the byte at `offset`."""
+        """The tensor that contains the byte at `offset`."""
         return self._tensors[bisect.bisect_right(self._offsets, offset) - 1]
 
     def pieces(self, offset: int, length: int) -> Iterator[bytes]:
-        """These bytes, a tensor at a time. Raises: InvalidModelError if the library does not give them."""
+        """The bytes of this range, one tensor at a time. Raises: InvalidModelError where the library does not provide them."""
         stop = offset + length
         index = bisect.bisect_right(self._offsets, offset) - 1
         while offset < stop:
@@ -178,7 +181,7 @@ class ForeignTensors:
 
 @dataclass(frozen=True)
 class Payload:
-    """`length` bytes at `offset` of a file, or of tensors in line: the value of the TensorProto field with the number `field`."""
+    """`length` bytes at `offset` of a file or of a ForeignTensors: the value of the TensorProto field with the number `field`."""
 
     file: SourceFile | ForeignTensors
     offset: int
@@ -186,20 +189,20 @@ class Payload:
     field: int = RAW_DATA
 
     def read(self) -> bytes:
-        """Its bytes. Raises InvalidModelError if the file has changed."""
+        """Read the bytes. Raises InvalidModelError where the file has changed."""
         return self.file.read(self.offset, self.length)
 
     def raw_range(self, start: int, stop: int) -> Payload:
-        """The part of it from byte `start` to byte `stop`."""
+        """The part of the payload from byte `start` to byte `stop`."""
         return Payload(self.file, self.offset + start, stop - start, self.field)
 
     def follows(self, other: Payload) -> bool:
-        """Whether it begins where `other` ends in the same file."""
+        """Whether this payload begins where `other` ends in the same file."""
         return self.file == other.file and self.offset == other.offset + other.length
 
 
 class Readable(wire.Piece, Protocol):
-    """The value of the TensorProto field with the number `field`, which can be read."""
+    """Anything that can be read as the value of the TensorProto field with the number `field`."""
 
     @property
     def field(self) -> int: ...
@@ -208,7 +211,7 @@ class Readable(wire.Piece, Protocol):
 
 
 def is_external(tensor: TensorProto) -> bool:
-    """Whether the payload is not in the TensorProto: it was cut out, or is external data."""
+    """Whether the payload is outside the TensorProto: it was cut out, or is external data."""
     return tensor.data_location == TensorProto.EXTERNAL
 
 
@@ -218,12 +221,12 @@ def is_cut(tensor: TensorProto) -> bool:
 
 
 def typed_field(tensor: TensorProto) -> int:
-    """The number of the field that holds the elements of `tensor` if they are not raw data."""
+    """The number of the field with the elements of `tensor` if they are not raw data."""
     return _TYPED_FIELDS.get(tensor.data_type, TensorProto.INT32_DATA_FIELD_NUMBER)
 
 
 def has_raw_layout(tensor: TensorProto, field: int) -> bool:
-    """Whether `field` of `tensor` has the same bytes as raw data."""
+    """Whether the bytes of `field` of `tensor` are the same as its raw data."""
     return field == RAW_DATA or (field in _FLOATS and field == typed_field(tensor))
 
 
@@ -240,7 +243,7 @@ def external_entries(tensor: TensorProto) -> dict[str, str]:
 
 
 def byte_number(tensor: TensorProto, entries: dict[str, str], key: str, default: int) -> int:
-    """The entry `key` as a number of bytes, or `default`. Raises InvalidModelError for anything else."""
+    """The entry `key` as a number of bytes, or `default` where it is absent. Raises InvalidModelError for anything but a number."""
     text = entries.get(key, "")
     if not text:
         return default
@@ -250,16 +253,17 @@ def byte_number(tensor: TensorProto, entries: dict[str, str], key: str, default:
 
 
 def refer(tensor: TensorProto, location: str, offset: int, length: int, **more: int) -> None:
-    """Make `length` bytes at `offset` of `location` the payload of `tensor`."""
+    """Let `tensor` refer to `length` bytes at `offset` of `location` as its payload."""
     tensor.data_location = TensorProto.EXTERNAL
     for key, value in {"location": location, "offset": offset, "length": length, **more}.items():
         tensor.external_data.add(key=key, value=str(value))
 
 
 def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> None:
-    """Mark `tensor` as cut out, its payload being `field`, `length` bytes at `offset` of the model file, or of tensors in line.
+    """Mark the payload of `tensor`, the field `field`, as cut out: it is `length` bytes at `offset` of the model file or
+    ForeignTensors.
 
-    Some writers write a data_location that is the default; that is remembered.
+    Some writers write a data_location although it is the default; this is remembered.
     """
     more = {} if field == RAW_DATA else {"field": field}
     if tensor.HasField("data_location"):
@@ -268,7 +272,7 @@ def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> N
 
 
 def without_payload(tensor: TensorProto) -> TensorProto:
-    """`tensor` as it was before its payload was cut out or moved, without that payload."""
+    """A copy of `tensor` without its payload and without the reference to it."""
     head = TensorProto()
     head.CopyFrom(tensor)
     for field in (*DATA_FIELDS, "external_data", "data_location"):
@@ -279,7 +283,10 @@ def without_payload(tensor: TensorProto) -> TensorProto:
 
 
 def cut_payload(tensor: TensorProto, model: SourceFile | ForeignTensors) -> Payload:
-    """The payload that was cut out of `model` for `tensor`. Raises InvalidModelError if its length does not fit type and shape."""
+    """The payload of `tensor` that was cut out of `model`.
+
+    Raises InvalidModelError where its length does not fit type and shape.
+    """
     entries = external_entries(tensor)
     if any(tensor.HasField(n) if n == "raw_data" else len(getattr(tensor, n)) for n in DATA_FIELDS):
         raise InvalidModelError(f"{label(tensor)}: has two payloads")
@@ -313,9 +320,9 @@ def _require_length(tensor: TensorProto, length: int) -> None:
 
 
 def _require_varints(tensor: TensorProto, payload: Payload) -> None:
-    """Raises InvalidModelError where the payload is not a list of packed integers of the tensor's shape.
+    """Raises InvalidModelError where the payload is not a list of packed integers with as many elements as the tensor's shape.
 
-    Neither protobuf nor onnx will look at it, so that one broken byte would pass as a model.
+    Neither protobuf nor onnx will look at this payload, so a single wrong byte would go unnoticed.
     """
     count = unfinished = 0
     for start in range(0, payload.length, _WINDOW):
@@ -332,16 +339,16 @@ def _require_varints(tensor: TensorProto, payload: Payload) -> None:
 
 
 def inline_copy(tensor: TensorProto, payload: Readable) -> TensorProto:
-    """A copy of `tensor`, with `payload` inside."""
+    """A copy of `tensor` that contains `payload`."""
     copy = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
     copy.MergeFromString(wire.header(payload.field, payload.length) + payload.read())
     return copy
 
 
 def raw_bytes(tensor: TensorProto) -> bytes:
-    """The payload of a tensor that has it inside, as raw data: little-endian, elements of less than a byte packed.
+    """The payload of a tensor that contains it, as raw data: little-endian, with elements of less than a byte packed.
 
-    Raises InvalidModelError if it does not fit type and shape.
+    Raises InvalidModelError where it does not fit type and shape.
     """
     if tensor.HasField("segment"):
         raise InvalidModelError(f"{label(tensor)}: is one segment of a tensor, which is not supported")
@@ -370,14 +377,14 @@ def raw_bytes(tensor: TensorProto) -> bytes:
 
 
 def _require_bits(tensor: TensorProto, numbers: np.ndarray, bits: int) -> None:
-    """Raises InvalidModelError where one of `numbers` does not fit `bits`, signed or not."""
+    """Raises InvalidModelError where one of `numbers` does not fit into `bits` bits, signed or unsigned."""
     beyond = numbers[(numbers < -(1 << (bits - 1))) | (numbers >= 1 << bits)]
     if beyond.size:
         raise InvalidModelError(f"{label(tensor)}: has the number {beyond[0]} in its data, which does not fit {bits} bits")
 
 
 def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:
-    """Elements `start` to `stop` of packed raw data, as packed raw data."""
+    """The elements from `start` to `stop` of packed raw data, as packed raw data."""
     if bits % 8 == 0:
         return raw[start * bits // 8 : stop * bits // 8]
     unpacked = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")
@@ -385,16 +392,18 @@ def element_range(raw: bytes, bits: int, start: int, stop: int) -> bytes:
 
 
 def array_of(tensor: TensorProto) -> np.ndarray:
-    """The elements of a tensor that has them inside, as an array; types that numpy lacks are those of ml_dtypes.
+    """The elements of a tensor that contains them, as an array; types that numpy lacks are those of ml_dtypes.
 
-    Raises InvalidModelError if they do not fit type and shape, and for strings. onnx's own `to_array` is not used, because that of
-    onnx 1.17 returns the bits of bfloat16 and narrower floats, as integers.
+    Raises InvalidModelError where they do not fit type and shape, and for strings. onnx's own `to_array` is not used, because in
+    onnx 1.17 it returns the bits of bfloat16 and narrower floats as integers.
     """
     return decoded(raw_bytes(tensor), tensor)
 
 
 def tensor_of(array: np.ndarray, name: str) -> TensorProto:
-    """The tensor `name` that holds `array`: the way back from `array_of`. onnx 1.17 does not take the types of ml_dtypes."""
+    """A tensor `name` with the elements of `array`: the inverse of `array_of`. onnx 1.17 has none that
+    accepts the types of ml_dtypes.
+    """
     if array.dtype.kind in "biufcOSU":
         return numpy_helper.from_array(array, name)
     tensor = TensorProto(name=name, data_type=element_type_of(array.dtype), dims=array.shape)
@@ -422,7 +431,7 @@ def decoded(raw: bytes, tensor: TensorProto) -> np.ndarray:
 
 
 def element_type_of(dtype: np.dtype) -> int:
-    """The TensorProto.DataType of arrays of `dtype`; onnx 1.17 does not know it of the types of ml_dtypes."""
+    """The TensorProto.DataType for arrays of `dtype`. onnx 1.17 does not know it for the types of ml_dtypes."""
     named = {name: number for number, (_, name) in _TYPES.items()}
     return TensorProto.STRING if dtype.kind in "OSU" else named[dtype.name]
 

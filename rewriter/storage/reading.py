@@ -1,4 +1,4 @@
-"""Reads the skeleton of a model file: every large payload is cut out before protobuf sees it."""
+"""Reads the skeleton of a model file: every large payload is cut out before protobuf parses the model."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _KNOWN_FORMATS = {
     b"{": f"{_TEXT}; load it with onnx.load(format='json') and save the result",
     b"ir_version": f"{_TEXT}; load it with onnx.load(format='textproto') and save the result",
 }
-"""How files of other kinds begin, and what the message says that they are."""
+"""The first bytes of files of other kinds, and what the message says about each."""
 
 
 def read(path: str | os.PathLike[str]) -> Skeleton:
-    """The model at `path`, a binary ONNX file, without its large payloads.
+    """Read the model at `path`, a binary ONNX file, without its large payloads.
 
     In a file of more than 8 MiB, tensors of 4 KiB or more stay on disk, except int64 vectors of up to 64 KiB, which may be sizes,
-    shapes or axes. Raises InvalidModelError, with one line that names the file.
+    shapes or axes. Raises InvalidModelError with one line that names the file.
     """
     file = model_file(path)
     if file.size == 0:
@@ -97,7 +97,7 @@ def _locations(data: bytes) -> frozenset[str]:
 
 
 def _cut(source: wire.FileSource, name: str) -> tuple[bytes, int]:
-    """The serialized skeleton of `source`, and the number of payloads that were cut out of it."""
+    """Cut the payloads out of `source`. Returns the serialized skeleton, and how many payloads were cut out."""
     pieces = wire.rewrite(source, {"TensorProto": _cut_tensor}, minimum=CUT_FROM)
     if wire.length_of(pieces) > LARGEST_PROTOBUF:
         raise InvalidModelError(f"{name}: has more than 2 GiB apart from its tensors")
@@ -107,11 +107,11 @@ def _cut(source: wire.FileSource, name: str) -> tuple[bytes, int]:
 
 
 class _Mark(bytes):
-    """The reference that takes the place of a payload."""
+    """The bytes of the reference that replaces a payload."""
 
 
 def _cut_tensor(source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes | wire.Piece] | None:
-    """The tensor from `start` to `stop` without its payload; None where it keeps it."""
+    """The pieces of the tensor from `start` to `stop` without its payload; None where it keeps it."""
     big = list(wire.fields(source, start, stop, CUT_FROM))
     if len(big) != 1 or big[0].wire_type != wire.LENGTH_DELIMITED or big[0].number not in CUT_FIELDS:
         return None
@@ -137,7 +137,7 @@ def _has_payload(tensor: TensorProto) -> bool:
 
 
 def _known_format(file: SourceFile) -> str | None:
-    """What kind of file it is, if it is a known one that is no binary ONNX model; else None."""
+    """The kind of the file, if it is a known kind other than a binary ONNX model; else None."""
     start = file.read(0, min(64, file.size)).lstrip()
     if start[4:8] == b"ORTM":
         return "is in the ORT format of onnxruntime, which cannot be converted; use the ONNX model it was made from"

@@ -1,4 +1,4 @@
-"""A model without its large payloads, which the engine works on, and the one way to the values of its tensors."""
+"""A model without its large payloads, on which the engine works, and access to the values of its tensors."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _NO_FILE = "#"
 class Skeleton:
     """A model whose large payloads may be on disk.
 
-    `proto` may be edited in place, and its TensorProtos copied within it: a payload that was cut out, or is external data, is a
-    reference inside the TensorProto. `file` is where cut payloads are; `path` the model file, None for a model in memory;
-    `base_dir` the folder that locations of external data are relative to, None if unknown; `locations` the external data of the
-    model file.
+    `proto` may be edited in place, and TensorProtos may be copied within it: a payload that was cut out, or is external data, is a
+    reference inside the TensorProto. `file` is the file with the cut payloads; `path` the model file, None for a model in memory;
+    `base_dir` the folder that locations of external data are relative to, None if it is unknown; `locations` the external data of
+    the model file.
     """
 
     def __init__(
@@ -68,18 +68,18 @@ class Skeleton:
 
     @classmethod
     def of(cls, proto: ModelProto, base_dir: str | os.PathLike[str] | None = None) -> Skeleton:
-        """The skeleton of a model in memory, which is used as it is and not copied."""
+        """The skeleton of a model in memory. The model is not copied."""
         return cls(proto, base_dir=None if base_dir is None else Path(base_dir))
 
     def seal(self) -> None:
-        """Declare that `proto` will not change any more, or not after this change, so that it is serialized only once."""
+        """Declare that `proto` will not change any more, or that a change is complete, so that it is serialized only once."""
         self._sealed = None
         self._sealed = self.with_references()
 
     def payload(self, tensor: TensorProto) -> Payload | WidenedPayload | None:
-        """Where on disk the payload of `tensor` is; None if `tensor` contains it.
+        """Where on disk the payload of `tensor` is; None where `tensor` contains it.
 
-        Raises InvalidModelError if the file is missing, unsafe or too short, or the payload does not fit type and shape.
+        Raises InvalidModelError where the file is missing, unsafe or too short, or the payload does not fit type and shape.
         """
         if not is_external(tensor):
             return None
@@ -90,7 +90,7 @@ class Skeleton:
         return WidenedPayload(payload, stored.data_type, tensor.data_type, element_count(tensor))
 
     def _stored_payload(self, tensor: TensorProto) -> Payload:
-        """Where on disk the payload of `tensor` is, which is not in it. Raises InvalidModelError."""
+        """Where on disk the payload of `tensor`, which does not contain it, is. Raises InvalidModelError."""
         if not is_cut(tensor):
             return file_payload(tensor, self._data_file(tensor))
         if self.file is None:
@@ -98,7 +98,7 @@ class Skeleton:
         return cut_payload(tensor, self.file)
 
     def _data_file(self, tensor: TensorProto) -> SourceFile:
-        """The file of the external data of `tensor`. Raises InvalidModelError."""
+        """The file with the external data of `tensor`. Raises InvalidModelError."""
         location = external_entries(tensor)["location"]
         if self.base_dir is None:
             raise InvalidModelError(f"{label(tensor)}: has external data, but the folder of the model is not known")
@@ -110,18 +110,18 @@ class Skeleton:
         return self._data_files[location]
 
     def array(self, tensor: TensorProto) -> np.ndarray:
-        """The value of `tensor`, perhaps read-only. Types that numpy lacks are those of ml_dtypes; strings are objects.
+        """The value of `tensor`, which may be read-only. Types that numpy lacks are those of ml_dtypes; strings are objects.
 
-        Raises InvalidModelError if the payload cannot be read or does not fit type and shape.
+        Raises InvalidModelError where the payload cannot be read or does not fit type and shape.
         """
         if tensor.data_type == TensorProto.STRING:
             return _strings(tensor)
         return decoded(self._raw(tensor, self.payload(tensor)), tensor)
 
     def widened(self, tensor: TensorProto, wide: int) -> TensorProto:
-        """`tensor` with the same elements in the wider type `wide`; what is elsewhere is widened when it is read or written.
+        """`tensor` with the same elements in the wider type `wide`. A payload on disk is widened when it is read or written.
 
-        Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
+        Raises InvalidModelError where the payload is missing, unsafe or does not fit type and shape.
         """
         payload = self.payload(tensor)
         if isinstance(payload, Payload) and has_raw_layout(tensor, payload.field):
@@ -129,9 +129,9 @@ class Skeleton:
         return widen_raw(self._raw(tensor, payload), tensor, wide)
 
     def packed(self, tensor: TensorProto) -> TensorProto:
-        """The bytes in which `tensor` packs its elements, as a vector of uint8, which is where `tensor` is.
+        """The bytes into which `tensor` packs its elements, as a vector of uint8, which stays on disk if `tensor` is there.
 
-        Raises InvalidModelError if the payload is missing, unsafe or does not fit type and shape.
+        Raises InvalidModelError where the payload is missing, unsafe or does not fit type and shape.
         """
         payload = self.payload(tensor)
         if payload is not None and has_raw_layout(tensor, payload.field):
@@ -179,10 +179,10 @@ class Skeleton:
         return part
 
     def checkable(self) -> bytes:
-        """The serialized model for `onnx.checker` (`full_check` too) and shape inference, which need no weights in this form.
+        """The serialized model for `onnx.checker` (also with `full_check`) and shape inference, in a form that needs no weights.
 
-        Tensors whose payload is on disk pass with their declared type and shape. Vectors that may be sizes, shapes, axes or scales
-        are filled in: int64 ones of up to 64 KiB, others of less than 4 KiB. Raises InvalidModelError if such a vector cannot be
+        Tensors whose payload is on disk have only their type and shape. Vectors that may be sizes, shapes, axes or scales are
+        included: int64 vectors of up to 64 KiB, others of less than 4 KiB. Raises InvalidModelError where such a vector cannot be
         read.
         """
         source, hits = self.with_references()
@@ -204,7 +204,7 @@ class Skeleton:
         return [_without_file(tensor).SerializeToString(deterministic=True)]
 
     def _checkable_sparse(self, source: wire.Source, start: int, stop: int, path: wire.MessagePath) -> list[bytes] | None:
-        """A sparse tensor of one element and the same dense shape, since the checker reads the indices of all elements."""
+        """A sparse tensor with one element and the same dense shape, because the checker would read the indices of all elements."""
         sparse = SparseTensorProto.FromString(source.read(start, stop))
         if not (is_external(sparse.values) or is_external(sparse.indices)):
             return None
@@ -215,10 +215,10 @@ class Skeleton:
         return [one_element.SerializeToString(deterministic=True)]
 
     def materialize(self) -> ModelProto:
-        """The whole model with everything inside, or `proto` itself if everything is.
+        """The whole model with all payloads inside, or `proto` itself if it contains them already.
 
-        External data stays external only where the folder of the model is unknown. Raises InvalidModelError if the model would have
-        more than 2 GiB, or a payload cannot be read.
+        External data stays external only where the folder of the model is unknown. Raises InvalidModelError where the model would
+        have more than 2 GiB, or a payload cannot be read.
         """
         source, hits = self.with_references()
         if not hits:
@@ -243,7 +243,7 @@ class Skeleton:
         return [] if self.base_dir is None else [self.base_dir / location for location in sorted(self.locations)]
 
     def with_references(self) -> tuple[wire.MemorySource, list[int]]:
-        """`proto`, serialized deterministically, and the positions where tensors may refer to payloads on disk."""
+        """`proto`, serialized deterministically, and the positions of tensors that may refer to payloads on disk."""
         if self._sealed is not None:
             return self._sealed
         try:
@@ -254,7 +254,7 @@ class Skeleton:
 
 
 def _refer_like(tensor: TensorProto, part: TensorProto, payload: Payload) -> None:
-    """Let `part` refer to `payload`, which is a part of the payload of `tensor`, in the way that `tensor` does."""
+    """Let `part` refer to `payload`, a part of the payload of `tensor`, in the same way as `tensor` does."""
     if is_cut(tensor):
         refer_to_cut(part, payload.offset, payload.length, payload.field)
     else:
@@ -272,7 +272,7 @@ def _strings(tensor: TensorProto) -> np.ndarray:
 
 
 def restored(tensor: TensorProto, payload: Payload | WidenedPayload) -> list[bytes | wire.Piece]:
-    """`tensor` with `payload` inside, its fields in the order of their numbers, as protobuf writes them."""
+    """`tensor` with `payload` inside; its fields are in the order of their numbers, as protobuf writes them."""
     head = without_payload(tensor).SerializeToString(deterministic=True)
     fields = wire.fields(wire.MemorySource(head), 0, len(head))
     at = next((field.head for field in fields if field.number > payload.field), len(head))
@@ -294,7 +294,7 @@ def _bytes_of(source: wire.Source, piece: bytes | wire.Piece) -> bytes:
 
 
 def _without_file(tensor: TensorProto) -> TensorProto:
-    """`tensor` with its type and shape only, marked so that onnx looks for no file."""
+    """`tensor` with type and shape only, marked such that onnx looks for no file."""
     stub = TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
     refer(stub, _NO_FILE, 0, 0)
     return stub

@@ -1,6 +1,6 @@
-"""The files that a model is read from, its own and those of its external data.
+"""The files that a model is read from: its own file, and those of its external data.
 
-A model from elsewhere may name any file as its data, so all but a plain file in the model's own folder is refused.
+A model from a stranger may name any file as its data, so everything but a plain file in the model's own folder is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A regular file as it was when it was first read. `name` is what messages call it."""
+    """A regular file in the state in which it was first read. `name` is how messages name it."""
 
     path: Path
     name: str
@@ -30,17 +30,17 @@ class SourceFile:
 
     @property
     def size(self) -> int:
-        """Its size in bytes."""
+        """The size of the file in bytes."""
         return self.stamp[2]
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Its device and inode."""
+        """The device and inode of the file."""
         return self.stamp[:2]
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        """A descriptor for reading, open inside a `with`. Raises InvalidModelError if the file has changed."""
+        """A descriptor for reading, open inside a `with`. Raises InvalidModelError where the file has changed."""
         try:
             descriptor = os.open(self.path, _READ)
         except OSError as error:
@@ -53,7 +53,7 @@ class SourceFile:
             os.close(descriptor)
 
     def read(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset`. Raises InvalidModelError if the file has changed, or the disk fails."""
+        """Read `length` bytes from `offset`. Raises InvalidModelError where the file has changed, or the disk fails."""
         try:
             with self.opened() as descriptor:
                 return wire.FileSource(descriptor, self.size).read(offset, offset + length)
@@ -68,12 +68,12 @@ class SourceFile:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
-    """What changes when a file does."""
+    """Device, inode, size and time of a file, by which a change is noticed."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def model_file(path: str | os.PathLike[str]) -> SourceFile:
-    """The model file at `path`; symbolic links are followed. Raises InvalidModelError unless it is a regular file."""
+    """Open the model file at `path`; symbolic links are followed. Raises InvalidModelError where it is not a regular file."""
     name = path.shown if isinstance(path, SpooledFile) else os.fspath(path)
     try:
         status = os.stat(path)
@@ -87,7 +87,7 @@ def model_file(path: str | os.PathLike[str]) -> SourceFile:
 
 
 def location_problem(location: str) -> str:
-    """Why `location` cannot be that of external data; "" if it can."""
+    """Why external data cannot be at `location`; "" where it can."""
     parts = PurePosixPath(location).parts
     if not parts or "\0" in location:
         return "is not a file name"
@@ -99,10 +99,10 @@ def location_problem(location: str) -> str:
 
 
 def data_file(base_dir: Path, location: str) -> SourceFile:
-    """The external data file at `location` in the model's folder.
+    """Open the external data file at `location` in the model's folder.
 
-    As onnx does, this refuses whatever could reach another file than the one that came with the model: absolute paths, paths that
-    leave the folder, symbolic and hard links, and anything that is not a regular file. Raises InvalidModelError.
+    Like onnx, this refuses everything that could lead to another file than the one that came with the model: absolute paths, paths
+    that leave the folder, symbolic and hard links, and anything that is not a regular file. Raises InvalidModelError.
     """
     name = f"data file {location!r}"
     problem = location_problem(location)

@@ -1,4 +1,4 @@
-"""Models that come through a pipe, copied to a temporary file, because tensors are read from the place where they are."""
+"""Copies a model that comes through a pipe to a temporary file, because tensors are read from disk when they are needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AT_ONCE = 1 << 20  # bytes
 
 
 class SpooledFile:
-    """A copy at `path` of what came through a pipe. `shown` is what messages call it."""
+    """A copy, at `path`, of what came through a pipe. `shown` is how messages name it."""
 
     def __init__(self, path: Path, shown: str) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class SpooledFile:
 
 @contextmanager
 def spooled(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
-    """`path` itself, or inside the `with` a copy of it where it is a pipe. Raises InvalidModelError."""
+    """`path` itself, or inside the `with` a copy if it is a pipe. Raises InvalidModelError."""
     if not _is_pipe(path):
         yield path
         return
@@ -48,7 +48,7 @@ def spooled(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
 
 
 def _is_pipe(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a pipe at `path`."""
+    """Whether `path` is a pipe."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """Writes a model beside its destination, and moves it there in one step.
 
-That step is the renaming of the model file. A data file gets its final name at once, one that no other file has, so that no model
-refers to it before that step, and whatever the old model refers to stays. Nothing but temporary files is ever removed.
+This step is the renaming of the model file. A data file gets its final name at once, a name that no other file has, so that no
+model refers to it before that step, and everything that the old model refers to stays. Only temporary files are ever removed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ _KERNEL_COPY = (1 << 31) - PAGE  # bytes, the most that Linux copies at once; in
 _SHOWN = 1 << 28  # bytes whose copying may take a while
 _SYNC = os.O_RDWR if os.name == "nt" else os.O_RDONLY  # Windows syncs only what is open for writing
 _KERNEL_CANNOT_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
-"""The errors after which the copy is done in this process."""
+"""The errors after which this process copies the bytes itself."""
 
 
 class Staged:
     """A complete model file at `path`, beside its destination, and its data file, if it has one.
 
-    `notes` are sentences about data files that the user has to know. As a context manager, it discards what was not committed.
+    `notes` are sentences about data files that the user has to know. As a context manager, it removes the files unless they were
+    committed.
     """
 
     def __init__(self, skeleton: Skeleton, destination: Destination) -> None:
@@ -49,11 +50,11 @@ class Staged:
         self._new_data: Path | None = None
 
     def commit(self) -> None:
-        """Move the model to its place. At any moment, a reader finds there the old model or the new one, whole.
+        """Move the model to its destination. At any moment, a reader finds there either the old model or the new one, complete.
 
-        A model that replaces an old one is on the disk before that, so that a power cut leaves one of them, too. A new file is as
-        safe as a copy: to wait for the disk takes twice as long as copying. Raises SplitRewriteError if the disk does not take it,
-        and InvalidModelError if it would replace an input that has changed.
+        If an old model is replaced, the new one is first forced to the disk, so that one of them survives a power cut. A new file
+        is only as safe as a copy, because waiting for the disk takes twice as long as copying. Raises SplitRewriteError where the
+        disk reports an error, and InvalidModelError where an input would be replaced that has changed meanwhile.
         """
         path, folder = self._destination.path, self._destination.folder
         with explained(self._destination.given):
@@ -69,7 +70,7 @@ class Staged:
             _sync(folder)
 
     def _require_same_input(self) -> None:
-        """Raises InvalidModelError where the input is to be replaced and has changed: that must not be lost."""
+        """Raises InvalidModelError where the input is to be replaced but has changed, so that the change would be lost."""
         file = self._skeleton.file
         if isinstance(file, SourceFile) and self._is_in_place():
             with file.opened():
@@ -81,7 +82,9 @@ class Staged:
         return source is not None and identity_of(source) == identity_of(self._destination.path)
 
     def discard(self) -> None:
-        """Remove what is staged, unless it was committed: then the model file has its final name, and the data file is in use."""
+        """Remove the written files, unless they were committed: then the model file has its final name, and
+        the data file is in use.
+        """
         if not os.path.lexists(self.path):
             return
         for file in (self._new_data, self.path):
@@ -96,7 +99,7 @@ class Staged:
         self.discard()
 
     def _write(self, external_data: str) -> None:
-        """Write the files. The temporary model file is made first: as long as it exists, nothing was committed."""
+        """Write the files. The temporary model file is created first: as long as it exists, nothing was committed."""
         name = usual = next(data_names(self._destination.path.name))
         layout = self._lay_out(external_data, usual)
         with explained(self._destination.given), open(create(self.path, self._destination.path), "wb", buffering=_BUFFER) as out:
@@ -121,7 +124,10 @@ class Staged:
         return layout
 
     def _write_data(self, layout: Layout) -> str:
-        """Write the data file; returns its name, which no file had before, or that of the old model if it has the same data."""
+        """Write the data file and return its name.
+
+        The name is a new one, or that of the old model's data file if the data is the same.
+        """
         name = ""
         for name in data_names(self._destination.path.name):
             if name in self._old_locations and self._is_there(name, layout):
@@ -136,13 +142,13 @@ class Staged:
         return name
 
     def _is_there(self, name: str, layout: Layout) -> bool:
-        """Whether the file `name` contains the data of `layout` already."""
+        """Whether the file `name` already contains the data of `layout`."""
         with suppress(InvalidModelError):
             return _contains(data_file(self._destination.folder, name), layout.source, layout.data)
         return False
 
     def _note_unneeded_data(self, layout: Layout, data_name: str) -> None:
-        """Note which data files of the old model the new one does not use. They stay, as others may use them."""
+        """Note the data files of the old model that the new one does not use. They stay, because other models may use them."""
         folder = self._destination.folder
         in_use = [folder / data_name] if layout.data else []
         in_use += [] if self._is_in_place() else self._skeleton.data_paths
@@ -181,7 +187,7 @@ def stage(skeleton: Skeleton, path: Path_, external_data: str = "auto") -> Stage
 
 
 def data_names(model: str) -> Iterator[str]:
-    """Names for the data file of the model file named `model`: the usual one first, then others in case it is taken."""
+    """Names for the data file of the model file `model`: the usual one, then others for the case that it is in use."""
     yield f"{model}.data"
     yield from (f"{model}.{number}.data" for number in count(1))
 
@@ -194,7 +200,7 @@ def _data_locations(model: Path) -> frozenset[str]:
 
 
 def _contains(file: SourceFile, source: wire.Source, pieces: Sequence[bytes | wire.Piece]) -> bool:
-    """Whether `file` contains exactly `pieces`, one after the other. Raises InvalidModelError if one cannot be read."""
+    """Whether the content of `file` is exactly `pieces`, one after the other. Raises InvalidModelError where one cannot be read."""
     if file.size != wire.length_of(pieces):
         return False
     position = 0
@@ -207,7 +213,7 @@ def _contains(file: SourceFile, source: wire.Source, pieces: Sequence[bytes | wi
 
 
 def _is_at(file: SourceFile, position: int, source: wire.Source, piece: bytes | wire.Piece) -> bool:
-    """Whether `piece` is what `file` has at `position`."""
+    """Whether `file` contains `piece` at `position`."""
     for part in _parts(source, piece):
         if file.read(position, len(part)) != part:
             return False
@@ -216,7 +222,7 @@ def _is_at(file: SourceFile, position: int, source: wire.Source, piece: bytes | 
 
 
 def _parts(source: wire.Source, piece: bytes | wire.Piece) -> Iterator[bytes]:
-    """The bytes of `piece`, some at a time."""
+    """The bytes of `piece`, one buffer at a time."""
     if isinstance(piece, bytes):
         yield piece
     elif isinstance(piece, wire.Span):
@@ -243,7 +249,7 @@ def _write(out: IO[bytes], source: wire.Source, pieces: Sequence[bytes | wire.Pi
 
 
 def _joined(pieces: Sequence[bytes | wire.Piece]) -> list[bytes | wire.Piece]:
-    """The same pieces, where payloads that follow each other in their file are one."""
+    """The same pieces, with payloads that follow each other in the same file joined."""
     joined: list[bytes | wire.Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
@@ -278,12 +284,12 @@ def _copy_range(source: int, offset: int, length: int, out: int) -> None:
 
 
 def _copy_in_kernel(source: int, offset: int, length: int, out: int) -> int:
-    """Copy as much as the kernel copies; returns how many bytes that is."""
+    """Let the kernel copy as much as it can. Returns the number of bytes copied."""
     return os.copy_file_range(source, out, length, offset)
 
 
 def _copy_buffered(source: int, offset: int, length: int, out: int) -> int:
-    """Copy through a buffer; returns how many bytes were copied."""
+    """Copy through a buffer. Returns the number of bytes copied."""
     return os.write(out, wire.read_at(source, min(length, _BUFFER), offset))
 
 

@@ -1,7 +1,7 @@
-"""Stored elements of a narrow type, read as elements of a wider type that holds the same numbers.
+"""Reads stored elements of a narrow type as elements of a wider type that holds the same numbers.
 
-What is on the disk stays as it is: it is widened while it is read or copied, a buffer at a time, so that memory does not grow with
-the weights.
+The data on the disk is not changed: it is widened while it is read or copied, one buffer at a time, so that memory does not grow
+with the weights.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .payload import (
 )
 
 _NARROW_KEY = f"{MARK}-narrow"
-"""The external data entry that names the element type of what is stored; no file that was read has it, as it holds the mark."""
+"""The external data entry with the stored element type. It contains the mark, so no file that was read can have this entry."""
 _BUFFER = 3 << 17  # bytes of stored data that are widened at once; no element of 6 bits crosses its end
 _SIGNED = frozenset({22, 26})  # int4 and int2, by number: the oldest supported onnx has no name for int2
 _UNSIGNED = frozenset({21, 25})  # uint4 and uint2
@@ -36,7 +36,10 @@ _UNSIGNED = frozenset({21, 25})  # uint4 and uint2
 
 @dataclass(frozen=True)
 class WidenedPayload:
-    """The `count` elements of type `narrow` in `stored`, as raw data of type `wide`; both are numbers of TensorProto.DataType."""
+    """`stored`, with `count` elements of type `narrow`, as raw data of type `wide`.
+
+    Both types are numbers of TensorProto.DataType.
+    """
 
     stored: Payload
     narrow: int
@@ -46,15 +49,15 @@ class WidenedPayload:
 
     @property
     def length(self) -> int:
-        """Its length in bytes, widened."""
+        """The length in bytes after widening."""
         return self.count * _bits(self.wide) // 8
 
     def read(self) -> bytes:
-        """Its bytes. Raises InvalidModelError if the file has changed."""
+        """Read all bytes. Raises InvalidModelError where the file has changed."""
         return b"".join(self.parts())
 
     def parts(self) -> Iterator[bytes]:
-        """Its bytes, some at a time. Raises InvalidModelError if the file has changed."""
+        """The bytes, one buffer at a time. Raises InvalidModelError where the file has changed."""
         left = self.length
         for raw in self._stored_parts():
             part = _widened_bytes(raw, self.narrow, self.wide)[:left]
@@ -62,14 +65,14 @@ class WidenedPayload:
             yield part
 
     def _stored_parts(self) -> Iterator[bytes]:
-        """What is stored, a buffer at a time; a tensor of another library is read only once."""
+        """The stored bytes, one buffer at a time. A tensor of another library is read only once."""
         held = self.stored.read() if isinstance(self.stored.file, ForeignTensors) else None
         for start in range(0, self.stored.length, _BUFFER):
             stop = min(start + _BUFFER, self.stored.length)
             yield self.stored.raw_range(start, stop).read() if held is None else held[start:stop]
 
     def elements(self, start: int, stop: int) -> WidenedPayload | None:
-        """Elements `start` to `stop`; None where they begin in the middle of a byte."""
+        """The elements from `start` to `stop`; None where they begin in the middle of a byte."""
         bits = _bits(self.narrow)
         if start * bits % 8:
             return None
@@ -78,7 +81,7 @@ class WidenedPayload:
 
 
 def widen_raw(raw: bytes, tensor: TensorProto, wide: int) -> TensorProto:
-    """`tensor`, whose raw data is `raw`, with elements of type `wide` in their place."""
+    """A copy of `tensor`, whose raw data is `raw`, with elements of type `wide`."""
     widened = without_payload(tensor)
     widened.data_type = wide
     count = int(np.prod(tensor.dims, dtype=np.int64))
@@ -87,7 +90,7 @@ def widen_raw(raw: bytes, tensor: TensorProto, wide: int) -> TensorProto:
 
 
 def refer_widened(tensor: TensorProto, wide: int) -> TensorProto:
-    """`tensor`, whose payload is on disk as raw data, as one of type `wide` that refers to the same bytes."""
+    """A copy of `tensor`, whose payload is raw data on disk, with type `wide` and a reference to the same bytes."""
     widened = TensorProto()
     widened.CopyFrom(tensor)
     widened.data_type = wide
@@ -96,7 +99,7 @@ def refer_widened(tensor: TensorProto, wide: int) -> TensorProto:
 
 
 def as_bytes(tensor: TensorProto) -> TensorProto:
-    """`tensor`, whose payload is raw data, as a vector of the bytes that it is."""
+    """A copy of `tensor`, whose payload is raw data, as a vector of its bytes."""
     packed = TensorProto()
     packed.CopyFrom(tensor)
     packed.data_type, packed.dims[:] = TensorProto.UINT8, [raw_length(tensor)]
@@ -104,13 +107,15 @@ def as_bytes(tensor: TensorProto) -> TensorProto:
 
 
 def elements_of_bytes(narrow: int, wide: int) -> np.ndarray:
-    """The elements of type `wide` that each byte of packed elements of type `narrow`, which fill it, stands for, a row each."""
+    """For each value of a byte, the elements that it packs: a table with 256 rows, for type `narrow`, with
+    elements of type `wide`.
+    """
     dtype = element_dtype(TensorProto(data_type=wide))
     return _table(narrow, wide).view(dtype).reshape(256, -1)
 
 
 def as_stored(tensor: TensorProto) -> TensorProto:
-    """`tensor` with the type of what is stored: another one than its own where it is widened when it is read."""
+    """`tensor` with the type that is stored, which is another one if the elements are widened when they are read."""
     narrow = external_entries(tensor).get(_NARROW_KEY) if is_external(tensor) else None
     if narrow is None:
         return tensor
@@ -121,7 +126,7 @@ def as_stored(tensor: TensorProto) -> TensorProto:
 
 
 def drop_mark(tensor: TensorProto) -> None:
-    """Let `tensor` no longer say of which type what is stored is, for readers that take that from elsewhere."""
+    """Remove the entry with the stored type from `tensor`, for readers that know the stored type from elsewhere."""
     kept = [entry for entry in tensor.external_data if entry.key != _NARROW_KEY]
     if len(kept) < len(tensor.external_data):
         del tensor.external_data[:]
@@ -133,7 +138,7 @@ def _bits(elem_type: int) -> int:
 
 
 def _widened_bytes(raw: bytes, narrow: int, wide: int) -> bytes:
-    """Packed elements of type `narrow` as raw data of type `wide`; bits that fill up the last byte become elements, too."""
+    """Packed elements of type `narrow` as raw data of type `wide`. The unused bits of the last byte become elements too."""
     if narrow == TensorProto.BFLOAT16 and wide == TensorProto.FLOAT:  # its bits are the upper half of a float's
         return (np.frombuffer(raw, "<u2").astype("<u4") << 16).tobytes()
     codes = np.frombuffer(raw, np.uint8)
@@ -142,16 +147,16 @@ def _widened_bytes(raw: bytes, narrow: int, wide: int) -> bytes:
 
 
 def _of_six_bits(packed: np.ndarray) -> np.ndarray:
-    """Packed elements of 6 bits, a byte each."""
+    """Unpack elements of 6 bits to one byte each."""
     count = packed.size * 8 // 6
     return np.packbits(np.unpackbits(packed, count=count * 6, bitorder="little").reshape(-1, 6), axis=1, bitorder="little").ravel()
 
 
 @cache
 def _table(narrow: int, wide: int) -> np.ndarray:
-    """The elements of type `wide` that each byte of packed elements of type `narrow` stands for, seen as one number a byte.
+    """For each value of a byte, the elements of type `narrow` that it packs, as raw data of type `wide` in one number.
 
-    Elements of 6 bits are not packed here: the table has a row for each of the 64.
+    Elements of 6 bits are unpacked before: their table has one row for each of the 64 values.
     """
     bits = _bits(narrow)
     every_byte = np.arange(64 if bits == 6 else 256, dtype=np.uint8)

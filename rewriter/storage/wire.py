@@ -1,7 +1,8 @@
-"""The protobuf wire format, as far as it takes to cut payloads out of a serialized model and to put them back.
+"""The part of the protobuf wire format that is needed to cut payloads out of a serialized model and to put them back.
 
-This module does not know what a tensor is: `rewrite` walks the messages that can hold one and lets the caller replace some; the
-lengths of all enclosing messages are computed anew, bottom-up. https://protobuf.dev/programming-guides/encoding/
+This module does not know what a tensor is: `rewrite` walks through the messages that can contain one and lets the caller replace
+some; the lengths of all enclosing messages are computed again, from the inside out.
+https://protobuf.dev/programming-guides/encoding/
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _DEEPEST = 100  # protobuf's own limit on nested messages
 _LONGEST_HEADER = 20  # a tag and a length, ten bytes each
 _WINDOW = 1 << 16
 NOWHERE = 1 << 63
-"""A `minimum` of bytes that no message has, so that only `hits` are looked at."""
+"""A value for `minimum` that no message reaches, so that only messages with one of `hits` are visited."""
 LARGEST_PROTOBUF = 2**31 - 1  # bytes
 
 
@@ -31,7 +32,7 @@ class MalformedError(InvalidModelError):
 
 
 class Field(NamedTuple):
-    """One field of a message: its number and wire type, its tag at `head`, and its value from `start` to `stop`."""
+    """One field of a message: its number, its wire type, its tag at `head`, and its value from `start` to `stop`."""
 
     number: int
     wire_type: int
@@ -48,7 +49,7 @@ class Span(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Its length in bytes."""
+        """The length of the span in bytes."""
         return self.stop - self.start
 
 
@@ -60,7 +61,10 @@ class Piece(Protocol):
 
 
 class Source(Protocol):
-    """Random access to serialized bytes. `window` returns a block that includes `position`, and where that block begins."""
+    """Random access to serialized bytes.
+
+    `window` returns a block that contains `position`, and the position where the block begins.
+    """
 
     size: int
 
@@ -84,7 +88,7 @@ class MemorySource:
 
 
 def read_at(descriptor: int, length: int, position: int) -> bytes:
-    """Up to `length` bytes at `position` of a file; nobody else may read from `descriptor` meanwhile."""
+    """Read up to `length` bytes at `position` of a file. No other thread may read from `descriptor` at the same time."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, length, position)
     os.lseek(descriptor, position, os.SEEK_SET)  # Windows
@@ -92,7 +96,7 @@ def read_at(descriptor: int, length: int, position: int) -> bytes:
 
 
 class FileSource:
-    """A serialized message in a file, of which a small window is in memory at a time."""
+    """A serialized message in a file, of which only a small window is in memory."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = descriptor
@@ -113,15 +117,15 @@ class FileSource:
 
 
 MessagePath = tuple[str, ...]
-"""The names of the messages around a message."""
+"""The names of the enclosing messages of a message."""
 Edit = Callable[[Source, int, int, MessagePath], "Sequence[bytes | Piece] | None"]
-"""Returns the pieces that replace the message from start to stop, or None to leave it."""
+"""A function that returns the pieces that replace the message from start to stop, or None where it stays as it is."""
 
 
 def fields(source: Source, position: int, end: int, minimum: int = 0, hits: Sequence[int] = ()) -> Iterator[Field]:
-    """The fields of the message from `position` to `end` that have `minimum` bytes or more, or hold one of `hits`.
+    """The fields of the message from `position` to `end` that have at least `minimum` bytes or contain one of `hits`.
 
-    `hits` are sorted positions. A field that is skipped costs about 0.1 µs, so that a graph of a million small nodes is cheap.
+    `hits` are sorted positions. Skipping a field takes about 0.1 µs, so a graph of a million small nodes is cheap.
     Raises MalformedError.
     """
     buffer, base, ready = b"", 0, -1
@@ -212,7 +216,7 @@ def length_of(pieces: Sequence[bytes | Piece]) -> int:
 
 @cache
 def tensor_holders() -> Mapping[str, Mapping[int, str]]:
-    """For each message, the fields through which a model can hold a TensorProto: message → field number → message inside."""
+    """For each message, the fields through which it can contain a TensorProto: message → field number → inner message."""
     found: dict[str, dict[int, str]] = {}
     pending = [onnx.ModelProto.DESCRIPTOR]
     while pending:
@@ -233,11 +237,11 @@ def rewrite(
     minimum: int = NOWHERE,
     hits: Sequence[int] = (),
 ) -> list[bytes | Piece]:
-    """The ModelProto in `source` with some messages replaced, as pieces to be written one after the other.
+    """The ModelProto in `source` with some messages replaced, as pieces that are to be written one after the other.
 
     `edits` maps the name of a message to `edit(source, start, stop, path)`, which returns the pieces that replace it, or None to
-    leave it (and to look inside, if it can hold tensors); `path` names the enclosing messages. Only messages of `minimum` bytes or
-    more, or with one of `hits` (sorted positions) inside, are looked at; all others come out byte for byte. Raises MalformedError.
+    leave it and to look inside, if it can contain tensors; `path` names the enclosing messages. Only messages of at least `minimum`
+    bytes, or with one of `hits` (sorted positions) inside, are visited; all others stay byte for byte. Raises MalformedError.
     """
     whole = Span(0, source.size)
     return _rewrite_message(source, edits, minimum, hits, whole, ("ModelProto",)) or [whole]

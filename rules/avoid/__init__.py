@@ -1,1 +1,4 @@
-"""Forms of nodes that some runtime computes wrongly or refuses, written in another form; they apply where a model is for one."""
+"""Rules that rewrite forms of nodes which some runtime refuses or computes wrongly.
+
+They apply only to models for such a runtime.
+"""

@@ -1,4 +1,4 @@
-"""Operators that some runtimes do not take of bool.
+"""Operators that some runtimes do not support for bool.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__Split.html
 """
@@ -14,7 +14,7 @@ from ...rewriter.graph.node import Node
 @avoid("GatherND of bool", "GatherND", opset=13)
 @avoid("Split of bool", "Split", opset=13)
 def through_int32(node: Node) -> None:
-    """It works on int32, between Casts."""
+    """The node works on int32 instead of bool, between two Casts."""
     if node.elem_type() != TensorProto.BOOL:
         return
     outputs = node.outputs

@@ -1,4 +1,4 @@
-"""Constants in forms that runtimes misread.
+"""Constants in forms that runtimes read wrongly.
 
 https://onnx.ai/onnx/operators/onnx__Constant.html, https://onnx.ai/onnx/operators/onnx__ConstantOfShape.html
 """
@@ -14,13 +14,13 @@ from ...rewriter.graph import bodies
 from ...rewriter.graph.node import Node
 
 _MOST_BYTES = 1 << 20
-"""Of a value that is written down in the place of the nodes that compute it."""
+"""The largest size in bytes of a value that is written down in place of the nodes that compute it."""
 
 
 @avoid("Constant without the attribute value", "Constant", opset=9)
 @avoid("Constant without the attribute value at opset 12", "Constant", opset=9)
 def plain_tensor(node: Node) -> None:
-    """value_int, value_floats, … become a tensor."""
+    """The attributes value_int, value_floats, … become a tensor in the attribute value."""
     if node.has_attr("value"):
         return
     value = node.scope.constant(node.output(0))
@@ -38,13 +38,13 @@ def state_value(node: Node) -> None:
 
 @avoid("ConstantOfShape of a scalar", "ConstantOfShape", opset=9)
 def fold_scalar(node: Node) -> None:
-    """With a known shape, its result becomes a constant."""
+    """If the shape is known, the result becomes a constant."""
     _fold(node)
 
 
 @avoid("Operator on constants", EVERY_OPERATOR, opset=9)
 def fold_constants(node: Node) -> None:
-    """Its result becomes a constant."""
+    """The result becomes a constant."""
     if node.op_type != "Constant":
         _fold(node)
 

@@ -1,4 +1,4 @@
-"""What a node leaves out, and a runtime takes for something else than its default: attributes, the axes of a Squeeze.
+"""Absent attributes and inputs for which a runtime assumes another default than the specification, such as the axes of a Squeeze.
 
 https://onnx.ai/onnx/operators/onnx__Conv.html, https://onnx.ai/onnx/operators/onnx__OneHot.html,
 https://onnx.ai/onnx/operators/onnx__Squeeze.html
@@ -24,12 +24,12 @@ _WITH_DEFAULTS = {
     "Softmax": ("axis",),
     "Split": ("axis",),
 }
-"""The attributes whose defaults are misread, by operator."""
+"""The attributes whose defaults are misread, for each operator."""
 
 
 @avoid("Attribute left out", tuple(_WITH_DEFAULTS), opset=13)
 def state_defaults(node: Node) -> None:
-    """The default is written out; of a window, its size, too."""
+    """The default values of attributes are written out."""
     schema = defs.get_schema(node.op_type, node.opset)
     for name in _WITH_DEFAULTS[node.op_type]:
         if name in schema.attributes and not node.has_attr(name):
@@ -39,7 +39,7 @@ def state_defaults(node: Node) -> None:
 
 @avoid("Attribute left out", _WINDOWS, opset=13)
 def state_window(node: Node) -> None:
-    """The default is written out; of a window, its size, too."""
+    """The sizes of the window and the strides are written out."""
     kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
     for name, value in (("kernel_shape", kernel), ("strides", [1] * len(kernel))):
         if not node.has_attr(name):

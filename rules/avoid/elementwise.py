@@ -1,6 +1,7 @@
-"""Operators that work element by element: many operands, powers, casts to bool; and Gemm.
+"""Operators that work element by element, with many operands, powers or casts to bool; and Gemm.
 
-https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html, https://onnx.ai/onnx/operators/onnx__Cast.html
+https://onnx.ai/onnx/operators/onnx__Max.html, https://onnx.ai/onnx/operators/onnx__Pow.html,
+https://onnx.ai/onnx/operators/onnx__Cast.html
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...rewriter.graph.node import Node
 
 @avoid("Three operands or more", ("Max", "Min", "Sum", "Mean"), opset=8, exact=False)
 def two_by_two(node: Node) -> None:
-    """A chain of nodes with two operands each."""
+    """The node becomes a chain of nodes with two operands each."""
     if len(node.inputs) < 3:
         return
     is_mean = node.op_type == "Mean"
@@ -33,7 +34,7 @@ def two_by_two(node: Node) -> None:
 
 @avoid("Pow by 3", "Pow", opset=7, exact=False)
 def multiply(node: Node) -> None:
-    """x * x * x."""
+    """The node becomes x * x * x."""
     exponent = node.constant(1)
     if exponent is None or exponent.size != 1 or float(exponent.reshape(())) != 3:
         return
@@ -45,7 +46,7 @@ def multiply(node: Node) -> None:
 
 @avoid("Cast to bool", "Cast", opset=11)
 def is_not_zero(node: Node) -> None:
-    """A comparison: not equal to 0."""
+    """The node becomes a comparison: not equal to 0."""
     if node.attr("to") != TensorProto.BOOL:
         return
     kind = node.need_elem_type()
@@ -60,13 +61,13 @@ def is_not_zero(node: Node) -> None:
 
 @avoid("Less", "Less", opset=7)
 def greater(node: Node) -> None:
-    """A Greater with its operands swapped."""
+    """The node becomes a Greater with its operands swapped."""
     node.become.Greater(node.input(1), node.input(0))
 
 
 @avoid("Gemm with transA", "Gemm", opset=7)
 def transpose_first(node: Node) -> None:
-    """A separate Transpose."""
+    """transA=1 becomes a separate Transpose."""
     if node.attr("transA", 0):
         node.pop_attr("transA")
         node.set_input(0, node.op.Transpose(node.input(0), perm=[1, 0]))
@@ -74,7 +75,7 @@ def transpose_first(node: Node) -> None:
 
 @avoid("HardSigmoid that can be part of a HardSwish", "HardSigmoid", opset=11, exact=False)
 def spell_out(node: Node) -> None:
-    """Clip(x / 6 + 1/2): some fuse the HardSigmoid of one value and its product with another into a HardSwish."""
+    """The node becomes Clip(x / 6 + 1/2), since some runtimes fuse it wrongly with a product into a HardSwish."""
     op = node.op
     alpha, beta = node.attr("alpha", 0.2), node.attr("beta", 0.5)
     if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5:
@@ -87,5 +88,5 @@ def spell_out(node: Node) -> None:
 
 @avoid("Shrink", "Shrink", opset=9, exact=False)
 def by_definition(node: Node) -> None:
-    """ONNX's own function body of it."""
+    """The node becomes ONNX's own function body."""
     bodies.expand(node)

@@ -1,4 +1,4 @@
-"""Indices that count from the back.
+"""Negative indices, which count from the end.
 
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__GatherElements.html,
 https://onnx.ai/onnx/operators/onnx__OneHot.html, https://onnx.ai/onnx/operators/onnx__ScatterElements.html
@@ -14,7 +14,7 @@ from ...rewriter.graph.node import Node
 
 @avoid("Negative index", ("GatherElements", "ScatterElements"), opset=13)
 def along_one_axis(node: Node) -> None:
-    """Constant indices get the length added where they are negative."""
+    """The length of the axis is added to negative constant indices."""
     indices = _negative(node, 1)
     if indices is not None:
         length = node.need_dimension(node.attr("axis", 0))
@@ -23,7 +23,7 @@ def along_one_axis(node: Node) -> None:
 
 @avoid("Negative index", "GatherND", opset=13)
 def along_many_axes(node: Node) -> None:
-    """Constant indices get the length of their axis added where they are negative."""
+    """The length of its axis is added to each negative constant index."""
     indices = _negative(node, 1)
     if indices is None:
         return
@@ -34,7 +34,7 @@ def along_many_axes(node: Node) -> None:
 
 @avoid("Negative index", "OneHot", opset=11)
 def of_classes(node: Node) -> None:
-    """Constant indices get the depth added where they are negative."""
+    """The depth is added to negative constant indices."""
     indices = _negative(node, 0)
     if indices is None or node.opset < 11:  # before 11 negative ones select nothing
         return
@@ -43,7 +43,7 @@ def of_classes(node: Node) -> None:
 
 
 def _negative(node: Node, index: int) -> np.ndarray | None:
-    """Constant indices of which some are negative."""
+    """The indices in input `index`, if they are constant and some are negative, else None."""
     indices = node.constant(index)
     return indices if indices is not None and indices.size and (indices < 0).any() else None
 

@@ -1,6 +1,7 @@
-"""Recurrent operators.
+"""Outputs and initial states of recurrent operators.
 
-https://onnx.ai/onnx/operators/onnx__LSTM.html, https://onnx.ai/onnx/operators/onnx__GRU.html, https://onnx.ai/onnx/operators/onnx__RNN.html
+https://onnx.ai/onnx/operators/onnx__LSTM.html, https://onnx.ai/onnx/operators/onnx__GRU.html,
+https://onnx.ai/onnx/operators/onnx__RNN.html
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _OUTPUTS = ("all", "last_hidden", "last_cell")
 
 @avoid("Recurrent operator without all steps", ("GRU", "LSTM", "RNN"), opset=7)
 def take_last_step(node: Node) -> None:
-    """The output of all steps is written out; the last state is taken from it if a single direction runs forward to the end."""
+    """The output of all steps gets a name; for a single forward direction over full sequences, the last state is taken from it."""
     if node.has_output(0):
         return
     if _ends_with_last_state(node):
@@ -38,7 +39,7 @@ def take_last_state(node: Node) -> None:
 
 
 def _ends_with_last_state(node: Node) -> bool:
-    """Whether the last of all steps is the last state."""
+    """Whether the last element of the output of all steps is the last state."""
     return node.attr("direction", "forward") == "forward" and not node.attr("layout", 0) and not node.has_input(4)
 
 
@@ -55,7 +56,7 @@ def _take_last_step(node: Node) -> None:
 
 @avoid("Recurrent operator without last state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_outputs(node: Node) -> None:
-    """The outputs of the last states are written out, even if nothing reads them."""
+    """The outputs of the last states get names, even if nothing reads them."""
     if not node.has_output(0):
         return
     for index, what in enumerate(_OUTPUTS if node.op_type == "LSTM" else _OUTPUTS[:2]):
@@ -65,7 +66,7 @@ def state_outputs(node: Node) -> None:
 
 @avoid("Recurrent operator without a first state", ("GRU", "LSTM", "RNN"), opset=7)
 def state_first(node: Node) -> None:
-    """The first state, 0, becomes an input."""
+    """The initial state, 0, becomes an input."""
     missing = [index for index in ((5, 6) if node.op_type == "LSTM" else (5,)) if not node.has_input(index)]
     if not missing:
         return

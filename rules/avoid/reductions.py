@@ -1,4 +1,4 @@
-"""Reduce*: where the axes are, and what it means that there are none.
+"""Reduce*: axes as attribute or input, and what absent or empty axes mean.
 
 https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 """
@@ -13,14 +13,14 @@ from ..shared.axes import REDUCTIONS, from_the_front
 from ..shared.parameters import is_stored
 
 _OF_ONE = ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
-"""What these make of a single element is that element."""
+"""Reductions that leave a single element as it is."""
 _STEPS = {"ReduceLogSum": ("ReduceSum", "ReduceLogSum"), "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum")}
-"""Which reductions the first and the last of several steps are, where they are not both the reduction of all of them."""
+"""For reductions in several steps, the operators of the first and of the last step, where these differ from the operator itself."""
 
 
 @avoid("Reduce axes as an input", REDUCTIONS, opset=18)
 def leave_out_all_axes(node: Node) -> None:
-    """The axes are left out if they are all axes; otherwise only an older opset helps."""
+    """The axes are left out if they are all axes. Other axes are refused, because only an older opset helps."""
     if not node.has_input(1):
         return
     if not _names_all_axes(node):
@@ -31,14 +31,14 @@ def leave_out_all_axes(node: Node) -> None:
 
 @avoid("Reduce axes as an attribute at opset 13 to 17", tuple(op for op in REDUCTIONS if op != "ReduceSum"), opset=13)
 def refuse_axes_as_attribute(node: Node) -> None:
-    """Refused: only another opset helps."""
+    """The node is refused, because only another opset helps."""
     if node.has_attr("axes") and node.scope.target in range(13, 18):
         raise Unconvertible("the axes are an attribute", "choose a target opset from 18 on, where they are an input, or 12")
 
 
 @avoid("Reduce with noop_with_empty_axes", REDUCTIONS, opset=13)
 def reduce_nothing(node: Node) -> None:
-    """Nothing is reduced, so the node is an Identity."""
+    """The node, which reduces nothing, becomes an Identity."""
     if not node.attr("noop_with_empty_axes", 0):
         return
     axes = node.constant(1)
@@ -55,7 +55,7 @@ def reduce_nothing(node: Node) -> None:
 @avoid("Reduce axes computed at run time", REDUCTIONS, opset=18)
 @avoid("Squeeze axes computed at run time", ("Squeeze", "Unsqueeze"), opset=13)
 def fold_axes(node: Node) -> None:
-    """Computed axes that are the same in every run become a constant."""
+    """Axes that are computed but the same in every run become a constant."""
     if not node.has_input(1) or is_stored(node, 1):
         return
     axes = node.constant(1)
@@ -85,7 +85,7 @@ def _leave_out_axes(node: Node) -> None:
 
 @avoid("Reduce over three axes or more", REDUCTIONS, opset=13, exact=False)
 def reduce_in_steps(node: Node) -> None:
-    """Several reductions of at most two axes each."""
+    """The node becomes several reductions over at most two axes each."""
     named = _named_axes(node)
     if named is None or len(named) < 3:
         return
@@ -100,7 +100,7 @@ def reduce_in_steps(node: Node) -> None:
 
 
 def _named_axes(node: Node) -> list[int] | None:
-    """None where there are none, or they are computed at run time."""
+    """The axes; None where they are absent or computed at run time."""
     if node.has_attr("axes"):
         return node.attr("axes")
     axes = node.constant(1) if node.has_input(1) else None
@@ -108,7 +108,7 @@ def _named_axes(node: Node) -> list[int] | None:
 
 
 def _reduce(op: Operators, op_type: str, data: str, axes: list[int], keepdims: int) -> str:
-    """A reduction in the form of opset 13."""
+    """Make a reduction in the form of opset 13."""
     if op_type == "ReduceSum":
         return op.ReduceSum(data, op.int64(axes), keepdims=keepdims)
     return getattr(op, op_type)(data, axes=axes, keepdims=keepdims)

@@ -1,4 +1,7 @@
-"""Forms that have no other form which is right: another opset may have one, else another runtime is needed."""
+"""Forms of nodes that cannot be written in another form which is right: only another opset or another runtime may help.
+
+The page of each operator in `_FORMS` is https://onnx.ai/onnx/operators/onnx__NAME.html.
+"""
 
 from __future__ import annotations
 
@@ -69,13 +72,13 @@ _FORMS: tuple[tuple[str, str, Callable[[Node], bool], str, str], ...] = (
     ("Mod with fmod", "Mod", _has_fmod, "fmod is 1", _ELSEWHERE),
     ("GlobalLpPool", "GlobalLpPool", _always, "there is no other form of it", _ELSEWHERE),
 )
-"""Form, operator, which nodes have it, what is wrong with one, and what its owner can do."""
+"""For each form: its name, the operator, a test whether a node has it, what is wrong with it, and what the user can do."""
 
 
 def _register(form: str, op_type: str, has_form: Callable[[Node], bool], reason: str, hint: str) -> None:
     @avoid(form, op_type, opset=13)
     def refuse(node: Node) -> None:
-        """Refused: there is no equivalent form at this opset."""
+        """The node is refused, because there is no equivalent form at this opset."""
         if has_form(node):
             raise Unconvertible(reason, hint)
 

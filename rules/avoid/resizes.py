@@ -1,4 +1,4 @@
-"""Resizes whose coordinates, filter or rounding a runtime takes for another one.
+"""Resize with coordinates, filters or rounding that a runtime computes differently.
 
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
@@ -16,13 +16,16 @@ _COORDINATES = {
     "half_pixel": ("half_pixel", "pytorch_half_pixel"),
     "align_corners": ("align_corners",),
 }
-"""What `coordinate_transformation_mode` can be, by the name that the form has: the two are one but for results of length 1."""
+"""The values of `coordinate_transformation_mode` for each name in a form.
+
+Two values are the same except for results of length 1.
+"""
 _ROUNDINGS = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
 
 @avoid("Resize with antialias", "Resize", opset=13, exact=False)
 def filter_by_gathers(node: Node) -> None:
-    """With known lengths, a weighted sum of Gathers along each axis."""
+    """If the lengths are known, the node becomes a weighted sum of Gathers along each axis."""
     if node.opset >= 18 and is_antialiased(node):
         spell_out(node)
 
@@ -30,7 +33,7 @@ def filter_by_gathers(node: Node) -> None:
 def _avoid_nearest(coordinates: str, rounding: str) -> None:
     @avoid(f"Resize to the nearest, {coordinates}, {rounding}", "Resize", opset=13)
     def gather_nearest(node: Node) -> None:
-        """With known lengths, a Gather along each axis."""
+        """If the lengths are known, the node becomes a Gather along each axis."""
         if _is_of(node, "nearest", coordinates) and node.attr("nearest_mode", "round_prefer_floor") == rounding:
             spell_out(node)
 
@@ -38,7 +41,7 @@ def _avoid_nearest(coordinates: str, rounding: str) -> None:
 def _avoid_cubic(coordinates: str) -> None:
     @avoid(f"Resize cubic, {coordinates}", "Resize", opset=13, exact=False)
     def gather_cubic(node: Node) -> None:
-        """With known lengths, a weighted sum of Gathers along each axis."""
+        """If the lengths are known, the node becomes a weighted sum of Gathers along each axis."""
         if _is_of(node, "cubic", coordinates):
             spell_out(node)
 

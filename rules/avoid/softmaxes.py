@@ -1,4 +1,4 @@
-"""Softmax and LogSoftmax before opset 13, which see a matrix: all axes from `axis` on are one.
+"""Softmax and LogSoftmax before opset 13, which flatten their input to a matrix: all axes from `axis` on become one.
 
 https://onnx.ai/onnx/operators/onnx__Softmax.html (Softmax-1, Softmax-11)
 """
@@ -12,7 +12,7 @@ from ..shared.axes import from_the_front
 
 @avoid("Softmax before opset 13, axis not last", ("Softmax", "LogSoftmax"), opset=11)
 def of_a_matrix(node: Node) -> None:
-    """A Reshape to a matrix before it, and one back after it."""
+    """A Reshape before the node makes a matrix of the data, and a Reshape after it restores the shape."""
     op = node.op
     axis = node.attr("axis", 1)
     if node.opset >= 13 or axis == -1:

@@ -1,4 +1,4 @@
-"""Split: uneven parts, parts without sizes, empty parts, sizes that are computed. The profiles of runtimes name the forms.
+"""Split with uneven parts, without sizes, with empty parts, or with computed sizes, in forms that the profiles of runtimes name.
 
 https://onnx.ai/onnx/operators/onnx__Split.html
 """
@@ -34,7 +34,7 @@ def state_all_sizes(node: Node) -> None:
 
 
 def _sizes(node: Node) -> list[int]:
-    """Those of a Split that states none. Raises Unconvertible where the dimension is unknown, or too small."""
+    """The sizes that a Split without sizes implies. Raises Unconvertible where the dimension is unknown, or too small."""
     node.need_dimension(node.attr("axis", 0))
     sizes = known_sizes(node)
     if sizes is None or sizes[-1] < 0:
@@ -62,7 +62,7 @@ def drop_empty_parts(node: Node) -> None:
 
 @avoid("Split sizes computed at run time", "Split", opset=13)
 def fold_sizes(node: Node) -> None:
-    """Computed sizes that are the same in every run become a constant."""
+    """Sizes that are computed but the same in every run become a constant."""
     sizes = explicit_sizes(node)
     if not node.has_input(1) or is_stored(node, 1):
         return

@@ -1,4 +1,4 @@
-"""Pooling, convolution and padding: what a runtime does not count or pad as the operator says is spelled out.
+"""Pooling, convolution and padding where a runtime counts or pads in another way than the specification.
 
 https://onnx.ai/onnx/operators/onnx__AveragePool.html, https://onnx.ai/onnx/operators/onnx__Conv.html,
 https://onnx.ai/onnx/operators/onnx__ConvTranspose.html, https://onnx.ai/onnx/operators/onnx__Pad.html
@@ -20,7 +20,7 @@ _PADDED = ("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool")
 
 @avoid("AveragePool with count_include_pad", "AveragePool", opset=13)
 def pad_first(node: Node) -> None:
-    """A separate Pad, which the average counts."""
+    """The padding becomes a separate Pad, so that the average counts it."""
     pads = node.attr("pads", [])
     if not node.attr("count_include_pad", 0) or not any(pads):
         return
@@ -31,7 +31,7 @@ def pad_first(node: Node) -> None:
 
 @avoid("AveragePool that leaves padding out, exported by pytorch", "AveragePool", opset=13, exact=False)
 def weigh_padded(node: Node) -> None:
-    """A separate Pad, and a factor for the windows that reach into it."""
+    """The padding becomes a separate Pad, and the result is multiplied by a factor for windows that reach into it."""
     pads, has_dilations = node.attr("pads", []), any(step != 1 for step in node.attr("dilations", []))
     if node.attr("count_include_pad", 0) or not any(pads) or node.scope.model.proto.producer_name != "pytorch":
         return
@@ -48,7 +48,7 @@ def weigh_padded(node: Node) -> None:
 
 
 def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> np.ndarray:
-    """Which share of each window is no padding."""
+    """The share of each window that is not padding."""
     half = len(pads) // 2
     ones = np.pad(np.ones(sizes), np.reshape(pads, (2, half)).T)
     windows = np.lib.stride_tricks.sliding_window_view(ones, tuple(kernel))
@@ -56,7 +56,7 @@ def _shares(sizes: Sequence[int], pads: Sequence[int], kernel: Sequence[int], st
 
 
 def _pad(node: Node, pads: Sequence[int]) -> None:
-    """Let a Pad do what the attribute `pads` does."""
+    """Replace the attribute `pads` by a Pad before the node."""
     half = len(pads) // 2
     widths = node.op.int64([0, 0, *pads[:half], 0, 0, *pads[half:]])
     node.set_input(0, node.op.Pad(node.input(0), widths))
@@ -66,7 +66,7 @@ def _pad(node: Node, pads: Sequence[int]) -> None:
 
 @avoid("LpPool with padding", "LpPool", opset=13)
 def pad_norm_first(node: Node) -> None:
-    """A separate Pad: zeros add nothing to a norm."""
+    """The padding becomes a separate Pad: zeros add nothing to a norm."""
     pads = node.attr("pads", [])
     if not any(pads):
         return
@@ -77,7 +77,7 @@ def pad_norm_first(node: Node) -> None:
 
 @avoid("Global pool of three axes or more", ("GlobalAveragePool", "GlobalMaxPool"), opset=13)
 def pool_two_axes(node: Node) -> None:
-    """A Reshape before it makes the pooled axes two, and one after it gives the result its axes back."""
+    """A Reshape before the node turns the pooled axes into two, and a Reshape after it restores the axes of the result."""
     shape = node.need_shape()
     if len(shape) < 5:
         return
@@ -90,28 +90,28 @@ def pool_two_axes(node: Node) -> None:
 
 @avoid("auto_pad SAME_UPPER", _PADDED, opset=11)
 def state_upper_pads(node: Node) -> None:
-    """The padding is written out; if it is odd, the larger half comes last."""
+    """The automatic padding is written out; if it is odd, the larger half is at the end."""
     if node.attr("auto_pad", "NOTSET") == "SAME_UPPER":
         _state_pads(node, _padding(node))
 
 
 @avoid("auto_pad SAME_LOWER", _PADDED, opset=11)
 def state_lower_pads(node: Node) -> None:
-    """The padding is written out; if it is odd, the larger half comes first."""
+    """The automatic padding is written out; if it is odd, the larger half is at the beginning."""
     if node.attr("auto_pad", "NOTSET") == "SAME_LOWER":
         _state_pads(node, _padding(node), larger_first=True)
 
 
 @avoid("ConvTranspose with output_shape", "ConvTranspose", opset=11)
 def state_pads(node: Node) -> None:
-    """The padding is written out if it is even; for odd padding the specification contradicts itself about which side gets more."""
+    """Even automatic padding is written out. Odd padding is refused: the specification contradicts itself about the larger side."""
     if node.has_attr("output_shape"):
         _state_pads(node, _padding(node))
 
 
 @avoid("ConvTranspose with disputed auto_pad", "ConvTranspose", opset=11)
 def refuse_disputed_padding(node: Node) -> None:
-    """Refused: runtimes do not agree about SAME_LOWER where the padding is odd, and about padding below 0."""
+    """The node is refused: runtimes disagree about SAME_LOWER with odd padding, and about negative padding."""
     mode = node.attr("auto_pad", "NOTSET")
     if mode.startswith("SAME") and not node.has_attr("output_shape"):
         totals = _transposed_padding(node)
@@ -119,7 +119,7 @@ def refuse_disputed_padding(node: Node) -> None:
 
 
 def _padding(node: Node) -> list[int]:
-    """How much padding each axis gets in all. Raises Unconvertible where the specification leaves it open."""
+    """The total padding of each axis. Raises Unconvertible where the specification leaves it open."""
     if node.op_type != "ConvTranspose":
         return _same_padding(node)
     totals = _transposed_padding(node)
@@ -136,7 +136,7 @@ def _state_pads(node: Node, totals: Sequence[int], larger_first: bool = False) -
 
 
 def _same_padding(node: Node) -> list[int]:
-    """What makes the result as long as the input divided by the stride."""
+    """The total padding with which the result is as long as the input divided by the stride."""
     sizes, kernel = _lengths(node)
     ones = [1] * len(kernel)
     axes = zip(sizes, kernel, node.attr("strides", ones), node.attr("dilations", ones), strict=True)
@@ -144,7 +144,7 @@ def _same_padding(node: Node) -> list[int]:
 
 
 def _transposed_padding(node: Node) -> list[int]:
-    """What makes the result have output_shape, or be as long as the input times the stride; it is cut off."""
+    """The total padding, which ConvTranspose cuts off: the result has output_shape, or is as long as the input times the stride."""
     sizes, kernel = _lengths(node)
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
     strides = node.attr("strides", ones)
@@ -164,7 +164,7 @@ def _transposed_padding(node: Node) -> list[int]:
 
 
 def _require_agreed(node: Node, totals: Sequence[int]) -> None:
-    """Raises Unconvertible where `totals` of padding cannot be halved."""
+    """Raises Unconvertible where one of the `totals` of padding is odd, so that it cannot be halved."""
     if any(total < 0 or total % 2 for total in totals):
         wanted = node.attr("output_shape")
         what = f"output_shape {wanted}" if wanted else f"auto_pad {node.attr('auto_pad')}"
@@ -172,13 +172,13 @@ def _require_agreed(node: Node, totals: Sequence[int]) -> None:
 
 
 def _lengths(node: Node) -> tuple[Sequence[int], Sequence[int]]:
-    """Those of the input and of the window, along the axes that the window moves along."""
+    """The lengths of the input and of the window, along the spatial axes."""
     return node.need_shape()[2:], node.attr("kernel_shape") or node.need_shape(1)[2:]
 
 
 @avoid("Pad by negative numbers", "Pad", opset=13)
 def cut_by_slice(node: Node) -> None:
-    """A Slice cuts off what negative padding removes."""
+    """Negative padding becomes a Slice that cuts off the elements."""
     op = node.op
     widths = node.attr("pads") if node.has_attr("pads") else _constant_widths(node)
     if all(width >= 0 for width in widths):
@@ -197,6 +197,6 @@ def cut_by_slice(node: Node) -> None:
 
 
 def _constant_widths(node: Node) -> list[int]:
-    """None of them where they are computed: those are lengths to add, in all models that were seen."""
+    """The constant padding; an empty list where it is computed. In all models seen so far, computed padding only adds elements."""
     widths = node.constant(1)
     return [] if widths is None else [int(width) for width in widths]

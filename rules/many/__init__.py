@@ -1,1 +1,1 @@
-"""Rules that are one idea for many operators: axes counted from the back, broadcasting."""
+"""Rules that are the same for many operators: negative axes, broadcasting, rounding to bfloat16."""

@@ -1,7 +1,7 @@
-"""Broadcasting: until opset 6 by the attributes broadcast and axis, from 7 (Max, Min, Mean, Sum: 8) as numpy does it.
+"""Broadcasting: until opset 6 by the attributes broadcast and axis, from 7 on (Max, Min, Mean, Sum: 8) as in numpy.
 
-Before 7 only the second operand stretches, and only along leading and trailing dimensions of the first: its shape is a
-contiguous part of the first's, from `axis` on (without it: the last part), or it has one element.
+Before 7 only the second operand is stretched, and only along leading and trailing dimensions of the first: its shape is a
+contiguous part of the first's shape, starting at `axis` (without it: the last part), or it has one element.
 
 https://onnx.ai/onnx/operators/onnx__Add.html (Add-6, Add-7), and the same pages of Sub, Mul, Div, Pow, And, Or, Xor, Equal,
 Greater, Less, PRelu, Max, Min, Mean, Sum.
@@ -18,20 +18,20 @@ from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 
 BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
-"""The operators of two operands that broadcast."""
+"""The operators with two operands that broadcast."""
 MIRRORED = {
     **{name: name for name in ("Add", "Mul", "And", "Or", "Xor", "Equal")},
     "Greater": "Less",
     "Less": "Greater",
 }
-"""The operator that computes the same with the operands exchanged."""
+"""The operator that computes the same with swapped operands."""
 Dims = Sequence[int | str | None]
 """Dimensions: a number, a symbol, or None where unknown."""
 
 
 @upgrade(BINARY, 7)
 def numpy_broadcast(node: Node) -> None:
-    """broadcast and axis go; a second operand that starts at axis gets the trailing dimensions of 1 that numpy wants."""
+    """broadcast and axis are removed; a second operand aligned by axis gets trailing dimensions of 1, as numpy needs."""
     broadcast, axis = node.pop_attr("broadcast", 0), node.pop_attr("axis")
     if not broadcast or axis is None or _has_one_element(node.shape(1)):
         return
@@ -55,7 +55,7 @@ def _has_one_element(shape: Dims | None) -> bool:
 
 @downgrade(BINARY, 7)
 def limited_broadcast(node: Node) -> None:
-    """broadcast and axis come back; what the old form cannot stretch is tiled. It must be known which dimensions are 1."""
+    """broadcast and axis are set; what the old form cannot stretch is tiled. It must be known which dimensions are 1."""
     if node.input(0) == node.input(1):
         return
     if node.shape(1) == ():
@@ -72,7 +72,7 @@ def limited_broadcast(node: Node) -> None:
 
 
 class _Stretch:
-    """Which dimensions of the common shape the `first` and the `second` operand have to be stretched along.
+    """The dimensions of the common shape along which the `first` and the `second` operand have to be stretched.
 
     Raises Unconvertible where the shapes do not tell.
     """
@@ -99,7 +99,7 @@ class _Stretch:
 
 
 def _padded(shape: Dims, rank: int) -> list[int | str | None]:
-    """`shape` with dimensions of 1 in front, up to `rank`."""
+    """`shape` with dimensions of 1 put before it, up to `rank` dimensions."""
     return [1] * (rank - len(shape)) + list(shape)
 
 
@@ -109,7 +109,7 @@ def _shown(dim: int | str | None) -> str:
 
 
 def _fill_first(node: Node, stretch: _Stretch) -> None:
-    """Give the first operand the common shape."""
+    """Stretch the first operand to the common shape."""
     name, missing = node.input(0), stretch.rank - node.need_rank(0)
     if missing:
         name = node.op.Unsqueeze(name, axes=list(range(missing)))
@@ -121,7 +121,7 @@ def _fill_first(node: Node, stretch: _Stretch) -> None:
 
 
 def _fit_second(node: Node, stretch: _Stretch) -> None:
-    """Cut the dimensions of 1 from both ends of the second operand, and tile those between them."""
+    """Remove the dimensions of 1 at both ends of the second operand, and repeat those between by Tile."""
     name, rank = node.input(1), stretch.rank
     own = range(rank - node.need_rank(1), rank)
     kept = [axis for axis in own if stretch.dims[1][axis] != 1]
@@ -139,7 +139,7 @@ def _fit_second(node: Node, stretch: _Stretch) -> None:
 
 
 def _length(node: Node, index: int, axis: int) -> int | str:
-    """Dimension `axis` of input `index`, or the name of a tensor that holds it at run time."""
+    """The length of `axis` of input `index`, or the name of a tensor that has it at run time."""
     op = node.op
     dim = node.dimension(axis, index)
     if isinstance(dim, int):
@@ -149,7 +149,7 @@ def _length(node: Node, index: int, axis: int) -> int | str:
 
 
 def _tile(node: Node, name: str, repeats: list[int | str]) -> str:
-    """`name` repeated along its axes; each of `repeats` is a number, or the name of a vector of one int64."""
+    """Repeat `name` along its axes; each of `repeats` is a number, or the name of a vector of one int64."""
     op = node.op
     if all(isinstance(count, int) for count in repeats):
         return op.Tile(name, op.int64(repeats))
@@ -159,7 +159,7 @@ def _tile(node: Node, name: str, repeats: list[int | str]) -> str:
 
 @upgrade("PRelu", 7)
 def slope_per_channel(node: Node) -> None:
-    """A slope of shape (C), which belongs to dimension 1 of the data, becomes (C, 1, ...) for numpy's way of broadcasting."""
+    """A slope of shape (C), for dimension 1 of the data, becomes (C, 1, ...), so that it broadcasts as in numpy."""
     if _has_one_element(node.shape(1)) or node.need_rank(1) != 1:
         return
     trailing = node.need_rank(0) - 2
@@ -169,7 +169,7 @@ def slope_per_channel(node: Node) -> None:
 
 @downgrade("PRelu", 7)
 def slope_of_one_dimension(node: Node) -> None:
-    """A slope of one element per channel loses its dimensions of 1; any other constant slope becomes a factor."""
+    """A slope of one element per channel loses its dimensions of 1; with any other constant slope, the node becomes a product."""
     if _has_one_element(node.shape(1)):
         return
     rank, slope_rank = node.need_rank(0), node.need_rank(1)
@@ -184,7 +184,7 @@ def slope_of_one_dimension(node: Node) -> None:
 
 
 def _multiply_where_negative(node: Node) -> None:
-    """Let the node be x * (slope where x < 0, else 1), written for opset 7."""
+    """Turn the node into x * (slope where x < 0, else 1), in the form of opset 7."""
     op = node.op
     slope = node.const_input(1, "a slope that is not one per channel")
     if not np.isfinite(slope).all():
@@ -201,7 +201,7 @@ def _multiply_where_negative(node: Node) -> None:
 
 @downgrade(("Max", "Min", "Mean", "Sum"), 8)
 def equal_shapes(node: Node) -> None:
-    """Inputs whose shapes may differ are multiplied by ones of the common shape, since all must have the same."""
+    """Inputs whose shapes may differ are multiplied by ones of the common shape, since all must have the same shape."""
     names = node.inputs
     shapes = [node.shape(index) for index in range(len(names))]
     if len(set(names)) == 1 or (_is_known(shapes[0]) and all(shape == shapes[0] for shape in shapes)):
@@ -223,7 +223,7 @@ def _is_known(shape: Dims | None) -> bool:
 
 
 def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
-    """The broadcast shape of all `shapes`; None where it is not known."""
+    """The shape to which all `shapes` broadcast; None where it is unknown."""
     common: list[int | str | None] = []
     for shape in shapes:
         if shape is None or None in shape:
@@ -237,7 +237,7 @@ def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
 
 
 def _ones_like(node: Node, name: str) -> str:
-    """Ones of the shape and type of `name`, whatever it holds: x < x is false everywhere, for NaN too."""
+    """Ones of the shape and type of `name`, computed from x < x, which is false for all values, including NaN."""
     op = node.op
     kind = node.scope.elem_type(name)
     if kind is None:

@@ -1,7 +1,8 @@
-"""Single operations on bfloat16 below opset 13, which has no such type: each is done in float and rounded back.
+"""Single operations on bfloat16 below opset 13, which has no such type: each is computed in float, and its result rounded.
 
 float has more than twice the precision of bfloat16 plus two bits, so rounding a sum, difference, product, quotient or square root
 to float and then to bfloat16 is the same as rounding it once.
+https://onnx.ai/onnx/operators/onnx__Add.html, and the same pages of Sub, Mul, Div, Sqrt, Reciprocal, LeakyRelu, PRelu.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..shared.rounding import become_value, rounded
 
 @widen(("Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "LeakyRelu", "PRelu"))
 def round_back(node: Node) -> None:
-    """One operation in bfloat16 is done in float, and its result rounded to what bfloat16 holds."""
+    """A single operation in bfloat16 is computed in float, and its result is rounded to bfloat16."""
     if node.need_elem_type() != TensorProto.BFLOAT16 or not node.rounds_to(TensorProto.BFLOAT16):
         return
     alpha = node.attr("alpha", 0.01) if node.op_type == "LeakyRelu" else None

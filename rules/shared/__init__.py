@@ -1,1 +1,1 @@
-"""Helpers that several rule modules use; no rule lives here."""
+"""Helper functions that several rule modules use; there are no rules here."""

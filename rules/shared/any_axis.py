@@ -1,4 +1,4 @@
-"""An axis that is only known when the model runs: the operator is computed along every axis, and one result is taken."""
+"""Handles an axis that is only known at run time: the operator is computed along every axis, and one of the results is chosen."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from .tables import arange
 
 
 def along_any(node: Node, index: int, axes: Sequence[int]) -> None:
-    """Let `node` be computed along each of `axes`, and take the result of the one that its input `index`, an integer, turns out to
-    be.
+    """Compute `node` along each of `axes`, and choose the result by its input `index`, the axis, when the model runs.
 
-    The result has the same shape along each of them. Written for any opset from 13 on.
+    The result must have the same shape for all axes. Written for any opset from 13 on.
     """
     op = node.op
     attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.proto.attribute}

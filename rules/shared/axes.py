@@ -1,4 +1,4 @@
-"""Axes of nodes, counted from the front."""
+"""Makes negative axes of nodes positive."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ...rewriter.graph.node import Node
 REDUCTIONS = tuple(
     f"Reduce{name}" for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 )
-"""The reductions, which all have the same axes."""
+"""The reduction operators, which all have the same attributes for axes."""
 
 
 def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> None:
-    """Make the axis or axes in `attribute` count from the front of input `index`; `extra` is added to its rank.
+    """Add the rank of input `index`, plus `extra`, to each negative axis in `attribute`.
 
     Raises Unconvertible where one is negative and the rank is unknown.
     """
@@ -25,15 +25,15 @@ def add_rank(node: Node, attribute: str, *, index: int = 0, extra: int = 0) -> N
 
 
 def require_axis(axis: int, rank: int) -> None:
-    """Raises Unconvertible where a tensor of `rank` has no `axis`."""
+    """Raises Unconvertible where a tensor of rank `rank` has no axis `axis`."""
     if not -rank <= axis < rank:
         raise Unconvertible(f"axis={axis} is out of range for rank {rank}")
 
 
 def from_the_front(axes: list[int], rank: int) -> list[int]:
-    """`axes` of a tensor of `rank`, none of them negative.
+    """`axes` of a tensor of rank `rank`, with the rank added to negative ones.
 
-    `rank` itself, the place behind the last axis, may be the axis of a Flatten. Raises Unconvertible where one is out of range.
+    The value `rank`, the position after the last axis, is accepted for Flatten. Raises Unconvertible where an axis is out of range.
     """
     for axis in axes:
         if axis != rank:

@@ -1,9 +1,8 @@
-"""0, 1, 2, … below a number that is only known when the model runs, by operators that are older than Range.
+"""Makes the numbers 0, 1, … up to a limit that is only known at run time, with operators older than Range.
 
-From opset 9 on NonZero counts; below it, a Loop stacks what its steps give.
+From opset 9 on, NonZero counts; below 9, a Loop stacks the results of its steps.
 
-
-https://onnx.ai/onnx/operators/onnx__Loop.html
+https://onnx.ai/onnx/operators/onnx__NonZero.html, https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from ...rewriter.graph.node import Node
 
 
 def places_of_ones(node: Node, count: str) -> str:
-    """0, 1, … below `count`, an int64 vector of one that is not negative: quicker than a Loop."""
+    """The numbers 0, 1, … less than `count`, an int64 vector of one that is not negative. This is faster than a Loop."""
     op = node.op
     ones = op.ConstantOfShape(count, value=numpy_helper.from_array(np.ones(1, np.int64)))
     places = op.NonZero(ones)
@@ -23,15 +22,15 @@ def places_of_ones(node: Node, count: str) -> str:
 
 
 def count_to(node: Node, count: str) -> str:
-    """The numbers 0, 1, … below `count`, an int64 scalar, as a vector of int64; it is empty where the count is not above zero."""
+    """The numbers 0, 1, … less than `count`, an int64 scalar, as an int64 vector; it is empty where the count is not positive."""
     number, given = node.fresh_name("number"), node.fresh_name("given")
     return stack(node, count, number, helper.make_node("Identity", [number], [given], name=given))
 
 
 def stack(node: Node, count: str, number: str, step: NodeProto) -> str:
-    """What `step` makes of `number`, which counts from 0, in a vector of `count` entries; all are int64 scalars.
+    """The results of `step` for the numbers 0, 1, …, as a vector with `count` entries. All values are int64 scalars.
 
-    Loop of opset 1 has to carry a state: here, the count.
+    The Loop of opset 1 must carry a state; here this is the count.
     """
     go_on, carried, goes_on, carry = (node.fresh_name(what) for what in ("go_on", "carried", "goes_on", "carry"))
     copies = [helper.make_node("Identity", [old], [new], name=new) for old, new in ((go_on, goes_on), (carried, carry))]

@@ -1,7 +1,7 @@
-"""Reshapes that do no work when the model runs, and at which onnxruntime stops to move a Transpose.
+"""Fences: Reshapes that do nothing at run time, and past which onnxruntime does not move a Transpose.
 
-Its optimizer moves Transposes towards the outputs before it looks for normalizations and for products of transposed matrices, of
-which it then finds some no longer. It does not move one past a Reshape, unless all sizes are known and the rank stays.
+Its optimizer moves Transposes towards the outputs before it looks for normalizations and for products of transposed matrices, and
+then misses some of them. It does not move a Transpose past a Reshape, unless all sizes are known and the rank stays the same.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 from ...rewriter.graph.node import Node
 
 _MOVED_PAST = frozenset({"Add", "Cast", "Concat", "Div", "Gather", "Mul", "Neg", "Slice", "Split", "Sub"})
-"""Operators of which models compute rotated keys, and past which onnxruntime moves a Transpose."""
+"""The operators by which models compute rotated keys and past which onnxruntime moves a Transpose."""
 _MAX_LOOK_BACK = 8
-"""Nodes between a rotation and the Transpose before it: five, as exporters write it, and one or two that join the past."""
+"""The number of nodes between a rotation and the Transpose before it: five, as exporters write it, and one
+or two that append the past.
+"""
 
 
 def fenced(node: Node, name: str, rank: int) -> str:
-    """`name` behind a Reshape to the shape that it has."""
+    """`name` after a Reshape to its own shape."""
     return node.op.Reshape(name, node.op.int64([0] * rank))
 
 
@@ -25,7 +27,7 @@ def is_transposed(node: Node, name: str) -> bool:
 
 
 def may_be_transposed(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
-    """Whether onnxruntime may move a Transpose as far as `name`: one that is up to `steps` nodes back."""
+    """Whether onnxruntime may move a Transpose, which is up to `steps` nodes before, as far as `name`."""
     maker = _maker(node, name)
     if maker not in _MOVED_PAST or steps == 0:
         return maker == "Transpose"
@@ -34,6 +36,6 @@ def may_be_transposed(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
 
 
 def _maker(node: Node, name: str) -> str:
-    """The operator that makes `name`; "" for inputs, initializers and what is not of ONNX's own domain."""
+    """The operator that makes `name`; "" for inputs, initializers and operators of other domains."""
     producer = node.scope.producer(name)
     return "" if producer is None or producer.domain else producer.op_type

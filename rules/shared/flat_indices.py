@@ -1,4 +1,4 @@
-"""Places in flattened data, for operators that become one Gather from it; that is exact, since only places are computed.
+"""Positions in flattened data, for operators that become one Gather from it. This is exact, since only positions are computed.
 
 https://onnx.ai/onnx/operators/onnx__GatherElements.html, https://onnx.ai/onnx/operators/onnx__GatherND.html,
 https://onnx.ai/onnx/operators/onnx__ScatterElements.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html,
@@ -20,7 +20,7 @@ from .tables import index_grid, require_few
 from .typed import FLOATING
 
 _MOST_STORED = 1 << 22
-"""Places that are stored in the model although they could be computed when it runs: 32 MiB of int64."""
+"""The number of positions that are stored in the model instead of being computed at run time: 32 MiB of int64."""
 
 
 def flattened(node: Node, name: str) -> str:
@@ -38,7 +38,7 @@ def stored_places(node: Node, array: np.ndarray) -> str:
 
 
 def indices_from_the_front(node: Node, index: int, size: str) -> str:
-    """Input `index`, which holds indices, as int64 and with `size` added where they are negative; `size` broadcasts to them."""
+    """Input `index`, which has indices, as int64, with `size` added to negative ones; `size` broadcasts to them."""
     value, bound = node.constant(index), node.scope.constant(size)
     if value is not None and ((value >= 0).all() or bound is not None):
         positive = value if bound is None else value + (value < 0) * bound
@@ -50,7 +50,7 @@ def indices_from_the_front(node: Node, index: int, size: str) -> str:
 
 
 def count_elements(node: Node, name: str, axes: range) -> str:
-    """The number of elements along `axes` of `name`, an int64 scalar."""
+    """The number of elements along `axes` of `name`, as an int64 scalar."""
     op = node.op
     shape = node.scope.shape(name)
     known = [] if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
@@ -61,8 +61,8 @@ def count_elements(node: Node, name: str, axes: range) -> str:
 
 
 def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> str:
-    """For each element of `indices`, the place in the flattened data of the element at 0 of `axis` and at its own indices
-    elsewhere.
+    """For each element of `indices`, the position in the flattened data of the element with index 0 along
+    `axis` and its own indices elsewhere.
     """
     data = node.input(0)
     shapes = [node.scope.shape(name) for name in (data, indices)]
@@ -75,10 +75,10 @@ def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> s
 
 
 def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int]) -> str:
-    """The places in the flattened `data` of its elements at 0, 1, … along `axes`, up to the length of `counted`, and at 0
-    elsewhere.
+    """The positions in the flattened `data` of the elements at 0, 1, … along `axes` and at 0 along other axes.
 
-    Along each axis, every step adds the stride. The result broadcasts to the shape of `counted`.
+    Along each of `axes`, the indices go up to the length of `counted`, and each step adds the stride. The result broadcasts to the
+    shape of `counted`.
     """
     op = node.op
     rank = len(node.scope.shape(data) or ())
@@ -92,7 +92,7 @@ def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int])
 
 
 def index_depth(node: Node) -> int:
-    """How many indices lead to one row: the last dimension of input 1. Raises Unconvertible where it is 0 or unknown."""
+    """The number of indices for one row: the last dimension of input 1. Raises Unconvertible where it is 0 or unknown."""
     depth = node.need_dimension(-1, 1)
     if depth == 0:
         raise Unconvertible("indices of length 0 select the whole data, which older operators cannot express")
@@ -100,7 +100,7 @@ def index_depth(node: Node) -> int:
 
 
 def row_places(node: Node, depth: int) -> str:
-    """Input 1, tuples of `depth` indices along its last axis, as places along the first axes of the data merged into one."""
+    """Input 1, tuples of `depth` indices along its last axis, as positions along the merged first axes of the data."""
     op = node.op
     data, vector = node.input(0), op.int64([1])
     shape = node.scope.shape(data)

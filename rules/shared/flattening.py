@@ -1,4 +1,7 @@
-"""From the two dimensions that Flatten makes back to the shape of before."""
+"""Restores the shape of data that a Flatten turned into a matrix.
+
+https://onnx.ai/onnx/operators/onnx__Flatten.html
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from ...rewriter.graph.node import Node
 
 
 def become_reshape(node: Node, flat: str, like: str, *, flattened_from: int) -> None:
-    """Let `node` reshape `flat`, which has the shape of Flatten(`like`, axis=`flattened_from`), to the shape of `like`.
+    """Turn `node` into a Reshape of `flat`, which has the shape of Flatten(`like`, axis=`flattened_from`), to the shape of `like`.
 
-    A 0 in Reshape's shape copies a dimension of `flat`. That is meant where only the first dimension can be 0, and it is the first
-    of `flat` too; otherwise allowzero=1 (opset 14) keeps the 0.
+    A 0 in the shape of a Reshape copies a dimension of `flat`. This is right if only the first dimension can be 0, and it is the
+    first one of `flat` too; otherwise allowzero=1 (opset 14) keeps the 0.
     """
     shape = node.scope.shape(like)
     if shape is not None and all(isinstance(dim, int) for dim in shape):

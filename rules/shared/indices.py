@@ -1,7 +1,7 @@
-"""Indices and lengths that are only known when the model runs, computed by operators that opset 7 has.
+"""Indices and lengths that are only known at run time, computed by operators of opset 7.
 
-Below opset 9 nothing compares int64, and below 12 Min and Max take floats only. So signs are tested in float there (no rounding
-changes a sign) and bounds in double (exact for every length a tensor can have; what is larger stays larger).
+Below opset 9 no operator compares int64, and below 12 Min and Max accept only floating point. So signs are tested in float
+(rounding does not change a sign) and bounds in double (exact for every length of a tensor; larger numbers stay larger).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ...rewriter.graph.node import Node
 from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
-"""Whether a length is a scalar or a vector of one."""
+"""Whether a length is a scalar or a vector of one element."""
 _NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
 """Operators whose outputs are positions or counts."""
 _PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
-"""Operators that give elements of their first input as they are."""
+"""Operators whose outputs are elements of their first input, unchanged."""
 _MAX_LOOK_BACK = 8
-"""Nodes that the proof of a sign looks back. Exporters put one or two between the source of indices and a Gather."""
+"""How many nodes back the proof of a sign looks. Exporters put one or two between the source of indices and a Gather."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
-    """The length of `name` along `axis` as int64: a scalar, or a vector of one; a constant where it is known."""
+    """The length of `axis` of `name` as int64, a scalar or a vector of one; it is a constant where it is known."""
     op = node.op
     shape = node.scope.shape(name)
     if shape is not None:
@@ -39,7 +39,7 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
 
 
 def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
-    """Whether the nodes that make `name`, up to `steps` back, prove that it has no negative element."""
+    """Whether the nodes that make `name`, up to `steps` nodes back, prove that it has no negative element."""
     name = node.scope.resolve(name)
     value = node.scope.constant(name)
     if value is not None:
@@ -57,12 +57,12 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
 
 
 def _is_unsigned(node: Node, cast: NodeProto) -> bool:
-    """Whether `cast` reads an unsigned type whose values all fit into any integer type."""
+    """Whether the input of `cast` has an unsigned type whose values all fit into any integer type."""
     return node.scope.elem_type(cast.input[0]) in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
-    """`indices`, whole numbers of any type, with `size`, an int64 scalar, added where they are negative."""
+    """`indices`, whole numbers of any type, with `size`, an int64 scalar, added to negative ones."""
     op = node.op
     if elem_type != TensorProto.INT64:
         size = op.Cast(size, to=elem_type)
@@ -76,10 +76,10 @@ def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
 
 
 def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int | str) -> str:
-    """A bound of a slice (a vector of one, int32 or int64) as a position, counted from the front.
+    """The bound of a slice (a vector of one, int32 or int64) as a non-negative position.
 
-    It is at least `lowest`, and at most `size` (a vector of one int64) plus `beyond`; these two are numbers or vectors of one
-    double.
+    It is limited to at least `lowest`, and at most `size` (a vector of one int64) plus `beyond`; these two are numbers or vectors
+    of one double.
     """
     op = node.op
     at, end = (op.Cast(value, to=TensorProto.DOUBLE) for value in (bound, size))
@@ -91,7 +91,7 @@ def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int |
 
 
 def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str) -> str:
-    """The larger or the smaller of two; below opset 8 runtimes have Max and Min in float only."""
+    """The larger or the smaller of two values. Below opset 8, runtimes have Max and Min only for float."""
     if node.scope.target >= 8:
         return getattr(node.op, op_type)(value, bound)
     beyond = (node.op.Less if op_type == "Max" else node.op.Greater)(value, bound)
@@ -99,7 +99,7 @@ def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str)
 
 
 def choose(node: Node, condition: str, yes: str, no: str) -> str:
-    """`yes` where `condition` holds, else `no`: what Where does, which came with opset 9, for finite doubles."""
+    """`yes` where `condition` holds, else `no`, for finite doubles; Where, which does this, came with opset 9."""
     op = node.op
     if node.scope.target >= 9:
         return op.Where(condition, yes, no)
@@ -115,7 +115,7 @@ def double(node: Node, value: list[float]) -> str:
 
 
 def count_up(node: Node, start: str, limit: str, step: str) -> str:
-    """The numbers start, start + step, … up to `limit`, which is not included: a vector, from vectors of one int64."""
+    """The numbers start, start + step, … before `limit`, as a vector. The arguments are vectors of one int64."""
     scalars = [_scalar(node, value) for value in (start, limit, step)]
     return node.op.Range(*scalars, opset=11)
 

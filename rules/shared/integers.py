@@ -1,4 +1,4 @@
-"""Arithmetic on integers in 64 bits, in which the bits of all narrower integers are exact."""
+"""Integer arithmetic in 64 bits, in which the bits of all narrower integers are exact."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ BITS: dict[int, int] = {
     TensorProto.INT64: 64,
     TensorProto.UINT64: 64,
 }
-"""How many bits the numbers of each integer type have."""
+"""The number of bits of each integer type."""
 UNSIGNED = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
 """The unsigned integer types."""
 
 
 def to_64_bits(node: Node, name: str, elem_type: int) -> str:
-    """`name`, of type `elem_type`, as int64; uint64, which int64 does not hold, stays."""
+    """`name`, of type `elem_type`, as int64; uint64, which does not fit into int64, stays as it is."""
     wide = TensorProto.UINT64 if elem_type == TensorProto.UINT64 else TensorProto.INT64
     return name if elem_type == wide else node.op.Cast(name, to=wide)
 
 
 def become_cast(node: Node, value: str, elem_type: int) -> None:
-    """Let the node be `value`, an int64 or uint64, cast to `elem_type`."""
+    """Turn the node into a Cast of `value`, an int64 or uint64, to `elem_type`."""
     node.become.Cast(value, to=elem_type)
 
 
 def complement_where(node: Node, condition: str, number: str) -> str:
-    """`number`, or -1 - `number` where `condition` holds: x * (1 - 2c) - c, modulo 2**64."""
+    """-1 - `number` where `condition` holds, else `number`, computed as x * (1 - 2c) - c modulo 2**64."""
     op = node.op
     c = op.Cast(condition, to=TensorProto.INT64)
     sign = op.Sub(op.int64(1), op.Add(c, c))

@@ -1,4 +1,4 @@
-"""Loops whose turns are known and few, written out one after the other.
+"""Writes out Loops with a small known number of iterations, one iteration after the other.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -15,13 +15,13 @@ from ...rewriter.graph.node import Node
 from ...rewriter.graph.scope import Scope
 
 FIRST = 2
-"""A Loop, and its body, take a count or number and a condition before what is carried."""
+"""The position of the first carried value in the inputs of a Loop and of its body."""
 MOST_NODES = 64
-"""Nodes that a Loop may become where its turns are written out."""
+"""The number of nodes up to which a Loop is written out."""
 
 
 def few_turns(node: Node, body: Scope) -> int | None:
-    """How often the body of `node`, a Loop, runs; None where that is not known, or makes too many nodes written out."""
+    """The number of iterations of `node`, a Loop; None where it is unknown, or where writing it out would make too many nodes."""
     graph, count = body.graph, node.constant(0)
     if not isinstance(graph, GraphProto) or count is None or count.size != 1:
         return None
@@ -39,13 +39,13 @@ def _is_true(scope: Scope, name: str) -> bool:
 
 
 def _goes_on(body: Scope, graph: GraphProto) -> bool:
-    """Whether no turn ends the Loop: what it says of the next one is true, or what it was told itself."""
+    """Whether no iteration ends the Loop: the body returns the condition true, or the condition that it got."""
     name = body.original(graph.output[0].name)
     return name == graph.input[1].name or _is_true(body, name)
 
 
 def write_out(node: Node, body: Scope, turns: int) -> None:
-    """Put the body of `node`, a Loop, in its place as often as it runs."""
+    """Replace `node`, a Loop, by `turns` copies of its body."""
     graph = body.graph
     assert isinstance(graph, GraphProto)
     stored = bodies.move_initializers(node, graph)
@@ -67,7 +67,7 @@ def write_out(node: Node, body: Scope, turns: int) -> None:
 
 
 def _like(graph: GraphProto, index: int, value: int) -> int | list[int]:
-    """`value` as a scalar, or as a vector of one where the body declares that input so, as TorchScript does."""
+    """`value` as a scalar, or as a vector of one if the body declares the input so, as TorchScript does."""
     return [value] if len(graph.input[index].type.tensor_type.shape.dim) == 1 else value
 
 

@@ -1,4 +1,4 @@
-"""Loops that rules write: a body node by node, with what it carries from step to step and what it gives at each.
+"""Helps rules to write Loops: the nodes of the body, the values carried from step to step, and the results of each step.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -23,7 +23,7 @@ class Typed(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How one step of a loop ends: whether another follows (a bool scalar), what it carries on, and what it adds to the stacks."""
+    """The end of one step: whether another step follows (a bool scalar), the carried values, and the values to stack."""
 
     goes_on: str
     carried: Sequence[str]
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 class Body:
-    """The nodes of one step. They may read every value that is defined before the loop."""
+    """The nodes of one step. They may read every value that is defined before the Loop."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -41,23 +41,25 @@ class Body:
     def _add(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | int, attributes: dict[str, Any], opset: int | None
     ) -> list[str]:
-        """Add one node to the step, in the form of the opset that the rule writes for; returns its outputs."""
+        """Add a node to the step, in the form of the opset that the rule writes for. Returns its outputs."""
         names = [self._node.fresh_name(op_type.lower()) for _ in range(outputs)] if isinstance(outputs, int) else list(outputs)
         self.nodes.append(helper.make_node(op_type, list(inputs), names, name=names[0], **attributes))
         return names
 
     def any(self, condition: str) -> str:
-        """Whether a bool tensor holds anywhere, also where it is empty: a sum of floats above zero stays above zero."""
+        """Whether any element of a bool tensor is true, computed as "the sum of floats is above zero",
+        which works for empty tensors too.
+        """
         op = self.op
         total = op.ReduceSum(op.Cast(condition, to=TensorProto.FLOAT), keepdims=0)
         return op.Greater(total, self._node.op.const(0, np.float32))
 
 
 def repeat(node: Node, most: int, condition: str, start: Sequence[Typed], write: Callable[[Body, list[str]], Step]) -> list[str]:
-    """Put a Loop before `node` that runs while `condition`, then while each step says so, and for at most `most` steps.
+    """Put a Loop before `node`. It runs if `condition` holds, as long as each step asks for another, and for at most `most` steps.
 
-    `start` is what it carries at first. `write` adds the nodes of one step, in the form of the opset that the rule writes for, and
-    gets the names of what is carried. Returns what the last step carries, then what was stacked.
+    `start` are the initial values of the carried variables. `write` adds the nodes of one step, in the form of the opset that the
+    rule writes for, and gets the names of the carried values. Returns the values that the last step carries, then the stacked ones.
     """
     number, go_on = node.fresh_name("number"), node.fresh_name("go_on")
     body, carried = Body(node), [Typed(node.fresh_name("carried"), value.elem_type) for value in start]

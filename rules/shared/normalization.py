@@ -1,6 +1,6 @@
 """Mean and variance, with the variance as the mean of squared deviations, as runtimes compute it.
 
-ONNX's own function bodies take E[x²] - E[x]², which loses every digit where the mean is large compared with the deviation.
+ONNX's own function bodies compute E[x²] - E[x]², which loses all digits where the mean is large compared with the deviation.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from ...rewriter.graph.node import Node
 
 
 def cast_between(node: Node, name: str, kind: int, wanted: int) -> str:
-    """`name`, of type `kind`, as `wanted`."""
+    """`name`, of type `kind`, cast to `wanted` unless that is the same type."""
     return name if kind == wanted else node.op.Cast(name, to=wanted)
 
 
 def working_type(kind: int, stash: int) -> int:
-    """The type to normalize data of type `kind` in, where stash_type asks for `stash`: the wider one.
+    """The type in which data of type `kind` is normalized where stash_type asks for `stash`: the wider of the two.
 
-    Runtimes take stash_type for the least precision: they compute doubles in double, though its default is float.
+    Runtimes use stash_type as the minimum precision: they compute double in double, though the default of stash_type is float.
     """
     return kind if (kind, stash) in _WIDENS else stash
 
@@ -27,11 +27,11 @@ _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _WIDENS = {(TensorProto.DOUBLE, stash) for stash in (*_HALVES, TensorProto.FLOAT)} | {
     (TensorProto.FLOAT, stash) for stash in _HALVES
 }
-"""Types of data, each with a stash_type that is narrower."""
+"""Pairs of a data type and a narrower stash_type."""
 
 
 def _mean(node: Node, name: str, axes: list[int]) -> str:
-    """The mean of `name` over `axes`, which stay with length 1."""
+    """The mean of `name` over `axes`, which keep length 1."""
     return node.op.ReduceMean(name, opset=13, axes=axes, keepdims=1)
 
 
@@ -45,7 +45,7 @@ def mean_and_deviation(node: Node, x: str, axes: list[int], epsilon: float, kind
 def root_mean_square(node: Node, x: str, axes: list[int], epsilon: float, kind: int) -> str:
     """The square root of the mean of the squares of `x` plus `epsilon`.
 
-    Runtimes that fuse normalizations look for the square as a Pow, and for no other.
+    Runtimes that fuse normalizations recognize the square only as a Pow.
     """
     op = node.op
     square = op.Pow(x, op.const(2, kind))

@@ -1,4 +1,4 @@
-"""One part of what is cut into parts of sizes that are only known at run time.
+"""Takes one part of data that is cut into parts of sizes which are only known at run time.
 
 https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, https://onnx.ai/onnx/operators/onnx__SequenceAt.html
 """
@@ -11,16 +11,17 @@ from ...rewriter.graph.node import Node
 
 
 def as_int64(node: Node, name: str) -> str:
-    """`name`, an int32 or int64, as int64."""
+    """`name`, an int32 or int64 value, as int64."""
     if node.scope.elem_type(name) == TensorProto.INT64:
         return name
     return node.op.Cast(name, to=TensorProto.INT64)
 
 
 def slice_at(node: Node, data: str, axis: int, sizes: str) -> None:
-    """Let a SequenceAt be the Slice of `data` from the sum of the `sizes` (an int64 vector) before its position.
+    """Turn a SequenceAt into a Slice of `data` that starts at the sum of the `sizes` (an int64 vector) before its position.
 
-    The sizes before position i are `sizes[:i]` for negative positions too, and Gather fails out of range as SequenceAt does.
+    The sizes before position i are `sizes[:i]`, for negative positions too; and Gather fails for a position out of range, as
+    SequenceAt does.
     """
     op = node.op
     at, zero = _position(node), op.int64([0])

@@ -1,7 +1,7 @@
-"""What Resize computes along one axis of known length: the elements of the input that make up each element of the result, with
-weights.
+"""What Resize computes along one axis of known length: for each element of the result, which elements of the input it combines, and
+their weights.
 
-These are numbers (numpy), not nodes.
+The results are numbers (numpy), not nodes.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -16,12 +16,13 @@ from ...rewriter.errors import Unconvertible
 from .tables import arange, require_few
 
 _MAX_TAPS = 256
-"""Elements of the input that one element of the result may be made of, at two nodes each."""
+"""The number of input elements that one element of the result may combine, with two nodes for each."""
 
 
 class Sampling(NamedTuple):
-    """How an axis of `length` becomes one of `resized` elements. `start` and `end` are the region of interest, as shares of the
-    axis.
+    """An axis of `length` elements that is resampled to `resized` ones.
+
+    `start` and `end` of the region of interest are fractions of the axis.
     """
 
     length: int
@@ -32,7 +33,7 @@ class Sampling(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """The attributes of a Resize that say which elements count."""
+    """The attributes of a Resize that determine the input elements and their weights."""
 
     mode: str
     coordinates: str
@@ -43,14 +44,16 @@ class Filter(NamedTuple):
 
 
 class Tap(NamedTuple):
-    """One element of the input for each of the result, [resized], and their weights, [resized], or None where all are 1."""
+    """For each element of the result, one element of the input, [resized], and its weight, [resized], or
+    None where all weights are 1.
+    """
 
     indices: np.ndarray
     weights: np.ndarray | None
 
 
 def taps(axis: Sampling, how: Filter) -> list[Tap]:
-    """The taps along one axis; the result is their weighted sum.
+    """The taps along one axis. The result is their weighted sum.
 
     Raises Unconvertible where the nearest element depends on how the coordinate is rounded.
     """
@@ -73,9 +76,9 @@ def taps(axis: Sampling, how: Filter) -> list[Tap]:
 
 
 def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
-    """For each element of the result, whether its coordinate lies in the input; a region of interest may reach beyond it.
+    """For each element of the result, whether its coordinate lies in the input; a region of interest may extend beyond it.
 
-    Raises Unconvertible where that depends on how the coordinate is rounded.
+    Raises Unconvertible where this depends on how the coordinate is rounded.
     """
     if how.coordinates != "tf_crop_and_resize":
         require_few(axis.resized)
@@ -88,7 +91,7 @@ def is_inside(axis: Sampling, how: Filter) -> np.ndarray:
 
 
 def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
-    """Where each element of the result lies in the input, computed in `dtype`."""
+    """The coordinate in the input of each element of the result, computed in `dtype`."""
     x = arange(axis.resized, dtype=dtype)
     scale, half = dtype.type(axis.scale), dtype.type(0.5)
     last = dtype.type(axis.length - 1)
@@ -112,8 +115,9 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
 
 
 def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
-    """The nearest element for each coordinate. Raises Unconvertible where a coordinate in float32, as runtimes have it, chooses
-    another.
+    """The nearest element for each coordinate.
+
+    Raises Unconvertible where it is another one for coordinates in float32, as in runtimes.
     """
     exact = _round(at, how.nearest)
     single = _round(_coordinates(axis, how, np.dtype(np.float32)).astype(np.float64), how.nearest)
@@ -124,7 +128,7 @@ def _nearest(axis: Sampling, how: Filter, at: np.ndarray) -> np.ndarray:
 
 
 def _round(at: np.ndarray, how: str) -> np.ndarray:
-    """`at`, rounded as nearest_mode `how` says."""
+    """`at`, rounded by the nearest_mode of `how`."""
     if how == "floor":
         return np.floor(at)
     if how == "ceil":
@@ -137,7 +141,9 @@ def _round(at: np.ndarray, how: str) -> np.ndarray:
 
 
 def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
-    """The taps of an axis that shrinks: its filter is stretched by as much, so that every element of the input counts."""
+    """The taps of an axis that shrinks with antialiasing: the filter is stretched, so that every element of
+    the input contributes.
+    """
     if how.coordinates == "tf_crop_and_resize":
         raise Unconvertible("antialias=1 of a region of interest has no older form", "export without antialias")
     if axis.resized == axis.length and axis.scale != 1:
@@ -160,19 +166,19 @@ def _antialiased(axis: Sampling, how: Filter, at: np.ndarray) -> list[Tap]:
 
 
 def _cubic_at(distance: np.ndarray, a: float) -> np.ndarray:
-    """The cubic filter with coefficient `a`, at distances that are not negative."""
+    """The cubic filter with coefficient `a`, at non-negative distances."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
 def _cubic(share: np.ndarray, a: float) -> list[np.ndarray]:
-    """The weights of the four elements around a coordinate, `share` behind the second of them."""
+    """The weights of the four elements around a coordinate, which is `share` behind the second of them."""
     return [_cubic_at(distance, a) for distance in (share + 1, share, 1 - share, 2 - share)]
 
 
 def _inside_only(indices: list[np.ndarray], weights: list[np.ndarray], length: int) -> list[np.ndarray]:
-    """The weights, 0 for elements outside the input, scaled so that their sum is 1."""
+    """The weights, with 0 for elements outside the input, scaled so that their sum is 1."""
     kept = [np.where((index >= 0) & (index < length), weight, 0) for index, weight in zip(indices, weights, strict=True)]
     total = np.sum(kept, axis=0)
     return [weight / total for weight in kept]

@@ -1,8 +1,8 @@
-"""Numbers rounded to a floating-point type that is not there: the value that a Cast to it would give, in a wider type.
+"""Rounds numbers to a floating-point type that is not available: the result is what a Cast to that type gives, in a wider type.
 
-The spacing of the narrow type at each number comes from a table of powers of two, whose place is the truncated logarithm. A
-logarithm that is off by a few last bits leads to the next power only right beside a power of two, and there both spacings round to
-the same number. Dividing by a power of two and multiplying by it is exact, so one Round to even does all the rounding.
+The spacing of the narrow type at each number is looked up in a table of powers of two, at the truncated logarithm. If the logarithm
+is off by a few last bits, the next power is taken only close to a power of two, where both spacings give the same result. Dividing
+and multiplying by a power of two is exact, so a single Round to even does all the rounding.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ...rewriter.graph.node import Node
 
 
 class _Format(NamedTuple):
-    """What numbers a narrow floating-point type has."""
+    """The numbers of a narrow floating-point type."""
 
     fraction: int
-    """Bits of its fraction."""
+    """The number of bits of the fraction."""
     lowest: int
-    """The exponent of its smallest normal number."""
+    """The exponent of the smallest normal number."""
     largest: float
     overflow: float
-    """What numbers that round to more than the largest become where they do not saturate."""
+    """The result, without saturation, for numbers that are rounded to more than the largest number."""
     has_negative_zero: bool = True
     nan: float = math.nan
 
     @property
     def exponents(self) -> range:
-        """The exponents of its normal numbers."""
+        """The exponents of the normal numbers."""
         return range(self.lowest, math.frexp(self.largest)[1])
 
 
 FLOAT8 = frozenset({TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ})
-"""The floating-point types of 8 bits that the attribute saturate is about."""
+"""The 8-bit floating-point types to which the attribute saturate applies."""
 FLOAT4E2M1, FLOAT8E8M0, FLOAT6E2M3, FLOAT6E3M2 = 23, 24, 27, 28
 """Numbers of TensorProto.DataType for which the oldest supported onnx has no names."""
 FORMATS = {
@@ -48,14 +48,15 @@ FORMATS = {
     FLOAT6E3M2: _Format(2, -2, 28.0, 28.0, nan=0.0),
     TensorProto.BFLOAT16: _Format(7, -126, (2 - 2.0**-7) * 2.0**127, math.inf),
 }
-"""The types that numbers can be rounded to."""
+"""The types to which numbers can be rounded."""
 
 
 def rounded(node: Node, x: str, kind: int, work: int = TensorProto.FLOAT, *, saturate: bool = True) -> str:
-    """`x`, of type `work` (float or double), rounded to the nearest number of type `kind`, ties to even, still of type `work`.
+    """`x`, of type `work` (float or double), rounded to the nearest number of type `kind`, ties to even; the result has type
+    `work`.
 
-    What is too large becomes the largest number with `saturate`, else NaN or infinity, as the type has it. NaN stays NaN where the
-    type has it.
+    Numbers that are too large become the largest number with `saturate`; without, NaN or infinity, whichever the type has. NaN
+    stays NaN if the type has it.
     """
     op = node.op
     if not node.rounds_to(kind):
@@ -79,9 +80,9 @@ def rounded(node: Node, x: str, kind: int, work: int = TensorProto.FLOAT, *, sat
 
 
 def rounded_to_power(node: Node, x: str, mode: str, work: int = TensorProto.FLOAT, *, saturate: bool = True) -> str:
-    """`x`, of type `work` (float or double), rounded to a number of float8e8m0, the powers of two from 2**-127 to 2**127 and NaN.
+    """`x`, of type `work` (float or double), rounded to a number of float8e8m0: a power of two from 2**-127 to 2**127, or NaN.
 
-    `mode` is that of Cast: "up", "down", or "nearest" with ties going up. What is out of range becomes the smallest or the largest
+    `mode` is that of Cast: "up", "down", or "nearest" with ties going up. Numbers out of range become the smallest or largest
     number with `saturate`, else NaN. Negative numbers have no defined result.
     """
     op = node.op
@@ -101,9 +102,9 @@ def rounded_to_power(node: Node, x: str, mode: str, work: int = TensorProto.FLOA
 
 
 def _nearest_power(node: Node, size: str, work: int) -> str:
-    """The power of two whose logarithm is nearest to that of `size`; where two are as near, either.
+    """The power of two whose logarithm is nearest to that of `size`; if two are equally near, either of them.
 
-    Logarithms are computed in double, because runtimes may take subnormal numbers of float for the smallest normal one.
+    Logarithms are computed in double, because runtimes may treat subnormal float numbers as the smallest normal one.
     """
     op, double = node.op, TensorProto.DOUBLE
     wide = size if work == double else op.Cast(size, to=double)
@@ -114,7 +115,7 @@ def _nearest_power(node: Node, size: str, work: int) -> str:
 
 
 def _unsaturated(node: Node, y: str, form: _Format, work: int) -> str:
-    """`y` with infinity or NaN in place of what is too large."""
+    """`y` with infinity or NaN in place of numbers that are too large."""
     op = node.op
     size = op.Abs(y)
     is_over = op.Greater(size, op.const(form.largest, work))
@@ -123,7 +124,7 @@ def _unsaturated(node: Node, y: str, form: _Format, work: int) -> str:
 
 
 def _step(node: Node, x: str, is_nan: str, form: _Format, work: int) -> str:
-    """The distance of neighbouring numbers of the narrow type at `x`, or some distance for what is not a number."""
+    """The distance between neighbouring numbers of the narrow type at `x`; any distance where `x` is not a number."""
     op = node.op
     first, last = form.exponents[0], form.exponents[-1]
     size = op.Where(is_nan, op.const(1.0, work), op.Abs(x))
@@ -138,7 +139,10 @@ def _step(node: Node, x: str, is_nan: str, form: _Format, work: int) -> str:
 
 
 def become_value(node: Node, value: str) -> None:
-    """Let `value` be what the node makes: the node goes where a rule made that for it, else it is an Identity."""
+    """Make `value` the output of the node.
+
+    If a rule made the node of `value`, that gives it directly; else the node becomes an Identity.
+    """
     if node.scope.rename_made(value, node.output(0)):
         node.remove()
     else:

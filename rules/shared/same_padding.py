@@ -1,4 +1,7 @@
-"""Automatic padding, whose text changed between versions of the convolutions and poolings."""
+"""Automatic padding, whose specification changed between versions of convolutions and poolings.
+
+https://onnx.ai/onnx/operators/onnx__Conv.html
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ from ...rewriter.graph.node import Node
 
 
 def is_same_padded(node: Node) -> bool:
-    """Whether auto_pad chooses the padding by the output's length."""
+    """Whether auto_pad determines the padding by the length of the output."""
     return node.attr("auto_pad", "NOTSET").startswith("SAME")
 
 
 def warn_where_length_differs(node: Node) -> None:
-    """Warn where the old text wants an output as long as the input, and the new one that length divided by the stride."""
+    """Warn where the old specification makes the output as long as the input, and the new one as long as
+    that divided by the stride.
+    """
     strides = node.attr("strides", [])
     if is_same_padded(node) and any(stride != 1 for stride in strides):
         node.caution(

@@ -1,4 +1,7 @@
-"""The end of every quantization below the opset that has it: round to the nearest even, add the zero point, and saturate."""
+"""The last steps of a quantization, written out: round to the nearest even, add the zero point, and saturate.
+
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ RANGES: dict[int, tuple[int, int]] = {
     25: (0, 3),
     26: (-2, 1),
 }
-"""The lowest and the highest number of each integer type that is quantized to; old onnx has no names for uint2 and int2."""
+"""The smallest and largest value of each quantized integer type; old onnx has no names for uint2 and int2."""
 
 
 def become_saturated(node: Node, quotient: str, zero: str, kind: int) -> None:
-    """Let the node be saturate(round(quotient) + zero) in the integer type `kind`.
+    """Turn the node into saturate(round(quotient) + zero) in the integer type `kind`.
 
-    `quotient` and `zero` are float; `zero` is "" where it is 0. Their sum is exact: what float cannot hold saturates anyway.
+    `quotient` and `zero` are float; `zero` is "" where it is 0. Their sum is exact: numbers that float cannot hold are saturated
+    anyway.
     """
     op = node.op
     rounded = op.Round(quotient)

@@ -1,4 +1,7 @@
-"""Scales and zero points of QuantizeLinear and DequantizeLinear: one number, or one for each index of an axis, or each block."""
+"""Scales and zero points of QuantizeLinear and DequantizeLinear: one number, or one for each index of an axis, or for each block.
+
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from .rounding import FLOAT8
 
 
 def along_axis(node: Node, index: int) -> str:
-    """Input `index`, which holds one number, or one for each index of the axis, in a shape that broadcasts to x."""
+    """Input `index`, with one number or one for each index of the axis, in a shape that broadcasts to x."""
     name = node.input(index)
     if node.need_rank(index) == 0:
         return name
@@ -23,12 +26,12 @@ def along_axis(node: Node, index: int) -> str:
 
 
 def of_each_index(node: Node, name: str, axis: int, block: int) -> str:
-    """`name`, which holds a number for each block of `block` elements of x along `axis`, repeated for each element."""
+    """`name`, with a number for each block of `block` elements of x along `axis`, repeated for each element."""
     return node.op.Gather(name, _blocks(node, axis, block), axis=axis)
 
 
 def _blocks(node: Node, axis: int, block: int) -> str:
-    """For each index of x along `axis`, the number of its block, as int64."""
+    """The number of its block, as int64, for each index of x along `axis`."""
     op = node.op
     size = node.dimension(axis)
     if isinstance(size, int):

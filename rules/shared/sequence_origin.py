@@ -1,8 +1,8 @@
-"""Where a sequence comes from, and what that tells of its elements. The rules that dissolve sequences ask here.
+"""Finds out how a sequence is made, and what this tells about its elements. The rules that remove sequences use it.
 
-The elements of a sequence are known if a SequenceConstruct or SequenceEmpty makes it. Rules run in topological order, so every
-producer that can become one of these has done so. What an outer graph makes is seen from its subgraphs too. Why each rewrite is
-exact: docs/sequences.md.
+The elements of a sequence are known if a SequenceConstruct or SequenceEmpty makes it. Rules run in topological order, so every node
+before that can become one of these has done so. Values of an outer graph are found from its subgraphs too. docs/sequences.md
+explains why each rewrite is exact.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ...rewriter.graph.scope import Scope
 from .split_sizes import part_count
 
 MAX_PARTS = 4096
-"""Parts that a node may become where the model does not list their sizes: enough for a sequence that is unbound step by step, and a
-bound on graphs that grow with their data.
+"""The number of parts that a node may become where the model does not list their sizes: enough for a
+sequence that is taken apart step by step, and a limit for graphs that grow with their data.
 """
 
 
 class Parts(NamedTuple):
-    """`data`, cut along `axis` into all the elements of a sequence. With `squeezed`, the elements do not have that axis any more.
+    """A sequence whose elements are all the parts of `data`, cut along `axis`. With `squeezed`, the elements do not have that axis.
 
-    `node` is what cuts it: a Split, or a SplitToSequence whose number of parts is only known at run time. `sizes` is its input
-    that says how: a size for all parts, or one for each; "" where it cuts equal parts or, as SplitToSequence, single rows.
+    `node` is the node that cuts: a Split, or a SplitToSequence whose number of parts is only known at run time. `sizes` is the
+    input with the sizes: one for all parts, or one for each; "" where it makes equal parts or, for a SplitToSequence, single rows.
     """
 
     node: Node
@@ -38,17 +38,17 @@ class Parts(NamedTuple):
 
 
 def maker(node: Node, index: int = 0) -> Node | None:
-    """The node that makes the sequence in input `index`, looked for through Identity nodes; None where it is a graph input."""
+    """The node that makes the sequence in input `index`, skipping Identity nodes; None where it is a graph input."""
     return maker_in(node.scope, node.input(index))
 
 
 def maker_in(scope: Scope, name: str) -> Node | None:
-    """As `maker`, of the sequence `name`, seen from `scope`."""
+    """The node that makes the sequence `name`, as seen from `scope`, skipping Identity nodes; None where it is a graph input."""
     return _maker_and_output(scope, name)[0]
 
 
 def _maker_and_output(scope: Scope, name: str) -> tuple[Node | None, str]:
-    """As `maker_in`, and the name that the sequence has there."""
+    """The node that `maker_in` finds, and the name of the sequence at that node."""
     made_by = _maker_of(scope, name)
     while made_by is not None and made_by.op_type == "Identity":
         scope, name = made_by.scope, made_by.input(0)
@@ -57,9 +57,9 @@ def _maker_and_output(scope: Scope, name: str) -> tuple[Node | None, str]:
 
 
 def elements(node: Node, index: int = 0) -> list[str]:
-    """The names of the elements of the sequence in input `index`, each readable where `node` is.
+    """The names of the elements of the sequence in input `index`. Each can be read where `node` is.
 
-    Raises NotSimplified, with the reason, where they are not known.
+    Raises NotSimplified, with the reason, where they are unknown.
     """
     made_by = maker(node, index)
     if made_by is not None and made_by.op_type == "SequenceEmpty":
@@ -73,7 +73,7 @@ def elements(node: Node, index: int = 0) -> list[str]:
 
 
 def source(node: Node, index: int, made_by: Node | None) -> str:
-    """Where the list or optional in input `index`, which `made_by` makes, comes from, in words."""
+    """A text that says where the list or optional in input `index`, which `made_by` makes, comes from."""
     if made_by is None:
         name = node.scope.resolve(node.input(index))
         scope, call = node.scope.find(name), node.scope.producer(name)
@@ -86,7 +86,7 @@ def source(node: Node, index: int, made_by: Node | None) -> str:
 
 
 def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
-    """Raises NotSimplified where one of `names` of `home`, the scope of `node` or an outer one, means another value at `node`."""
+    """Raises NotSimplified where one of `names` of `home`, the scope of `node` or an outer one, is another value at `node`."""
     scope = node.scope
     for name in names if scope is not home else ():
         if scope.find(name) is not home.find(name):
@@ -94,7 +94,7 @@ def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
 
 
 def run_time_parts(node: Node, index: int = 0) -> Parts | None:
-    """What is cut by the SplitToSequence that makes the sequence in input `index`; None where another node makes it."""
+    """The parts that a SplitToSequence makes for the sequence in input `index`; None where another node makes the sequence."""
     source = maker(node, index)
     if source is None or source.op_type != "SplitToSequence":
         return None
@@ -106,10 +106,11 @@ def run_time_parts(node: Node, index: int = 0) -> Parts | None:
 
 
 def removes_axis(node: Node) -> bool:
-    """Whether a SplitToSequence cuts single rows and takes the axis from them.
+    """Whether a SplitToSequence cuts single rows and removes the axis from them.
 
-    Raises Unconvertible where the specification and onnxruntime disagree: keepdims=0 with a split that is, or may be, a scalar.
-    All parts that onnxruntime can make of it have one row: it fails on longer ones, and then only the specification has a meaning.
+    Raises Unconvertible where the specification and onnxruntime disagree: keepdims=0 with an input split that is, or may be, a
+    scalar. All parts that onnxruntime can make of it have one row; it fails for longer ones, and then only the specification has a
+    meaning.
     """
     if node.attr("keepdims", 1) or not node.has_input(1):
         return not node.attr("keepdims", 1)
@@ -127,7 +128,7 @@ def removes_axis(node: Node) -> bool:
 
 
 def part_sizes(node: Node) -> list[int] | None:
-    """The sizes of the parts of a SplitToSequence; None where split is only known at run time.
+    """The sizes of the parts of a SplitToSequence; None where they are only known at run time.
 
     Raises NotSimplified where the number of parts is unknown.
     """
@@ -145,7 +146,7 @@ def part_sizes(node: Node) -> list[int] | None:
 
 
 def run_time_count(node: Node) -> int:
-    """The number of parts that a split makes whose sizes are only known at run time. Raises NotSimplified where it is unknown."""
+    """The number of parts of a split whose sizes are only known at run time. Raises NotSimplified where it is unknown."""
     shape = node.shape(1)
     if shape is None or len(shape) != 1 or not isinstance(count := shape[0], int) or count == 0:
         raise NotSimplified(f"split '{node.input(1)}' {why_unknown(node, 1)}, and so is the number of its parts")
@@ -155,7 +156,7 @@ def run_time_count(node: Node) -> int:
 
 
 def _chunks(node: Node, axis: int, size: int) -> list[int]:
-    """The sizes of parts of `size`, with a last one of what is left. Raises NotSimplified where they are too many."""
+    """The sizes of the parts if each but the last has `size`. Raises NotSimplified where they are too many."""
     dimension = node.need_dimension(axis)
     if size <= 0:
         raise NotSimplified(f"split must be positive and is {size}")
@@ -166,9 +167,9 @@ def _chunks(node: Node, axis: int, size: int) -> list[int]:
 
 
 def list_length(scope: Scope, name: str) -> int | None:
-    """How many elements the list `name` has, seen from `scope`; None where that is not known.
+    """The number of elements of the list `name`, as seen from `scope`; None where it is unknown.
 
-    Raises NotSimplified, with the reason, where a SplitToSequence makes it that does not say.
+    Raises NotSimplified, with the reason, where a SplitToSequence makes the list and does not tell.
     """
     added, (made_by, name) = 0, _maker_and_output(scope, name)
     while made_by is not None and made_by.op_type in _STEPS:
@@ -186,7 +187,7 @@ def list_length(scope: Scope, name: str) -> int | None:
 
 
 def _length_from_branches(node: Node, name: str) -> int | None:
-    """As `list_length`, of the output `name` of `node`, an If: what both branches agree on."""
+    """The number of elements of the output `name` of `node`, an If, if both branches have the same; else None."""
     index = node.outputs.index(name)
     branches = node.scope.children(node.proto, None, node.opset)
     lengths = {list_length(branch, branch.graph.output[index].name) for branch in branches}  # type: ignore[union-attr] - a graph
@@ -194,11 +195,11 @@ def _length_from_branches(node: Node, name: str) -> int | None:
 
 
 _STEPS = {"SequenceInsert": 1, "SequenceErase": -1}
-"""Elements that an operator adds to a list."""
+"""How many elements an operator adds to a list."""
 
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
-    """The Split that makes `names`, all of its parts and in order, each perhaps squeezed along its axis; None if there is none."""
+    """The parts of a Split, if `names` are all of its parts in order, or all of them squeezed along its axis; else None."""
     makers = [_maker_of(node.scope, name) for name in names]
     axes = {None if each is None else _squeezed_axis(each) for each in makers}
     squeezed_axis = axes.pop() if len(axes) == 1 else None
@@ -218,7 +219,7 @@ def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
 
 
 def _maker_of(scope: Scope, name: str) -> Node | None:
-    """The node of the default domain that makes `name`, seen from `scope`."""
+    """The node of the default domain that makes `name`, as seen from `scope`; None where there is none."""
     home = scope.find(scope.resolve(name))
     proto = None if home is None else home.producers.get(scope.resolve(name))
     if home is None or proto is None or proto.domain not in DEFAULT_DOMAINS:
@@ -236,7 +237,7 @@ def _squeezed_axis(node: Node) -> int | None:
 
 
 def same_axis(first: int, second: int, rank: int | None) -> bool:
-    """Whether `first` and `second` mean the same dimension of a tensor of `rank`, as far as that is known."""
+    """Whether `first` and `second` are the same axis of a tensor of rank `rank`, as far as that is known."""
     return first == second or (rank is not None and first % rank == second % rank)
 
 
@@ -247,7 +248,7 @@ def constant_position(node: Node, index: int) -> int | None:
 
 
 def why_unknown(node: Node, index: int) -> str:
-    """Why the value in input `index` is not constant."""
+    """A text that says why the value in input `index` is not constant."""
     name = node.scope.resolve(node.input(index))
     home = node.scope.find(name)
     is_stored = home is not None and name in home.initializers
@@ -257,7 +258,7 @@ def why_unknown(node: Node, index: int) -> str:
 def require_position(node: Node, position: int, low: int, high: int, length: int) -> None:
     """Check that `low` <= `position` <= `high`, for a sequence of `length` elements.
 
-    Raises InvalidModelError where it is not and the node always runs; NotSimplified in a subgraph or function, which may never run.
+    Otherwise raises InvalidModelError if the node always runs, and NotSimplified in a subgraph or function, which may never run.
     """
     if low <= position <= high:
         return
@@ -268,21 +269,23 @@ def require_position(node: Node, position: int, low: int, high: int, length: int
 
 
 def gathers_whole(node: Node, data: str, axis: int) -> bool:
-    """Whether a Gather of `data` along `axis` gives all it should in onnxruntime, which copies one string for each index."""
+    """Whether onnxruntime gives the right result for a Gather of `data` along `axis`: for strings, it
+    copies only one for each index.
+    """
     rank = node.scope.types.rank(data)
     is_last = rank is not None and same_axis(axis, -1, rank)
     return is_last or node.scope.elem_type(data) not in (TensorProto.STRING, None)
 
 
 def scalar(node: Node, index: int) -> str:
-    """Input `index`, which has one element, as a scalar."""
+    """Input `index`, which has one element, reshaped to a scalar."""
     if node.rank(index) == 0:
         return node.input(index)
     return node.op.Reshape(node.input(index), node.op.int64([]))
 
 
 def undoes_split(node: Node, parts: Parts | None) -> bool:
-    """Forward the data that `parts` were cut from where a ConcatFromSequence joins them again. Returns whether it does."""
+    """Forward the original data if a ConcatFromSequence joins all its `parts` again. Returns whether it does."""
     if parts is None or parts.squeezed != bool(node.attr("new_axis", 0)):
         return False
     if not same_axis(node.attr("axis"), parts.axis, parts.node.rank()):

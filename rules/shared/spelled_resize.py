@@ -1,4 +1,4 @@
-"""Resize spelled out along each axis whose lengths are known: a Gather for mode nearest, a weighted sum of Gathers for others.
+"""Writes out a Resize along each axis of known length: as a Gather for mode nearest, as a weighted sum of Gathers for other modes.
 
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
@@ -18,12 +18,12 @@ from .resampling import Filter, Sampling, Tap, is_inside, taps
 from .tables import require_few
 
 ROI, SCALES, SIZES = 1, 2, 3
-"""Positions among the inputs of a Resize, from opset 11 on."""
+"""The positions of these inputs in a Resize, from opset 11 on."""
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 
 
 def rounded_otherwise(mode: str) -> Unconvertible:
-    """The refusal of a mode that cuts off between integers: positions that differ in the last bits give other whole numbers."""
+    """The refusal of a mode that rounds to integers, where positions that differ in the last bits give other numbers."""
     return Unconvertible(f"mode {mode} of this type is rounded in ways that differ", "cast the input to float")
 
 
@@ -33,7 +33,7 @@ def is_antialiased(node: Node) -> bool:
 
 
 def spell_out(node: Node) -> None:
-    """Write the node as Gathers. It is of opset 11 to 19, whose inputs are roi, scales and sizes."""
+    """Write the node as Gathers. It has the form of opset 11 to 19, with the inputs roi, scales and sizes."""
     how = Filter(
         node.attr("mode", "nearest"),
         node.attr("coordinate_transformation_mode", "half_pixel"),
@@ -82,7 +82,7 @@ def _tapped(node: Node, data: str, axis: int, tap: Tap, shape: list[int], dtype:
 
 
 def _samplings(node: Node) -> dict[int, Sampling]:
-    """How each axis is resampled that changes. Raises Unconvertible where that is only known at run time."""
+    """The sampling of each axis that changes. Raises Unconvertible where it is only known at run time."""
     rank = node.need_rank()
     axes = from_the_front(node.attr("axes", list(range(rank))), rank)
     whole = [0.0] * len(axes) + [1.0] * len(axes)
@@ -123,7 +123,7 @@ def _region(node: Node, count: int) -> list[float]:
 
 
 def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
-    """As `_samplings`, for aligned corners and a result of known shape, which alone decide; None where that does not apply."""
+    """The samplings for aligned corners and a result of known shape, which are sufficient here; None in other cases."""
     if node.attr("coordinate_transformation_mode") != "align_corners" or is_antialiased(node):
         return None
     before, after = node.shape() or (), node.output_shape() or ()
@@ -137,7 +137,7 @@ def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
 
 
 def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
-    """The sizes: constants, or the dimensions of an output whose shape is known."""
+    """The sizes: constants, or the dimensions of the output if its shape is known."""
     shape = node.output_shape()
     if node.constant(SIZES) is None and shape is not None and policy == "stretch":
         known = [dim for axis in axes if isinstance(dim := shape[axis], int)]
@@ -147,9 +147,9 @@ def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
 
 
 def scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
-    """How each axis is resampled whose scale is not 1.
+    """The sampling of each axis whose scale is not 1.
 
-    Raises Unconvertible where a resized length computed in float32, as some runtimes do, would be another one.
+    Raises Unconvertible where the resized length would be another one in float32, in which some runtimes compute it.
     """
     found: dict[int, Sampling] = {}
     for axis, scale in enumerate(scales):

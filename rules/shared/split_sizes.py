@@ -9,16 +9,16 @@ from ...rewriter.graph.node import Node
 
 
 def equal_sizes(dimension: int, parts: int) -> list[int]:
-    """The sizes that num_outputs=`parts` means: ceil(dimension / parts) for all but the last, which gets what is left.
+    """The sizes that num_outputs=`parts` means: ceil(dimension / parts) for all parts but the last, which gets the rest.
 
-    The last is negative where the parts before it are more than the dimension holds; such a Split is invalid.
+    The last size is negative where the parts before it exceed the dimension; such a Split is invalid.
     """
     size = -(-dimension // parts)
     return [size] * (parts - 1) + [dimension - size * (parts - 1)]
 
 
 def explicit_sizes(node: Node) -> list[int] | None:
-    """The sizes that a Split of any opset has as a constant, attribute or input; None where it has none, or computes them."""
+    """The constant sizes of a Split of any opset, from the attribute or the input; None where it has none, or computes them."""
     if node.has_attr("split"):
         return [int(size) for size in node.attr("split")]
     value = node.constant(1)
@@ -26,9 +26,9 @@ def explicit_sizes(node: Node) -> list[int] | None:
 
 
 def part_count(node: Node) -> int:
-    """How many parts a Split of any opset makes; it may name fewer of them.
+    """The number of parts of a Split of any opset, some of which may have no name.
 
-    Raises Unconvertible where the specification and onnxruntime disagree: num_outputs is more than there are outputs.
+    Raises Unconvertible where the specification and onnxruntime disagree: num_outputs is larger than the number of outputs.
     """
     named, count = len(node.outputs), node.attr("num_outputs")
     if count is None or count <= named:
@@ -38,7 +38,7 @@ def part_count(node: Node) -> int:
 
 
 def known_sizes(node: Node) -> list[int] | None:
-    """The sizes of all parts of a Split of any opset: constant ones, or equal parts of a known dimension; else None."""
+    """The sizes of all parts of a Split of any opset: constant sizes, or equal parts of a known dimension; else None."""
     if node.has_attr("split") or node.has_input(1):
         return explicit_sizes(node)
     dimension = node.dimension(node.attr("axis", 0))
@@ -46,7 +46,7 @@ def known_sizes(node: Node) -> list[int] | None:
 
 
 def state_sizes(node: Node, sizes: list[int]) -> None:
-    """Give a Split of any opset these sizes, in the form that it has."""
+    """Set the sizes of a Split of any opset, in the form of its opset."""
     if node.opset < 13:
         node.set_attr("split", sizes)
         return
@@ -55,7 +55,7 @@ def state_sizes(node: Node, sizes: list[int]) -> None:
 
 
 def name_outputs(node: Node) -> None:
-    """Name the outputs that have no name. These are legal and count as parts, but onnxruntime crashes on them."""
+    """Name the outputs without a name. Such outputs are legal and count as parts, but onnxruntime crashes on them."""
     if "" not in node.proto.output:
         return
     for index, name in enumerate(node.outputs):

@@ -1,4 +1,4 @@
-"""The shapes that Squeeze and Unsqueeze make, for axes that are only known at run time.
+"""The shapes of the results of Squeeze and Unsqueeze for axes that are only known at run time.
 
 https://onnx.ai/onnx/operators/onnx__Squeeze.html, https://onnx.ai/onnx/operators/onnx__Unsqueeze.html
 """
@@ -15,9 +15,9 @@ from .tables import arange
 
 
 def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> str:
-    """`shape`, of `rank` numbers, without those at `axes`, of which there are `count`, known at run time only.
+    """`shape`, which has `rank` numbers, without the `count` numbers at `axes`, which are only known at run time.
 
-    The places that stay are found by TopK, where an earlier place has a higher key.
+    TopK finds the positions that stay; earlier positions have higher keys.
     """
     op = node.op
     if count == rank:
@@ -32,7 +32,7 @@ def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> s
 
 
 def number_of_axes(node: Node) -> int:
-    """How many axes an Unsqueeze adds. Raises Unconvertible where that is unknown."""
+    """The number of axes that an Unsqueeze adds. Raises Unconvertible where it is unknown."""
     output, data = node.output_shape(), node.shape()
     if output is not None and data is not None:
         return len(output) - len(data)
@@ -43,7 +43,7 @@ def number_of_axes(node: Node) -> int:
 
 
 def axes_as_double(node: Node, axes: str, rank: int) -> str:
-    """`axes`, counted from the front of `rank` axes, as double."""
+    """`axes` of a tensor of rank `rank` as non-negative numbers, in double."""
     op = node.op
     axes = op.Cast(axes, to=TensorProto.DOUBLE)
     negative = op.Less(axes, double(node, [0.0]))

@@ -1,1 +1,1 @@
-"""Rules for a model of any opset: sequences dissolve, and constant Splits fold."""
+"""Rules that simplify a model of any opset: they remove sequences and fold constant Splits."""

@@ -1,4 +1,4 @@
-"""A list of as many elements in both branches of an If: the If gives the elements, one an output.
+"""Replaces a list that both branches of an If return, with the same number of elements, by one output for each element.
 
 https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html
 """
@@ -17,7 +17,7 @@ from ..shared.sequence_origin import list_length, maker_in
 
 
 class _Element(NamedTuple):
-    """A tensor that a branch can give, what is known of it, and the nodes that take it out of the list, if it has none itself."""
+    """A tensor that a branch can return, its type, and the nodes that take it out of the list where it has no name of its own."""
 
     name: str
     elem_type: int | None
@@ -26,7 +26,10 @@ class _Element(NamedTuple):
 
 
 _GIVES_LISTS = 13
-"""The opset in which If came to give lists. Before it, only a SequenceConstruct behind the If can make one that is an output."""
+"""The first opset in which an If can return lists.
+
+Before, only a SequenceConstruct after the If can make a list that is an output.
+"""
 
 
 def _gives_a_list(node: NodeProto, scope: Scope) -> bool:
@@ -39,7 +42,7 @@ def _is_sequence(kind: TypeProto | None) -> bool:
 
 @simplify("If", opset=13, when=_gives_a_list)
 def elements_for_a_list(node: Node) -> None:
-    """A list that has equally many elements in both branches is constructed behind the If."""
+    """A list with equally many elements in both branches becomes elements, from which it is constructed after the If."""
     branches = list(node.scope.children(node.proto, node.source_index, node.body_opset))
     for index in reversed(range(len(node.outputs))):
         if node.has_output(index) and _is_sequence(node.scope.type(node.output(index))):
@@ -66,7 +69,7 @@ def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
 
 
 def _elements(node: Node, branch: Scope, index: int) -> list[_Element]:
-    """The elements of the list that a branch gives. Raises NotSimplified where their number is not known."""
+    """The elements of the list that a branch returns. Raises NotSimplified where their number is unknown."""
     name = branch.graph.output[index].name  # type: ignore[union-attr] - a branch is a graph
     made_by = maker_in(branch, name)
     if made_by is not None and made_by.op_type == "SequenceConstruct" and made_by.scope is branch:
@@ -80,7 +83,7 @@ def _elements(node: Node, branch: Scope, index: int) -> list[_Element]:
 
 
 def _taken(node: Node, sequence: str, position: int, kind: TypeProto) -> _Element:
-    """The element at `position`, a constant, which rules find when they come to the branch."""
+    """The element at `position`, a constant, taken by a SequenceAt, which other rules will simplify in the branch."""
     at, element = node.fresh_name("position"), node.fresh_name("taken")
     value = helper.make_tensor(at, TensorProto.INT64, [], [position])
     constant = helper.make_node("Constant", [], [at], name=at, value=value)
@@ -91,7 +94,7 @@ def _taken(node: Node, sequence: str, position: int, kind: TypeProto) -> _Elemen
 
 
 def _common(one: _Element, other: _Element) -> TypeProto:
-    """What two elements in the same place have in common. Raises NotSimplified where a type is unknown."""
+    """The common type of two elements at the same position. Raises NotSimplified where a type is unknown."""
     if one.elem_type is None or one.elem_type != other.elem_type:
         raise NotSimplified(f"the types of '{one.name}' and '{other.name}' are not known to be the same")
     if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
@@ -101,7 +104,7 @@ def _common(one: _Element, other: _Element) -> TypeProto:
 
 
 def _put_out(node: Node, graph: GraphProto, index: int, elements: list[_Element], types: list[TypeProto]) -> None:
-    """Let a branch give `elements` in the place of the list. An element may come from outside: an Identity gives it."""
+    """Let a branch return `elements` instead of the list. An element from an outer graph is returned by an Identity."""
     values = [ValueInfoProto(name=node.fresh_name("element"), type=kind) for kind in types]
     node.scope.model.lost_uses.add(graph.output[index].name)
     for element, value in zip(elements, values, strict=True):

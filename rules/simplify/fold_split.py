@@ -1,7 +1,7 @@
-"""Splits that are not needed: of constants, into one part, of a part of another Split, and those that a Concat undoes.
+"""Removes Splits that are not needed: of constants, into one part, of a part of another Split, or undone by a Concat.
 
-An output that nothing reads is no reason to make a Split smaller: sizes have to cover the whole dimension, and num_outputs counts
-parts that have no name. A Split goes when nothing reads any of its parts.
+A Split cannot be made smaller because an output is not read: sizes must cover the whole dimension, and num_outputs counts parts
+without a name. A Split is removed if none of its parts is read.
 https://onnx.ai/onnx/operators/onnx__Split.html, https://onnx.ai/onnx/operators/onnx__Concat.html
 """
 
@@ -21,21 +21,22 @@ from ..shared.sequence_origin import parts_of_one_split, same_axis
 from ..shared.split_sizes import equal_sizes, explicit_sizes, known_sizes, name_outputs, part_count, state_sizes
 
 MAX_SHARED = 1024
-"""Bytes of the largest constant with other uses that is split: its parts are a copy, and the file may grow by no more."""
+"""The size in bytes of the largest constant with other uses that is split: its parts are copies, and the file grows by as much."""
 MAX_COPIED = 65_536
-"""Bytes of the largest constant whose parts are copied, because they are not contiguous in the payload, or cannot be initializers.
+"""The size in bytes of the largest constant whose parts are copied, because they are not contiguous in the
+payload, or cannot be initializers.
 """
 _MAKERS = frozenset({"Split", "Squeeze", "Constant"})
 """The operators whose results these rules look for."""
 
 
 def _has_one_output(node: NodeProto, _scope: Scope) -> bool:
-    """Whether the Split names one output only."""
+    """Whether the Split has a single named output."""
     return len(node.output) == 1
 
 
 def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
-    """Whether the sizes come from a node."""
+    """Whether the sizes are computed by a node."""
     return len(node.input) > 1 and not scope.may_be_stored(node.input[1])
 
 
@@ -96,7 +97,7 @@ def parts_of_constant(node: Node) -> None:
 
 
 def _stored(node: Node) -> TensorProto | None:
-    """The data where it is stored in the model, as an initializer or in a Constant node; else None."""
+    """The data as a stored tensor, from an initializer or a Constant node; else None."""
     tensor = node.scope.constants.tensor(node.input(0))
     producer = node.scope.producer(node.input(0))
     if tensor is not None or producer is None or producer.op_type != "Constant" or producer.domain not in DEFAULT_DOMAINS:
@@ -106,12 +107,12 @@ def _stored(node: Node) -> TensorProto | None:
 
 
 def _fit(sizes: list[int], dimension: int) -> bool:
-    """Whether `sizes` are possible and cover the whole `dimension`."""
+    """Whether `sizes` are valid and add up to `dimension`."""
     return min(sizes) >= 0 and sum(sizes) == dimension
 
 
 def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) -> bool:
-    """Whether the file grows by no more than the bounds above say, with the parts beside the constant or in its place."""
+    """Whether the parts may be stored: the file must not grow by more than the limits above, whether the constant stays or goes."""
     is_text = tensor.data_type == TensorProto.STRING
     size = sum(map(len, tensor.string_data)) if is_text else node.scope.constants.byte_length(tensor)
     name = node.scope.resolve(node.input(0))
@@ -123,7 +124,7 @@ def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) ->
 
 
 def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> TensorProto:
-    """`size` rows of `tensor` along `axis`, from `start` on."""
+    """`size` rows of `tensor` along `axis`, starting at `start`."""
     skeleton, name = node.scope.model.skeleton, node.fresh_name("part")
     if math.prod(tensor.dims[:axis]) != 1 or tensor.data_type == TensorProto.STRING:
         rows = np.take(skeleton.array(tensor), range(start, start + size), axis)
@@ -156,7 +157,7 @@ def split_of_part(node: Node) -> None:
 
 
 def _outer_split(node: Node, part: str) -> Node | None:
-    """The Split that makes `part` in the same graph, if it is the only reader and other sizes can be stated; else None."""
+    """The Split in the same graph that makes `part`, if `node` is the only reader and the Split can get other sizes; else None."""
     proto = node.scope.producers.get(part)
     if proto is None or proto.op_type != "Split" or proto.domain not in DEFAULT_DOMAINS:
         return None
@@ -166,14 +167,14 @@ def _outer_split(node: Node, part: str) -> Node | None:
 
 
 def _sizes_of_part(node: Node, dimension: int) -> list[int] | None:
-    """The sizes of the parts that `node` makes of `dimension`."""
+    """The sizes of the parts of `node`, whose axis has the length `dimension`; None where they are unknown."""
     if node.has_attr("split") or node.has_input(1):
         return explicit_sizes(node)
     return equal_sizes(dimension, part_count(node))
 
 
 def _name_all_parts(node: Node) -> None:
-    """Name the parts that have no output."""
+    """Name the parts without a name."""
     for index in range(len(node.outputs), part_count(node)):
         node.set_output(index, node.fresh_name(f"part{index}"))
     name_outputs(node)

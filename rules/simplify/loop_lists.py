@@ -1,8 +1,8 @@
-"""Lists that a Loop carries: one that it only reads stays outside, one that it appends to becomes a scan output.
+"""Simplifies Loops that carry lists: a list that a Loop only reads stays outside, one that it appends to becomes a scan output.
 
-TorchScript exports a list that a loop fills as SequenceEmpty, a Loop with a SequenceInsert in its body, then ConcatFromSequence,
-SequenceAt or SequenceLength. The elements become the rows of a scan output and the list a SplitToSequence of it, whose readers
-have rules of their own. Why that is exact: docs/sequences.md.
+TorchScript exports a list that a loop fills as SequenceEmpty, a Loop with a SequenceInsert in its body, and then
+ConcatFromSequence, SequenceAt or SequenceLength. The elements become the rows of a scan output, and the list a SplitToSequence of
+it, whose readers have rules of their own. docs/sequences.md explains why this is exact.
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
@@ -23,7 +23,7 @@ from ..shared.loop_turns import FIRST, few_turns, write_out
 from ..shared.sequence_origin import maker
 
 _NEVER_JOINED = frozenset({TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
-"""Text is lost by a Loop of onnxruntime, and ConstantOfShape makes no complex numbers."""
+"""Element types that are not collected: onnxruntime loses strings in a Loop, and ConstantOfShape has no complex numbers."""
 
 
 def _carries_a_list(node: NodeProto, scope: Scope) -> bool:
@@ -33,10 +33,10 @@ def _carries_a_list(node: NodeProto, scope: Scope) -> bool:
 
 @simplify("Loop", opset=13, when=_carries_a_list)
 def lists_without_carrying(node: Node) -> None:
-    """A Loop carries no list that it only reads, nor one that starts empty and gets an element in each turn.
+    """A Loop no longer carries a list that it only reads, or one that starts empty and gets an element in each iteration.
 
-    Elements of one shape become a scan output. Else few turns are written out, and elements that are only put one behind the other
-    are put so in each turn.
+    Elements of equal shape become a scan output. Otherwise, few iterations are written out, and elements that are only concatenated
+    afterwards are concatenated in each iteration.
     """
     body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
     graph = body.graph
@@ -61,12 +61,12 @@ def lists_without_carrying(node: Node) -> None:
 
 
 def _is_handed_on(body: Scope, graph: GraphProto, carried: int) -> bool:
-    """Whether each turn gives the list on as it got it."""
+    """Whether each iteration returns the list unchanged."""
     return body.original(graph.output[1 + carried].name) == graph.input[FIRST + carried].name
 
 
 def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:
-    """The body reads the list of the graph around it."""
+    """Let the body read the list from the outer graph."""
     model, inner = node.scope.model, graph.input[FIRST + carried].name
     outer = node.scope.resolve(node.input(FIRST + carried))
     if not model.is_unique(inner) or not model.is_unique(outer):
@@ -79,7 +79,9 @@ def _leave_outside(node: Node, graph: GraphProto, carried: int) -> None:
 
 
 def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
-    """What each turn appends becomes a row of a scan output, which is cut into rows again behind the Loop."""
+    """The elements that the iterations append become rows of a scan output, which a SplitToSequence after
+    the Loop cuts into rows.
+    """
     appending, sequence = _appending(node, body, graph, carried), node.output(carried)
     if sequence in ("", *node.scope.outputs):
         raise NotSimplified("the list that it makes is not read, or is an output of the graph")
@@ -97,7 +99,7 @@ def _stack(node: Node, body: Scope, graph: GraphProto, carried: int) -> None:
 
 
 def _drop(node: Node, graph: GraphProto, carried: int) -> None:
-    """Carry this value no longer."""
+    """Remove a carried value from the Loop and its body."""
     node.scope.model.lost_uses.add(node.input(FIRST + carried))
     del node.proto.input[FIRST + carried], graph.input[FIRST + carried], graph.output[1 + carried]
     if carried < len(node.proto.output):
@@ -106,7 +108,10 @@ def _drop(node: Node, graph: GraphProto, carried: int) -> None:
 
 
 def _copy_row(appending: NodeProto, row: str) -> None:
-    """The SequenceInsert gives the element itself; it stays in its place, by which nodes of the original are known."""
+    """Replace the SequenceInsert by a copy of its element.
+
+    The node stays in its place, by which nodes of the original are identified.
+    """
     element = appending.input[1]
     appending.op_type = "Identity"
     del appending.input[:], appending.output[:], appending.attribute[:]
@@ -115,7 +120,10 @@ def _copy_row(appending: NodeProto, row: str) -> None:
 
 
 def _appending(node: Node, body: Scope, graph: GraphProto, carried: int) -> NodeProto:
-    """The SequenceInsert that appends to the list in each turn. Raises NotSimplified where more or less is done to the list."""
+    """The SequenceInsert that appends to the list in each iteration.
+
+    Raises NotSimplified where anything else is done with the list.
+    """
     made_by = maker(node, FIRST + carried)
     if made_by is None or made_by.op_type != "SequenceEmpty":
         raise NotSimplified(f"the list '{node.input(FIRST + carried)}' that it carries is not known to start empty")
@@ -132,7 +140,7 @@ def _appending(node: Node, body: Scope, graph: GraphProto, carried: int) -> Node
 
 
 def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
-    """The element as an output of the body. Raises NotSimplified unless it has the same type and shape in every turn."""
+    """The element as an output of the body. Raises NotSimplified where its type or shape may change between iterations."""
     elem_type, shape = body.elem_type(element), body.shape(element)
     if elem_type is None or elem_type == TensorProto.STRING:
         raise NotSimplified(f"'{element}', which it appends to a list, is text or of unknown type")
@@ -142,7 +150,7 @@ def _row(node: Node, body: Scope, element: str) -> ValueInfoProto:
 
 
 def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
-    """Carry the elements put together so far, if nothing else is made of the list; returns whether that is so.
+    """Let the Loop carry the concatenated elements, if the list is only concatenated. Returns whether this is so.
 
     The tensor starts with no rows. Its other dimensions are known numbers, or dimensions of the model's inputs.
     """
@@ -170,7 +178,7 @@ def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
 
 
 def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None:
-    """A tensor of `sizes`, one of which is 0; None where another is no number and is not read from an input of the model."""
+    """A tensor of shape `sizes`, one of which is 0; None where another one is neither a number nor a dimension of a model input."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return node.add_tensor(helper.make_tensor(node.fresh_name("none"), elem_type, numbers, []))
@@ -183,7 +191,7 @@ def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None
 
 
 def _joined_axis(node: Node, sequence: str) -> int | None:
-    """The axis along which all that read `sequence` put its elements together; None where one does something else."""
+    """The axis along which all readers of `sequence` concatenate its elements; None where one does something else."""
     readers = [reader for reader in node.scope.graph.node if sequence in reads(reader)]
     axes = {attribute.i for reader in readers for attribute in reader.attribute if attribute.name == "axis"}
     only_join = all(
@@ -196,7 +204,7 @@ def _joined_axis(node: Node, sequence: str) -> int | None:
 
 
 def _symbols(node: Node) -> dict[str, tuple[str, int]]:
-    """The names of dimensions of the model's inputs, which are the same throughout a run: an input, and the axis in it."""
+    """The symbols of the dimensions of the model's inputs, which are constant during a run: symbol → input and axis."""
     values = getattr(node.scope.model.main.graph, "input", ())
     dims = ((value.name, axis, dim) for value in values for axis, dim in enumerate(value.type.tensor_type.shape.dim))
     return {dim.dim_param: (name, axis) for name, axis, dim in dims if dim.dim_param}

@@ -1,4 +1,4 @@
-"""Optionals that are known to have an element, or none: the nodes that ask for it read it.
+"""Removes optionals that are known to have an element, or none: nodes that read the optional read the element.
 
 https://onnx.ai/onnx/operators/onnx__Optional.html, https://onnx.ai/onnx/operators/onnx__OptionalGetElement.html,
 https://onnx.ai/onnx/operators/onnx__OptionalHasElement.html
@@ -16,7 +16,7 @@ from ..shared.sequence_origin import maker, require_same_values, source
 
 @simplify("Optional", opset=15)
 def keep_output(node: Node) -> None:
-    """Refused where the optional is an output of the graph, whose interface stays."""
+    """Nothing changes, because the optional is an output of the graph, whose interface must stay."""
     if node.output(0) in node.scope.outputs:
         raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
 
@@ -46,9 +46,9 @@ def answer(node: Node) -> None:
 
 
 def _optional(node: Node) -> Node | None:
-    """The Optional that makes input 0; None where that is no optional, or absent.
+    """The Optional that makes input 0; None where the input is not an optional, or is absent.
 
-    Raises: NotSimplified where another node makes it, or it is an input.
+    Raises: NotSimplified where another node makes it, or it is a graph input.
     """
     made_by = maker(node) if node.has_input(0) else None
     if made_by is not None and made_by.op_type == "Optional":

@@ -15,12 +15,12 @@ from ...rewriter.graph.protos import subgraphs
 from ..shared.sequence_origin import elements
 
 MAX_NODES = 4096
-"""Nodes that one SequenceMap may become."""
+"""The number of nodes that one SequenceMap may become."""
 
 
 @simplify("SequenceMap", opset=17)
 def inline_body(node: Node) -> None:
-    """SequenceMap over a sequence of known elements becomes a copy of its body for each element."""
+    """SequenceMap over known elements becomes a copy of its body for each element."""
     ((_, body),) = subgraphs(node.proto)
     arguments = _arguments(node)
     count = len(arguments)
@@ -42,8 +42,9 @@ def inline_body(node: Node) -> None:
 
 
 def _arguments(node: Node) -> list[dict[str, str]]:
-    """For each element, what the inputs of the body are called. Raises NotSimplified where the elements of a sequence are not
-    known.
+    """For each element, the values for the inputs of the body.
+
+    Raises NotSimplified where the elements of a sequence are unknown.
     """
     ((_, body),) = subgraphs(node.proto)
     columns = [elements(node)]
@@ -63,7 +64,7 @@ def _arguments(node: Node) -> list[dict[str, str]]:
 
 
 def _map_nothing(node: Node, body: GraphProto) -> None:
-    """Make the empty sequences that a SequenceMap over no elements gives."""
+    """Make the empty sequences that a SequenceMap over no elements returns."""
     kinds = [value.type.tensor_type.elem_type for value in body.output]
     if not all(kinds):
         raise NotSimplified("the sequence is empty, and the types of the body's outputs are not declared")
@@ -75,7 +76,7 @@ def _map_nothing(node: Node, body: GraphProto) -> None:
 
 
 def _require_plain(body: GraphProto) -> None:
-    """Raises NotSimplified where a copy of the body could not stand outside of it."""
+    """Raises NotSimplified where the nodes of the body cannot be copied to the outer graph."""
     if body.sparse_initializer:
         raise NotSimplified("its body has sparse initializers")
     if any(attribute.ref_attr_name for inner in body.node for attribute in inner.attribute):
@@ -83,7 +84,7 @@ def _require_plain(body: GraphProto) -> None:
 
 
 def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:
-    """One copy of the body before `node`; returns its outputs."""
+    """Put a copy of the body before `node`. Returns its outputs."""
     bodies.paste(node, body.node, node.body_opset, names)
     results = [names.get(value.name, value.name) for value in body.output]
     for value, result in zip(body.output, results, strict=True):

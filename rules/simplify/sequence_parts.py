@@ -1,8 +1,10 @@
-"""A SplitToSequence whose number of parts is only known at run time: the nodes that read it compute their part from the data.
+"""Removes a SplitToSequence whose number of parts is only known at run time: the nodes that read it compute their part from the
+data.
 
-Element i of parts of size c is Slice(x, i*c, (i+1)*c); where the sizes are a vector, the Slice begins at the sum of those before.
-`chunk` and `split` over a dynamic axis come out of torch's exporter so.
-Why that is exact wherever the original runs: docs/sequences.md.
+Element i of parts of size c is Slice(x, i*c, (i+1)*c); where the sizes are a vector, the Slice begins at the sum of the sizes
+before. torch's exporter writes `chunk` and `split` over a dynamic axis this way. docs/sequences.md explains why this is exact
+wherever the original runs.
+https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, https://onnx.ai/onnx/operators/onnx__SequenceAt.html
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _INT64_MAX = 2**63 - 1
 
 @simplify("SequenceAt", opset=13)
 def slice_part(node: Node) -> None:
-    """SequenceAt of parts whose number is unknown becomes a Slice of the data, or a Gather for parts of length 1."""
+    """SequenceAt of an unknown number of parts becomes a Slice of the data, or a Gather for parts of length 1."""
     parts = run_time_parts(node)
     if parts is None:
         return
@@ -49,7 +51,7 @@ def slice_part(node: Node) -> None:
 
 
 def _gather_row(node: Node, parts: Parts) -> None:
-    """Let the node be a Gather of one index of the data, for parts of length 1."""
+    """Turn the node into a Gather of one index of the data, for parts of length 1."""
     if not gathers_whole(node, parts.data, parts.axis):
         raise NotSimplified(f"onnxruntime loses strings of '{parts.data}' if a Gather takes rows of it")
     position = constant_position(node, 1)
@@ -63,7 +65,7 @@ def _gather_row(node: Node, parts: Parts) -> None:
 
 
 def _bounds(node: Node, parts: Parts, position: int | None) -> tuple[str, str]:
-    """Where the part at `position` (None: at input 1) starts and ends, as int64 vectors of one."""
+    """The start and end of the part at `position` (None: at the position in input 1), as int64 vectors of one."""
     op = node.op
     size = _part_size(node, parts)
     if position is not None and position >= 0:
@@ -91,13 +93,13 @@ def _part_size(node: Node, parts: Parts) -> str:
 
 
 def _count(node: Node, parts: Parts, size: str) -> str:
-    """How many parts there are: the dimension divided by `size`, rounded up, with no step that overflows."""
+    """The number of parts: the dimension divided by `size`, rounded up, computed without overflow."""
     dimension = length(node, parts.data, parts.axis, "scalar")
     return node.op.Add(*_whole_and_rest(node, dimension, size))
 
 
 def _whole_and_rest(node: Node, dimension: str, size: str) -> tuple[str, str]:
-    """How many parts are whole, and 1 if a shorter one follows, else 0."""
+    """The number of parts of full size, and 1 if a shorter one follows, else 0."""
     op = node.op
     whole = op.Div(dimension, size)
     covered = op.Mul(whole, size)
@@ -107,12 +109,12 @@ def _whole_and_rest(node: Node, dimension: str, size: str) -> tuple[str, str]:
 
 
 def _vector(node: Node, name: str) -> str:
-    """`name`, of one element, as a vector."""
+    """`name`, which has one element, as a vector."""
     return node.op.Reshape(name, node.op.int64([1]))
 
 
 def _require_scalar(parts: Parts) -> None:
-    """Raises NotSimplified where it is not known whether split is one size or a vector of sizes."""
+    """Raises NotSimplified where it is unknown whether the input split is one size or a vector of sizes."""
     rank = parts.node.rank(1)
     if rank != 0:
         of = f"of SplitToSequence '{parts.node.name}'"
@@ -121,7 +123,7 @@ def _require_scalar(parts: Parts) -> None:
 
 @simplify("SequenceLength", opset=13)
 def compute_length(node: Node) -> None:
-    """SequenceLength of parts whose number is unknown is computed from the dimension."""
+    """SequenceLength of an unknown number of parts is computed from the dimension."""
     parts = run_time_parts(node)
     if parts is None:
         return
@@ -139,7 +141,7 @@ def compute_length(node: Node) -> None:
 
 @simplify("ConcatFromSequence", opset=13)
 def undo_split(node: Node) -> None:
-    """ConcatFromSequence of all parts along the axis that they were cut on is the data; of rows, a Transpose or Reshape of it."""
+    """ConcatFromSequence along the axis of the cuts becomes the data itself; for rows, a Transpose or Reshape of it."""
     parts = run_time_parts(node)
     if parts is None or undoes_split(node, parts):
         return
@@ -153,14 +155,14 @@ def undo_split(node: Node) -> None:
 
 
 def _moved(rank: int, axis: int, to: int) -> list[int]:
-    """The perm of a Transpose that moves `axis` to the place `to`, in the result."""
+    """The perm of a Transpose that moves `axis` to position `to` of the result."""
     others = [index for index in range(rank) if index != axis % rank]
     place = to % rank
     return [*others[:place], axis % rank, *others[place:]]
 
 
 def _merge_rows(node: Node, parts: Parts, shape: Shape) -> None:
-    """Rows put one behind the other along an axis of theirs: the axis that they were cut on goes before that one, and into it."""
+    """Join rows along one of their own axes: the axis of the cuts is moved before that one and merged with it."""
     own = [dim for index, dim in enumerate(shape) if index != parts.axis % len(shape)]
     at = node.attr("axis") % len(own) if own else 0
     others = [dim for index, dim in enumerate(own) if index != at]

@@ -1,6 +1,6 @@
-"""Sequences whose elements are known dissolve: the nodes that read them read the elements.
+"""Removes sequences whose elements are known: the nodes that read the sequence read its elements.
 
-Negative positions count from the end. Why each rewrite is exact: docs/sequences.md.
+Negative positions count from the end. docs/sequences.md explains why each rewrite is exact.
 https://onnx.ai/onnx/operators/onnx__SequenceAt.html, https://onnx.ai/onnx/operators/onnx__SequenceInsert.html,
 https://onnx.ai/onnx/operators/onnx__SequenceErase.html, https://onnx.ai/onnx/operators/onnx__SequenceLength.html,
 https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html
@@ -32,12 +32,12 @@ from ..shared.sequence_origin import (
 from ..shared.split_sizes import known_sizes
 
 MOST_ELEMENTS = 4096
-"""Elements of a sequence that may grow or shrink by one: a chain of 10,000 inserts would hold 50 million names, in 1.3 GB."""
+"""The length up to which a sequence may grow or shrink by one: 10,000 inserts in a row would need 50 million names and 1.3 GB."""
 
 
 @simplify("SequenceAt", opset=13)
 def pick_element(node: Node) -> None:
-    """SequenceAt of known elements becomes the element; with a position that is computed, a Slice or Gather of all of them."""
+    """SequenceAt of known elements becomes the element; with a computed position, a Slice or Gather of all elements."""
     if run_time_parts(node) is not None:
         return
     names = elements(node)
@@ -51,7 +51,7 @@ def pick_element(node: Node) -> None:
 
 
 def _pick_at_run_time(node: Node, names: list[str]) -> None:
-    """Let the node pick one of `names` at a position that is only known at run time."""
+    """Let the node choose one of `names` by a position that is only known at run time."""
     op = node.op
     parts = parts_of_one_split(node, names)
     sizes = None if parts is None else known_sizes(parts.node)
@@ -78,7 +78,7 @@ def _pick_at_run_time(node: Node, names: list[str]) -> None:
 
 
 def _slice_by_table(node: Node, data: str, axis: int, sizes: list[int]) -> None:
-    """Pick a part of `data`, which consists of parts of these sizes along `axis`, by a table of the parts' bounds.
+    """Take a part of `data`, which consists of parts with these sizes along `axis`, by a table of the bounds of the parts.
 
     Gather wraps a negative position and fails out of range, as SequenceAt does.
     """
@@ -91,7 +91,7 @@ def _slice_by_table(node: Node, data: str, axis: int, sizes: list[int]) -> None:
 
 
 def _slice_of_all(node: Node, names: list[str]) -> None:
-    """Pick one of `names`, which have different lengths along one axis at most, from all of them behind each other on it."""
+    """Choose one of `names`, whose lengths differ along one axis at most, by a Slice of their concatenation."""
     axis = _axis_of_difference(node, names)
     lengths = {name: node.scope.types.proven_shape(name)[axis] for name in names}  # type: ignore[index] - the axis is of it
     known = [size for name in names if isinstance(size := lengths[name], int)]
@@ -103,7 +103,7 @@ def _slice_of_all(node: Node, names: list[str]) -> None:
 
 
 def _axis_of_difference(node: Node, names: list[str]) -> int:
-    """The one axis along which `names` may have different lengths. Raises NotSimplified where there may be more."""
+    """The only axis along which `names` may have different lengths. Raises NotSimplified where there may be more."""
     scope = node.scope
     shapes = {name: scope.types.proven_shape(name) for name in names}
     ranks = {None if shape is None else len(shape) for shape in shapes.values()}
@@ -117,14 +117,16 @@ def _axis_of_difference(node: Node, names: list[str]) -> int:
 
 
 def _length_of(scope: Scope, name: str, shape: Shape | None, axis: int) -> int | tuple[str, int]:
-    """The length of `name`, of `shape`, along `axis`: a number, or what it is sure to be equal to."""
+    """The length of `axis` of `name`, which has the shape `shape`: a number, or a dimension of a model
+    input that is certainly equal.
+    """
     size = None if shape is None else shape[axis]
     return size if isinstance(size, int) else scope.origin_of_dimension(name, axis)
 
 
 @simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
 def keep_output(node: Node) -> None:
-    """Refused where the sequence is an output of the graph, whose interface stays."""
+    """Nothing changes, because the sequence is an output of the graph, whose interface must stay."""
     if node.output(0) in node.scope.outputs:
         raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
 
@@ -168,7 +170,7 @@ def erase_element(node: Node) -> None:
 
 
 def _require_few(names: list[str]) -> None:
-    """Raises NotSimplified where the sequence is so long that a chain of such nodes would grow too large."""
+    """Raises NotSimplified where the sequence is so long that a chain of such nodes would become too large."""
     if len(names) >= MOST_ELEMENTS:
         raise NotSimplified(f"each insert into a sequence of {MOST_ELEMENTS:,} elements or more would list them all again")
 
@@ -185,7 +187,7 @@ def _position(node: Node, index: int, default: int) -> int:
 
 @simplify("ConcatFromSequence", opset=13)
 def concat_elements(node: Node) -> None:
-    """ConcatFromSequence of known elements becomes a Concat, with a new axis for each element where new_axis=1."""
+    """ConcatFromSequence of known elements becomes a Concat; with new_axis=1, each element first gets a new axis."""
     if run_time_parts(node) is not None:
         return
     names = elements(node)
@@ -207,9 +209,9 @@ def concat_elements(node: Node) -> None:
 
 
 def _require_one_shape(node: Node, names: list[str], axis: int | None) -> None:
-    """Raises NotSimplified where elements are known to differ along another axis than `axis`.
+    """Raises NotSimplified where elements are known to have different lengths along another axis than `axis`.
 
-    That is not valid, and yet onnxruntime runs it where one of them is empty.
+    Such a node is not valid, but onnxruntime runs it where one of the elements is empty.
     """
     shapes = [shape for name in dict.fromkeys(names) if (shape := node.scope.shape(name)) is not None]
     if len({len(shape) for shape in shapes}) > 1:

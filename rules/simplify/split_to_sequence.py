@@ -1,7 +1,7 @@
-"""SplitToSequence becomes a Split and a SequenceConstruct of its parts, wherever the number of parts is known.
+"""SplitToSequence with a known number of parts becomes a Split and a SequenceConstruct.
 
-Written for opset 13, where Split takes its sizes as an input: Split's own rules take it to the form of the model.
-keepdims counts only where split is not given, says the specification, and onnxruntime does otherwise (docs/semantics.md).
+These are written for opset 13, where Split has its sizes as an input; the rules of Split convert it to the opset of the model. By
+the specification, keepdims counts only where split is absent; onnxruntime differs (docs/semantics.md).
 https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
 """
 
@@ -17,7 +17,7 @@ from ..shared.sequence_origin import part_sizes, removes_axis, run_time_count
 
 @simplify("SplitToSequence", opset=13)
 def split_then_construct(node: Node) -> None:
-    """SplitToSequence into a known number of parts becomes Split and SequenceConstruct."""
+    """SplitToSequence into a known number of parts becomes a Split and a SequenceConstruct."""
     op = node.op
     _require_type(node)
     axis = node.attr("axis", 0)
@@ -38,7 +38,7 @@ def split_then_construct(node: Node) -> None:
 
 
 def _require_type(node: Node) -> None:
-    """Raises NotSimplified for bfloat16, which SplitToSequence takes from 24 on and SequenceConstruct never."""
+    """Raises NotSimplified for bfloat16, which SplitToSequence accepts from opset 24 on, but SequenceConstruct never."""
     elem_type = node.elem_type()
     if elem_type == TensorProto.BFLOAT16:
         raise NotSimplified("its elements are bfloat16, which SequenceConstruct does not take at any opset")
@@ -47,6 +47,6 @@ def _require_type(node: Node) -> None:
 
 
 def _int64_split(node: Node) -> str:
-    """Input split as int64."""
+    """The input split as int64."""
     name = node.input(1)
     return name if node.elem_type(1) == TensorProto.INT64 else node.op.Cast(name, to=TensorProto.INT64)
