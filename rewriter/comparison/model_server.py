@@ -450,7 +450,7 @@ def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
     try:
         while True:
             inbox.put(pickle.loads(receive(requests)))
-    except (OSError, EOFError):
+    finally:  # the parent is gone, or there is no memory for what it asks: nobody waits for an answer that cannot come
         leave()
 
 
