@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 import onnx
 
-from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
+from ..serving import leave, lift_time_limit, limit_memory, limit_time, open_pipes, receive, send
 from .differences import byte_size
 from .float64 import widen, widened
 from .readers import NO_READINGS, Readings, readings
@@ -432,8 +432,8 @@ def _or_failure(call: Callable[[_Argument], _Answer], argument: _Argument) -> _A
 
 def serve(memory_bytes: int) -> None:
     """Answer requests, each of which comes with the seconds that it may take, until the parent is gone."""
-    _limit_memory(memory_bytes)
     requests, answers = open_pipes()
+    limit_memory(memory_bytes)
     inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
     threading.Thread(target=_feed, args=(requests, inbox), daemon=True).start()
     server = _Server()
@@ -452,12 +452,3 @@ def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
             inbox.put(pickle.loads(receive(requests)))
     finally:  # the parent is gone, or there is no memory for what it asks: nobody waits for an answer that cannot come
         leave()
-
-
-def _limit_memory(memory_bytes: int) -> None:
-    """Bound this process's memory, so that an allocation fails before the machine starts to swap."""
-    try:
-        import resource  # POSIX only
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
