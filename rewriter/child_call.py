@@ -23,12 +23,16 @@ from io import FileIO
 from typing import Any
 
 from .errors import SplitRewriteError
-from .serving import READY, receive, send
+from .serving import OUT_OF_MEMORY, READY, receive, send
 
 _CPU_SECONDS = 30
 """Seconds of processor time for each request, because onnx may loop forever. Checking 100,000 nodes, 10 MiB, takes one second."""
 _CPU_SECONDS_PER_MIB = 10
 """Further seconds of processor time for each MiB of the request."""
+_MEMORY = 1 << 30
+"""Bytes of memory for any request: onnx may write down all numbers of a Range. Checking 100,000 nodes takes 0.3 GiB."""
+_MEMORY_PER_BYTE = 128
+"""Further bytes of memory for each byte of the request."""
 _MOST_IDLE = 4
 """The largest number of idle children that are kept for the next call."""
 _KEPT_AFTER = 8 << 20
@@ -91,7 +95,7 @@ def _call(operation: str, *arguments: Any) -> Any:
     """Run `operation` with its arguments in a child and return the result. Raises as `check_model`."""
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))
     seconds = _CPU_SECONDS + _CPU_SECONDS_PER_MIB * (size >> 20)
-    request = marshal.dumps((operation, arguments, seconds))
+    request = marshal.dumps((operation, arguments, seconds, _MEMORY + _MEMORY_PER_BYTE * size))
     is_kept = size <= _KEPT_AFTER
     child = _take()
     was_used = child.has_answered
@@ -342,6 +346,8 @@ def _crash(status: int, seconds: float, elapsed: float) -> Crashed:
     has_ended_itself = status in (0, 1) and elapsed >= seconds
     if has_ended_itself or status == -getattr(signal, "SIGXCPU", 0):
         return Crashed(f"time limit of {seconds:g} s", is_timeout=True)
+    if status == OUT_OF_MEMORY:
+        return Crashed("out of memory")
     if status >= 0:
         return Crashed(f"exit status {status}" if status else "no answer")
     try:

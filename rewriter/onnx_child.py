@@ -11,7 +11,17 @@ import marshal
 
 from onnx import onnx_cpp2py_export
 
-from .serving import leave, lift_time_limit, limit_processor_time, limit_time, open_pipes, receive, send
+from .serving import (
+    OUT_OF_MEMORY,
+    leave,
+    lift_time_limit,
+    limit_memory,
+    limit_processor_time,
+    limit_time,
+    open_pipes,
+    receive,
+    send,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` takes a tenth of the start
@@ -68,13 +78,16 @@ def serve() -> None:
         leave()
 
 
-def _answer(operation: str, arguments: tuple[Any, ...], seconds: int) -> tuple[bool, Any]:
-    """Run one operation within `seconds` of processor time, or of wall-clock time where the platform cannot limit the former."""
+def _answer(operation: str, arguments: tuple[Any, ...], seconds: int, memory: int) -> tuple[bool, Any]:
+    """Run one operation within `memory` bytes and `seconds` of processor time, or where the platform cannot limit that, of time."""
+    limit_memory(memory)
     has_limit = limit_processor_time(seconds)
     if not has_limit:
         limit_time(seconds)
     try:
         return True, OPERATIONS[operation](*arguments)
+    except MemoryError:
+        leave(OUT_OF_MEMORY)
     except Exception as error:
         return False, " ".join(str(error).split()) or type(error).__name__
     finally:

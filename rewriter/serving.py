@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+OUT_OF_MEMORY = 12
+"""The exit status of a child whose memory does not suffice."""
 READY = b"\0split-rewrite: ready\0"
 """The first bytes that a child sends. Anything before them was printed by the program that was started."""
 
@@ -53,6 +55,7 @@ def open_pipes() -> tuple[FileIO, FileIO]:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _write_no_core_files()
+    _keep_memory_limit()
     requests, answers = FileIO(os.dup(0), "rb"), FileIO(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -88,6 +91,26 @@ def limit_processor_time(seconds: int) -> bool:
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (until if most == resource.RLIM_INFINITY else min(until, most), most))
     return True
+
+
+def limit_memory(count: int) -> None:
+    """From now on an allocation fails where this process would get more than `count` bytes, or than its parent may have."""
+    try:
+        import resource  # POSIX only
+    except ImportError:
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (count if most == resource.RLIM_INFINITY else min(count, most), most))
+
+
+def _keep_memory_limit() -> None:
+    """What the parent may have becomes the most that `limit_memory` can give."""
+    try:
+        import resource  # POSIX only
+    except ImportError:
+        return
+    soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, soft))
 
 
 def _write_no_core_files() -> None:

@@ -5,6 +5,7 @@ The process is kept for the next model, because starting one takes longer than m
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import signal
@@ -14,10 +15,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
+from types import FunctionType
 from typing import Any, BinaryIO, NoReturn
 
 from ..child_call import import_path
-from ..errors import INTERNAL_ERROR, UNUSABLE
+from ..errors import INTERNAL_ERROR, UNUSABLE, ArgumentError, shortened
 from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
 
@@ -36,6 +38,24 @@ class Ended(Exception):
     def __init__(self, message: str, exit_status: int) -> None:
         super().__init__(message)
         self.exit_status = exit_status
+
+
+class _Rehearsal(pickle.Pickler):
+    """Pickles what a process apart could load."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, FunctionType | type) and obj.__module__ == "__main__":
+            raise pickle.PicklingError(f"{obj.__qualname__} has to be in a module that can be imported, and is in the main program")
+        return NotImplemented
+
+
+def check_sendable(request: Request) -> None:
+    """Raises: ArgumentError where a process apart cannot get the options of `request`, such as a rule that it cannot import."""
+    try:
+        _Rehearsal(io.BytesIO()).dump(request.options)
+    except Exception as error:
+        reason = shortened(" ".join(str(error).split()) or type(error).__name__)
+        raise ArgumentError(f"options: each model is converted in another process, which cannot be given them: {reason}") from error
 
 
 class Children:
@@ -207,9 +227,11 @@ def _read_requests(requests: BinaryIO, inbox: SimpleQueue[Any]) -> None:
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             inbox.put(pickle.load(requests))
-    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
+    except (EOFError, OSError, pickle.UnpicklingError):
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+    finally:
+        os._exit(1)
 
 
 def _private_pipes() -> tuple[BinaryIO, BinaryIO]:

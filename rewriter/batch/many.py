@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from .. import arguments
 from ..errors import INTERNAL_ERROR, ArgumentError
 from ..options import Comparing, Options, checked
-from .apart import Children, convert_apart
+from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
 from .inputs import plan
 from .memory import memory_need
@@ -57,8 +57,10 @@ def convert_many(
     target, options = checked(target_opset, compare, options)
     arguments.check_limit("timeout", timeout)
     arguments.check_limit("memory", memory)
+    request = Request(target, compare, options, timeout, memory)
+    check_sendable(request)
     tasks = plan(paths, None if into is None else os.path.join(into, ""), in_place)
-    return run(tasks, Request(target, compare, options, timeout, memory), executor)
+    return run(tasks, request, executor)
 
 
 def run(

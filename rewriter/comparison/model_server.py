@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 import onnx
 
-from ..serving import leave, lift_time_limit, limit_time, open_pipes, receive, send
+from ..serving import leave, lift_time_limit, limit_memory, limit_time, open_pipes, receive, send
 from .differences import byte_size
 from .float64 import widen, widened
 from .readers import NO_READINGS, Readings, readings
@@ -436,6 +436,7 @@ def serve(memory_bytes: int) -> None:
     """Answer requests, each with its time limit in seconds, until the parent process ends."""
     _limit_memory(memory_bytes)
     requests, answers = open_pipes()
+    limit_memory(memory_bytes)
     inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
     threading.Thread(target=_feed, args=(requests, inbox), daemon=True).start()
     server = _Server()
@@ -452,7 +453,7 @@ def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
     try:
         while True:
             inbox.put(pickle.loads(receive(requests)))
-    except (OSError, EOFError):
+    finally:  # the parent is gone, or there is no memory for what it asks: nobody waits for an answer that cannot come
         leave()
 
 

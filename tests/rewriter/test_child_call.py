@@ -47,6 +47,33 @@ def convert(_: object = None) -> int:
     return convert_version(SPLIT, 11, compare="off").model.opset_import[0].version
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory")
+class TestMemory:
+    RANGE = (
+        '<ir_version: 8, opset_import: ["": 18]> g () => (float[N] y)'
+        " <int64 start = {0}, int64 limit = {1000000000000}, int64 step = {1}> {r = Range(start, limit, step) y = Cast<to = 1>(r)}"
+    )
+    """onnx writes down all of these numbers."""
+
+    def test_a_model_that_takes_more_than_there_is(self) -> None:
+        with pytest.raises(Crashed, match=r"^out of memory$"):
+            child_call.infer_model(parser.parse_model(self.RANGE).SerializeToString())
+        child_call.check_model(FINE, full=True)
+
+    def test_a_limit_of_this_process_counts_too(self) -> None:
+        program = (
+            "import resource\n"
+            "from split_rewrite.rewriter import child_call\n"
+            "resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, resource.RLIM_INFINITY))\n"
+            "child_call.prepare()\n"
+            f"child_call.check_model({FINE!r}, full=True)\n"
+            "(child,) = child_call._children\n"
+            "print(resource.prlimit(child._process.pid, resource.RLIMIT_DATA))\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == (f"({400 << 20}, {400 << 20})\n", "")
+
+
 class TestAnswers:
     def test_a_model_that_passes(self) -> None:
         child_call.check_model(FINE, full=True)

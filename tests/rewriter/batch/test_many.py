@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -214,6 +216,49 @@ def test_a_child_that_was_killed_between_two_models_is_replaced(zoo, tmp_path):
         assert children.convert(task, Request(13)).exit_status == 0
     finally:
         children.close()
+
+
+class Unreadable:
+    """What another process cannot load, as where there is no memory for it."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def test_a_task_that_cannot_be_read_is_not_waited_for(zoo):
+    children = apart.Children()
+    try:
+        report = children.convert(Task(str(zoo / "good.onnx"), None, "good.onnx", Unreadable()), Request(13))  # type: ignore[arg-type]
+        assert (report.exit_status, report.message) == (3, "the process that converted it ended with status 1")
+        assert children.convert(Task(str(zoo / "good.onnx"), None, "good.onnx"), Request(13)).exit_status == 0
+    finally:
+        children.close()
+
+
+MAIN = """
+from split_rewrite.rewriter import ArgumentError, Options, convert_many
+from split_rewrite.rewriter.engine.registry import replace
+
+@replace("my.domain", "Twice", opset=13)
+def twice(node):
+    node.become.Add(node.input(0), node.input(0))
+
+for rule in (twice, lambda node: None):
+    try:
+        convert_many(["zoo"], 5, into="out", options=Options(rules=[rule]))
+    except ArgumentError as error:
+        print(error)
+"""
+
+
+def test_rules_that_other_processes_cannot_import_are_refused_at_once(zoo, tmp_path):
+    done = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
+    said = "options: each model is converted in another process, which cannot be given them:"
+    assert done.stdout.splitlines() == [
+        f"{said} {name} has to be in a module that can be imported, and is in the main program" for name in ("twice", "<lambda>")
+    ]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert os.listdir(tmp_path) == ["zoo"]
 
 
 def test_large_models_do_not_run_side_by_side(tmp_path, monkeypatch):

@@ -60,6 +60,18 @@ def test_worker_lives_on_after_a_crash(save: Save) -> None:
     worker.close()
 
 
+class Unreadable:
+    """What another process cannot load, as where there is no memory for it."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("no number",)
+
+
+def test_a_request_that_cannot_be_read_does_not_wait_for_an_answer(save: Save, worker: Worker) -> None:
+    assert worker._ask(Unreadable(), 60) == Failure("crashed", "no answer")
+    assert isinstance(worker.run(save(RELU), {"x": np.ones((1, 4), np.float32)}), Outputs)
+
+
 def _answers(session: Session, samples: Sequence[np.ndarray]) -> list[Failure | np.ndarray]:
     found = session.run_all({"x": sample} for sample in samples)
     return [answer if isinstance(answer, Failure) else answer.values[0] for _, answer in found]
