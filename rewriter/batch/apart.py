@@ -223,8 +223,11 @@ def _say(answers: BinaryIO, answer: object) -> None:
 
 
 def _read_requests(requests: BinaryIO, inbox: SimpleQueue[Any]) -> None:
-    """Read requests in a thread, even while a model is converted, so that this process notices the end of its parent at once."""
-    with suppress(EOFError, OSError, pickle.UnpicklingError):
+    """Read requests in a thread, even while a model is converted, so that this process notices the end of its parent at once.
+
+    It also ends where a request cannot be loaded, as for lack of memory: nobody waits for an answer that cannot come.
+    """
+    try:
         while True:
             inbox.put(pickle.load(requests))
     except (EOFError, OSError, pickle.UnpicklingError):
