@@ -1,8 +1,7 @@
-"""The part of a child process that is the same in all: it reports that it is ready, answers one request after another, and ends
-with its parent.
+"""The common part of all child processes: they report that they are ready, answer requests one by one, and end with their parent.
 
-Messages are bytes. Nothing but the standard library is imported here, and little of it: the child that checks models has started
-after 30 ms, of which `typing` and `pickle` would be 8 more.
+Messages are bytes. Only the standard library is imported here, and little of it: the child that checks models starts in 30 ms;
+importing `typing` and `pickle` would add 8 ms.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
 OUT_OF_MEMORY = 12
 """The exit status of a child whose memory does not suffice."""
 READY = b"\0split-rewrite: ready\0"
-"""The first bytes that a child sends. Whatever comes before them was printed by the program that was started."""
+"""The first bytes that a child sends. Anything before them was printed by the program that was started."""
 
 
 def send(pipe: FileIO, message: bytes) -> None:
-    """Write `message` to `pipe`, after its length in 8 bytes."""
+    """Write the length of `message` in 8 bytes to `pipe`, and then the message."""
     for part in (len(message).to_bytes(8, "little"), message):
         left = memoryview(part)
         while left:
@@ -32,12 +31,12 @@ def send(pipe: FileIO, message: bytes) -> None:
 
 
 def receive(pipe: FileIO) -> bytearray:
-    """The next message from `pipe`. Raises EOFError where the other end is closed before the message is complete."""
+    """Read the next message from `pipe`. Raises EOFError where the other end is closed before the message is complete."""
     return _read(pipe, int.from_bytes(_read(pipe, 8), "little"))
 
 
 def _read(pipe: FileIO, length: int) -> bytearray:
-    """Exactly `length` bytes from `pipe`. Raises EOFError where there are fewer."""
+    """Read exactly `length` bytes from `pipe`. Raises EOFError where there are fewer."""
     data = bytearray(length)
     left = memoryview(data)
     while left:
@@ -49,10 +48,10 @@ def _read(pipe: FileIO, length: int) -> bytearray:
 
 
 def open_pipes() -> tuple[FileIO, FileIO]:
-    """The pipe that requests come from and the pipe for answers; tells the parent that this process is ready.
+    """Return the pipe for requests and the pipe for answers, and tell the parent that this process is ready.
 
-    They were descriptors 0 and 1, where a library that reads or prints would corrupt the messages. Ctrl-C on a terminal reaches all
-    of its processes: the parent decides what becomes of this one.
+    The pipes are moved away from descriptors 0 and 1, where a library that reads or prints would corrupt the messages. Ctrl-C is
+    ignored: on a terminal it reaches all processes, but the parent decides when this one ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _write_no_core_files()
@@ -67,12 +66,12 @@ def open_pipes() -> tuple[FileIO, FileIO]:
 
 
 def leave(status: int = 0) -> NoReturn:
-    """End this process at once, without the interpreter's clean-up, which does nothing useful here."""
+    """End this process at once, without the interpreter's clean-up, which is not needed here."""
     os._exit(status)
 
 
 def limit_time(seconds: float) -> None:
-    """End this process `seconds` from now, even if it is in native code, or nobody waits for it any more."""
+    """End this process after `seconds`, even if it is in native code or its parent does not wait for it any more."""
     faulthandler.dump_traceback_later(max(seconds, 0.001), exit=True)
 
 
@@ -82,7 +81,7 @@ def lift_time_limit() -> None:
 
 
 def limit_processor_time(seconds: int) -> bool:
-    """End this process with SIGXCPU after `seconds` more of processor time. Returns False where the platform cannot do that."""
+    """End this process with SIGXCPU after `seconds` more of processor time. Returns False where the platform cannot do this."""
     try:
         import resource  # POSIX only
     except ImportError:
@@ -115,7 +114,7 @@ def _keep_memory_limit() -> None:
 
 
 def _write_no_core_files() -> None:
-    """A crash of this process leaves no core file."""
+    """Make sure that a crash of this process does not write a core file."""
     try:
         import resource  # POSIX only
     except ImportError:

@@ -1,6 +1,6 @@
-"""The child's side of a comparison: loads one model at a time, runs it, and answers with its outputs or with a failure.
+"""The child process of a comparison: it loads one model at a time, runs it, and answers with its outputs or with a failure.
 
-Whatever native code prints goes nowhere, and whatever it does to this process affects no other.
+The output that native code prints is discarded, and a crash there affects no other process.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ ML_DTYPES = {
     "INT2": "int2",
     "UINT2": "uint2",
 }
-"""Element types that numpy does not have, by their names in ml_dtypes."""
+"""Element types that numpy does not have, and their names in ml_dtypes."""
 
 
 class Failure(NamedTuple):
     """Why a model did not run.
 
-    `kind`: "unsupported" the runtime lacks something; "invalid" it rejects the model; "runtime" it rejects the inputs, or the run
-    failed; "crashed" the process died; "timeout" and "memory" one of our limits was reached. `certain` is False where the runtime
-    may just be incomplete.
+    `kind` is "unsupported" where the runtime lacks something; "invalid" where it rejects the model; "runtime" where it rejects the
+    inputs or the run failed; "crashed" where the process died; "timeout" or "memory" where a limit was reached. `certain` is False
+    where the cause may only be that the runtime is incomplete.
     """
 
     kind: Kind
@@ -74,10 +74,10 @@ class Outputs(NamedTuple):
 class Description(NamedTuple):
     """The interface of a model: serialized ValueInfoProtos of the required and the optional inputs, and the names of the outputs.
 
-    `random` names a node that draws random numbers, `defects` the runtimes that cannot be believed on this model, `disputed`
-    a node that onnxruntime gives another meaning than the specification, and which,
-    `lax` what onnxruntime lets pass in it though the specification forbids it, `doubt` why onnxruntime may give other
-    numbers for another graph that computes the same, `readings` what is done with the values of the inputs.
+    `random` names a node that draws random numbers. `defects` maps runtimes to the reason why they cannot be trusted on this model.
+    `disputed` names a node that onnxruntime computes differently from the specification. `lax` says what onnxruntime accepts in
+    this model although the specification forbids it. `doubt` says why onnxruntime may give other numbers for another graph that
+    computes the same. `readings` says what is done with the values of the inputs.
     """
 
     required: tuple[bytes, ...]
@@ -98,10 +98,10 @@ class DescribeRequest(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """Run a model on each of `samples`. The answer may be shorter: what is missing has to be asked for again.
+    """Run a model on each of `samples`. The answer may contain fewer results; the rest has to be requested again.
 
-    `session` stands for one loading of `path`: the model stays loaded until another session is asked for. `probes` are values of
-    the main graph that become outputs, too.
+    `session` identifies one loading of `path`: the model stays loaded until another session is requested. `probes` are values of
+    the main graph that are returned as well.
     """
 
     session: int
@@ -120,7 +120,7 @@ class _Loaded(Protocol):
 
 
 class RejectedError(Exception):
-    """A failure that is classified already."""
+    """An error whose kind of failure is known already."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -128,7 +128,7 @@ class RejectedError(Exception):
 
 
 def numpy_dtype(elem_type: int) -> np.dtype:
-    """The numpy dtype (of ml_dtypes where numpy has none) of a TensorProto.DataType; strings are objects.
+    """The numpy dtype of a TensorProto.DataType, from ml_dtypes where numpy has none; object for strings.
 
     Raises: RejectedError where ml_dtypes is too old to have it.
     """
@@ -162,7 +162,9 @@ def describe(path: str) -> Description:
 
 
 class _OnnxRuntime:
-    """An onnxruntime session that computes node by node as the file says, in one thread, so that results compare exactly."""
+    """An onnxruntime session in one thread and without optimizations, which computes the nodes as they are,
+    so that results are exact.
+    """
 
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         try:
@@ -195,7 +197,7 @@ class _OnnxRuntime:
         return Outputs(names, tuple(values), f"onnxruntime {self._onnxruntime.__version__}")
 
     def _run_by_bits(self, inputs: dict[str, Any]) -> list[Any]:
-        """Run with inputs as bit patterns: numpy cannot carry bfloat16 and float8 into onnxruntime."""
+        """Run with inputs as bit patterns, because numpy cannot pass bfloat16 and float8 to onnxruntime."""
         types = {value.name: value.type for value in self._session.get_inputs()}
         values = {name: self._to_ort_value(value, types[name]) for name, value in inputs.items()}
         return [self._from_ort_value(value) for value in self._session.run_with_ort_values(None, values)]
@@ -219,16 +221,16 @@ class _OnnxRuntime:
 
 
 def _is_before_onnxruntime(path: str) -> bool:
-    """Whether the model is of an opset that onnxruntime does not support, though it loads some such models.
+    """Whether the opset of the model is older than those that onnxruntime supports, though it loads some such models.
 
-    It may put nodes into the model there that the opset does not have, and then reject its own work.
+    It may insert nodes there that the opset does not have, and then reject its own graph.
     """
     imports = onnx.load(path, load_external_data=False).opset_import
     return any(entry.domain in ("", "ai.onnx") and entry.version < _FIRST_OPSET for entry in imports)
 
 
 def _with_outputs(path: str, names: tuple[str, ...]) -> bytes:
-    """The model file with more graph outputs. Nothing is parsed, since protobuf merges messages that follow each other."""
+    """The bytes of the model file with more graph outputs, which are appended: protobuf merges messages that follow each other."""
     more = onnx.ModelProto(graph=onnx.GraphProto(output=[onnx.ValueInfoProto(name=name) for name in names]))
     with open(path, "rb") as file:
         return file.read() + more.SerializeToString()
@@ -255,7 +257,7 @@ _NOISE = (
 
 
 def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
-    """The failure for an error of onnxruntime: something that it lacks, or something that it rejects, of kind `otherwise`."""
+    """The failure for an error of onnxruntime: "unsupported" where it lacks something, else of kind `otherwise`."""
     if isinstance(error, RejectedError):
         return error.failure
     # onnxruntime puts names into its messages that may not be UTF-8.
@@ -270,14 +272,14 @@ def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
 
 
 def _exists(operator: str, domain: str, opset: int) -> bool:
-    """Whether ONNX has the operator at that opset, so that only this onnxruntime lacks it."""
+    """Whether ONNX has the operator at that opset. If so, it is only this onnxruntime that lacks it."""
     if not onnx.defs.has(operator, max_inclusive_version=opset, domain=domain):
         return False
     return not onnx.defs.get_schema(operator, opset, domain).deprecated
 
 
 class _Reference:
-    """onnx.reference, with splits that refuse what the specification forbids instead of cutting what they can."""
+    """onnx.reference, with Split operators that refuse invalid sizes instead of cutting what is there."""
 
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         try:
@@ -293,7 +295,7 @@ class _Reference:
             raise RejectedError(Failure("unsupported", _one_line(error))) from error
 
     def _prepare(self, model: onnx.ModelProto) -> None:
-        """Change the model before it is run."""
+        """A hook that may change the model before it is run."""
 
     def run(self, inputs: dict[str, Any]) -> Outputs:
         try:
@@ -313,7 +315,7 @@ class _Reference:
         return Outputs(names, outputs, f"onnx.reference {onnx.__version__}")
 
     def _misfit(self, name: str, value: Any) -> str:
-        """What is wrong with the type of an output; "" where nothing is."""
+        """What is wrong with the type of an output; "" where it is right."""
         if isinstance(value, np.ndarray) and value.dtype != self._dtypes.get(name, value.dtype):
             return f"it computes output '{name}' as {value.dtype}, which is {self._dtypes[name]}"
         parts = value if isinstance(value, list) else [value]
@@ -324,7 +326,7 @@ class _Reference:
 
 
 class _Float64(_Reference):
-    """onnx.reference, computing in float64 whatever narrower floats the model says."""
+    """onnx.reference, which computes in float64 instead of the narrower floats of the model."""
 
     def _prepare(self, model: onnx.ModelProto) -> None:
         widen(model)
@@ -334,7 +336,7 @@ class _Float64(_Reference):
 
 
 def _shorten_domains(model: onnx.ModelProto) -> None:
-    """Give ONNX's own domain its short name, the only one that onnx.reference knows."""
+    """Replace the domain "ai.onnx" by "", the only name of the default domain that onnx.reference knows."""
     for owner in (model, *model.functions):
         for entry in owner.opset_import:
             entry.domain = "" if entry.domain == "ai.onnx" else entry.domain
@@ -343,14 +345,14 @@ def _shorten_domains(model: onnx.ModelProto) -> None:
 
 
 def _numeric_dtypes(values: Iterable[onnx.ValueInfoProto]) -> dict[str, np.dtype]:
-    """The declared dtype of each tensor, except strings, for which numpy has several."""
+    """The declared dtype of each tensor, except of strings, for which numpy has several dtypes."""
     declared = {value.name: value.type.tensor_type.elem_type for value in values}
     strings = (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
     return {name: numpy_dtype(elem_type) for name, elem_type in declared.items() if elem_type not in strings}
 
 
 def _as_array(value: Any) -> Any:
-    """`value` as an array where it is a numpy scalar, which some operators of onnx.reference return."""
+    """`value`, as an array if it is a numpy scalar, which some operators of onnx.reference return."""
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
@@ -362,20 +364,20 @@ _RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
 
 
 def _one_line(error: object) -> str:
-    """The first meaningful line of a message, up to 240 characters."""
+    """The first meaningful line of an error message, cut to 240 characters."""
     text = str(error) or type(error).__name__
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
     return line if len(line) <= 240 else f"{line[:239]}…"
 
 
 MANY_BYTES = 1 << 20
-"""Bytes of inputs, and of outputs, after which a message holds no further sample."""
+"""Bytes of inputs, or of outputs, after which no further sample is put into a message."""
 _MANY_SECONDS = 0.1
-"""Seconds after which an answer is sent, though it lacks samples."""
+"""Seconds after which an answer is sent even if samples are missing."""
 
 
 class _Server:
-    """Holds at most one loaded model, so that the memory is that of one model."""
+    """Answers requests. It holds at most one loaded model, so that the memory is that of one model."""
 
     def __init__(self) -> None:
         self._session = -1
@@ -419,7 +421,7 @@ _Argument = TypeVar("_Argument")
 
 
 def _or_failure(call: Callable[[_Argument], _Answer], argument: _Argument) -> _Answer | Failure:
-    """What `call` returns, or the failure that its error stands for."""
+    """What `call` returns, or the failure for the exception that it raises."""
     try:
         return call(argument)
     except RejectedError as rejected:
@@ -431,8 +433,9 @@ def _or_failure(call: Callable[[_Argument], _Answer], argument: _Argument) -> _A
 
 
 def serve(memory_bytes: int) -> None:
-    """Answer requests, each of which comes with the seconds that it may take, until the parent is gone."""
+    """Answer requests, each with its time limit in seconds, until the parent process ends."""
     requests, answers = open_pipes()
+    limit_memory(memory_bytes)
     limit_memory(memory_bytes)
     inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
     threading.Thread(target=_feed, args=(requests, inbox), daemon=True).start()
@@ -446,7 +449,7 @@ def serve(memory_bytes: int) -> None:
 
 
 def _feed(requests: FileIO, inbox: SimpleQueue[tuple[object, float]]) -> None:
-    """Read requests while a model runs, so that this process ends with its parent even then."""
+    """Read requests in a thread, even while a model runs, so that this process notices the end of its parent at once."""
     try:
         while True:
             inbox.put(pickle.loads(receive(requests)))
