@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Pad.html
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def pads_to_input(node: Node) -> None:
     """The attributes pads and value become inputs."""
     to_input(node, "pads", _PADS)
     value = node.pop_attr("value", 0.0)
-    if value != 0:
+    if value != 0 or math.copysign(1, value) < 0:
         dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
         node.set_input(_VALUE, node.op.const(value, dtype))
 

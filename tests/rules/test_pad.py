@@ -140,6 +140,12 @@ def test_upward(attributes: str) -> None:
     assert _ops(assert_same(proto, 21, {"x": X})) == ["Pad"]
 
 
+def test_the_sign_of_a_zero_stays() -> None:
+    proto = model("g (float[3, 4] x) => (float[A, B] y) { y = Pad <pads = [0, 1, 0, 1], value = -0.0> (x) }", opset=9)
+    (padded,) = run(convert_version(proto, 13).model, {"x": X})
+    assert np.signbit(padded[:, [0, -1]]).all()
+
+
 def test_paddings_of_opset_1() -> None:
     proto = model("g (float[3, 4] x) => (float[4, 6] y) { y = Pad <paddings = [1, 0, 0, 2], value = 5.0> (x) }", opset=1)
     result = convert_version(proto, 13).model
