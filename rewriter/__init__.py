@@ -1,4 +1,4 @@
-"""Convert ONNX models between opsets, dissolve sequences, and fold constant Splits.
+"""Convert ONNX models between opsets, remove sequences, and fold constant Splits.
 
 from split_rewrite.rewriter import convert_version
 

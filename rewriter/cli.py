@@ -68,8 +68,9 @@ PROBE = "probe"
 """The first argument that starts the subcommand `probe`. A model of this name has to be written ./probe."""
 _PROBE_HELP = """Find out what RUNTIME supports, and what it computes wrongly.
 
-RUNTIME is onnxruntime, openvino, opencv, mnn, tract or tinygrad, installed here or in the environment of --python. About a
-hundred models of a few nodes are run, each in a child process. The result is printed as a profile, which --for accepts.
+RUNTIME is onnxruntime, openvino, opencv, mnn, ncnn, tract or tinygrad, installed here or in the environment of --python.
+About two hundred models of a few nodes are run, each in a child process. The result is printed as a profile, which --for
+accepts.
 """
 
 
@@ -196,8 +197,8 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--semantics",
     type=click.Choice(["specification", "onnxruntime"]),
-    help="Which meaning counts for nodes on which the two disagree (docs/semantics.md). By default such nodes stay as they "
-    "are, or the model is refused.",
+    help="Which meaning counts for nodes on which the specification and onnxruntime disagree (docs/semantics.md). By "
+    "default such nodes stay as they are, or the model is refused.",
 )
 @click.option(
     "--allow",
@@ -239,15 +240,15 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     type=click.Choice(["auto", "onnxruntime", "reference", "both"]),
     default="auto",
     show_default=True,
-    help="What runs them. auto: onnxruntime if it is installed and supports the model, else onnx.reference; both: each of "
-    "the two, and both have to find the outputs equal.",
+    help="Which runtime runs INPUT and OUTPUT. auto: onnxruntime if it is installed and supports the model, else "
+    "onnx.reference; both: each of the two, and both have to find the outputs equal.",
 )
 @click.option(
     "--verify-with",
     default="",
     metavar="RUNTIME|MODULE:CLASS",
     help="Also run OUTPUT in this runtime, and compare it with INPUT in onnxruntime; if it differs or does not run, that is an "
-    "error. One of onnxruntime, openvino, opencv, mnn, tract, tinygrad, or a class of your own (docs/runtimes.md).",
+    "error. One of onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad, or a class of your own (docs/runtimes.md).",
 )
 @click.option(
     "--python",

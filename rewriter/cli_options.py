@@ -125,7 +125,10 @@ def _by_name(shapes: Iterable[tuple[str | None, tuple[int, ...]]], option: str, 
 
 
 def _only_input(source: _Path | None, option: str) -> str:
-    """The name of the one input of the model in the file `source`, None where there are many models."""
+    """The name of the only input of the model in the file `source`, which is None for a run of many models.
+
+    Raises click.UsageError where the model has several inputs, or there are many models.
+    """
     if source is None:
         raise click.UsageError(f"{option}: put NAME: before the shape; each model has inputs of its own.")
     from .storage import read

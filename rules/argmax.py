@@ -1,6 +1,6 @@
 """ArgMax and ArgMin: select_last_index came with opset 12.
 
-https://onnx.ai/onnx/operators/onnx__ArgMax.html
+https://onnx.ai/onnx/operators/onnx__ArgMax.html, https://onnx.ai/onnx/operators/onnx__ArgMin.html
 """
 
 from __future__ import annotations

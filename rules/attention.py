@@ -30,7 +30,10 @@ _FLOAT_MASK = "cast attn_mask to the type of the query"
 _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _NONPAD_KV_SEQLEN = range(7)
 _PRESENT_KEY, _PRESENT_VALUE, _QK_OUTPUT = 1, 2, 3
 _SCORES, _SOFTMAX = 0, 3
-"""Values of qk_matmul_output_mode. The specification of 1 and 2 was corrected after its release, so they are not used."""
+"""The values of qk_matmul_output_mode that are written out here.
+
+For 1 and 2, whose specification was corrected after its release, ONNX's function body is used.
+"""
 
 _LOWEST_BFLOAT16 = -(2 - 2**-7) * 2.0**127
 

@@ -2,7 +2,8 @@
 
 LessOrEqual and GreaterOrEqual came with opset 12.
 
-https://onnx.ai/onnx/operators/onnx__Less.html, https://onnx.ai/onnx/operators/onnx__Greater.html
+https://onnx.ai/onnx/operators/onnx__Less.html, https://onnx.ai/onnx/operators/onnx__Greater.html,
+https://onnx.ai/onnx/operators/onnx__LessOrEqual.html, https://onnx.ai/onnx/operators/onnx__GreaterOrEqual.html
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Many models: which files, on which executor, and what came of each."""
+"""Converts many models: finds the files, converts each in a process of its own, and collects the reports."""

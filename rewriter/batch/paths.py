@@ -27,7 +27,7 @@ def names_many(path: str) -> bool:
 
 
 def is_folder(path: str) -> bool:
-    """Whether results go into the folder `path`: it is a folder, or its name ends like that of one."""
+    """Whether `path` is a folder for results: it exists as a folder, or ends with a slash."""
     return path.endswith(("/", os.sep)) or (not is_uri(path) and os.path.isdir(path))
 
 

@@ -116,7 +116,7 @@ def _download_replaced(uri: str, result: Path) -> None:
 
 
 def _states(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of each file in `folder`, by which a changed file is recognized."""
+    """Inode and modification time of each file in `folder`, by which a changed file is recognized."""
     return {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in folder.iterdir() if file.is_file()}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MECHANISMS = {
-    "expansion": "an operator that the target does not have becomes its value, or ONNX's own function body of it",
-    "widening": "an operator that does not take a type yet works in a wider one, between Casts",
-    "narrow_types": "a type that the target does not have gives way, in the whole model, to a wider one that holds its values",
+    "expansion": "an operator that the target lacks becomes its constant value, or ONNX's own function body",
+    "widening": "an operator that does not support a type works in a wider one, between two Casts",
+    "narrow_types": "a type that the target lacks is replaced, in the whole model, by a wider one that holds its values",
 }
 """What the engine does for any operator without a rule, under the name "expansion.OPERATOR" or "widening.OPERATOR".
 

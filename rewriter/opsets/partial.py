@@ -43,7 +43,7 @@ def dimensions(shape: Shape, node: NodeProto) -> Entries | None:
 
 
 def _attributes(node: NodeProto) -> dict[str, Any] | None:
-    """The attributes of `node`; None where the caller of a function sets one of them."""
+    """The attributes of `node`; None where the caller of a function sets one of them, or one is a graph."""
     if any(attribute.ref_attr_name or attribute.type == AttributeProto.GRAPH for attribute in node.attribute):
         return None
     return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}

@@ -59,7 +59,7 @@ class OpsetRange(NamedTuple):
 class ReleaseFacts:
     """What a range of releases accepts.
 
-    `evidence` is the release in which it was tried, or "documentation"; `source` says where that is.
+    `evidence` is a text such as "tried with 1.4.1" or "by documentation"; `source` says where to find it.
     """
 
     releases: Range

@@ -272,7 +272,7 @@ def refer_to_cut(tensor: TensorProto, offset: int, length: int, field: int) -> N
 
 
 def without_payload(tensor: TensorProto) -> TensorProto:
-    """A copy of `tensor` without its payload and without the reference to it."""
+    """A copy of `tensor` as it was in the file, but without its payload."""
     head = TensorProto()
     head.CopyFrom(tensor)
     for field in (*DATA_FIELDS, "external_data", "data_location"):

@@ -77,7 +77,7 @@ class Staged:
                 pass
 
     def _is_in_place(self) -> bool:
-        """Whether the model file was renamed."""
+        """Whether the model file was renamed to its final name."""
         source = self._skeleton.path
         return source is not None and identity_of(source) == identity_of(self._destination.path)
 

@@ -29,7 +29,7 @@ _WITH_DEFAULTS = {
 
 @avoid("Attribute left out", tuple(_WITH_DEFAULTS), opset=13)
 def state_defaults(node: Node) -> None:
-    """The default values of attributes are written out."""
+    """The default values are written out; for a window, its size as well."""
     schema = defs.get_schema(node.op_type, node.opset)
     for name in _WITH_DEFAULTS[node.op_type]:
         if name in schema.attributes and not node.has_attr(name):
@@ -39,7 +39,7 @@ def state_defaults(node: Node) -> None:
 
 @avoid("Attribute left out", _WINDOWS, opset=13)
 def state_window(node: Node) -> None:
-    """The sizes of the window and the strides are written out."""
+    """The default values are written out; for a window, its size as well."""
     kernel = node.attr("kernel_shape") or list(node.need_shape(1)[2:])
     for name, value in (("kernel_shape", kernel), ("strides", [1] * len(kernel))):
         if not node.has_attr(name):

@@ -16,7 +16,7 @@ from ..shared.sequence_origin import maker, require_same_values, source
 
 @simplify("Optional", opset=15)
 def keep_output(node: Node) -> None:
-    """Nothing changes, because the optional is an output of the graph, whose interface must stay."""
+    """An optional that is an output of the graph stays, because the interface must not change."""
     if node.output(0) in node.scope.outputs:
         raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
 

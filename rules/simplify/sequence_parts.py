@@ -4,7 +4,8 @@ data.
 Element i of parts of size c is Slice(x, i*c, (i+1)*c); where the sizes are a vector, the Slice begins at the sum of the sizes
 before. torch's exporter writes `chunk` and `split` over a dynamic axis this way. docs/sequences.md explains why this is exact
 wherever the original runs.
-https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, https://onnx.ai/onnx/operators/onnx__SequenceAt.html
+https://onnx.ai/onnx/operators/onnx__SplitToSequence.html, https://onnx.ai/onnx/operators/onnx__SequenceAt.html,
+https://onnx.ai/onnx/operators/onnx__SequenceLength.html, https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html
 """
 
 from __future__ import annotations

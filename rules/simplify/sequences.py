@@ -3,7 +3,8 @@
 Negative positions count from the end. docs/sequences.md explains why each rewrite is exact.
 https://onnx.ai/onnx/operators/onnx__SequenceAt.html, https://onnx.ai/onnx/operators/onnx__SequenceInsert.html,
 https://onnx.ai/onnx/operators/onnx__SequenceErase.html, https://onnx.ai/onnx/operators/onnx__SequenceLength.html,
-https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html
+https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html, https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html,
+https://onnx.ai/onnx/operators/onnx__SequenceEmpty.html
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def _length_of(scope: Scope, name: str, shape: Shape | None, axis: int) -> int |
 
 @simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
 def keep_output(node: Node) -> None:
-    """Nothing changes, because the sequence is an output of the graph, whose interface must stay."""
+    """A sequence that is an output of the graph stays, because the interface must not change."""
     if node.output(0) in node.scope.outputs:
         raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
 

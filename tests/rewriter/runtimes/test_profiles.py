@@ -103,5 +103,5 @@ def test_the_list_says_unknown_and_where_from() -> None:
     assert ended.status == 0
     assert any(line.split()[:3] == ["candle", "2026", "opsets"] and "unknown" in line for line in ended.out.splitlines())
     one = command_line("--list-runtimes", "openvino").out
-    assert "\nShape with start or end\n  silently wrong in 2023.3; by probe of 2023.3.0\n  with --for: start and end go" in one
+    assert "\nShape with start or end\n  silently wrong in 2023.3; by probe of 2023.3.0\n  with --for: start and end are" in one
     assert command_line("--list-runtimes", "nothing").err.startswith("error: --list-runtimes nothing: there is no runtime")
