@@ -5,6 +5,7 @@ Thin views over onnx protobufs, which stay the only copy of the data. This modul
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -146,12 +147,14 @@ class Node:
         return self._attribute(name) is not None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's Python value (strings decoded), or `default`.
+        """The attribute's Python value (strings decoded), or `default`, as exact as an attribute: a float is rounded to float32.
 
         Raises Unconvertible when a function's caller sets it, or when it is a word that the specification does not have.
         """
         attribute = self._attribute(name)
-        return default if attribute is None else self._value_of(attribute)
+        if attribute is not None:
+            return self._value_of(attribute)
+        return struct.unpack("f", struct.pack("f", default))[0] if isinstance(default, float) else default
 
     def set_attr(self, name: str, value: Any) -> None:
         attribute = self._attribute(name)
