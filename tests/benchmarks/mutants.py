@@ -270,7 +270,6 @@ _NOT_DEFINED = {
 _TOO_LARGE = {
     *((f"{name}Window", 0) for name in ("Hann", "Hamming", "Blackman")),
     ("MelWeightMatrix", 1),
-    ("Resize", 3),
     ("CenterCropPad", 1),
     ("ConstantOfShape", 0),
     ("Expand", 1),
