@@ -5,6 +5,7 @@ A Node is a thin view of an onnx NodeProto, which holds the data. This module do
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -147,13 +148,15 @@ class Node:
         return self._attribute(name) is not None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's value in Python (strings decoded), or `default` if it is absent.
+        """The attribute's value in Python (strings decoded), or `default` if it is absent. A float is rounded to float32, as attributes are.
 
         Raises Unconvertible where a function's caller sets the attribute, or where it is a word that the specification does not
         list.
         """
         attribute = self._attribute(name)
-        return default if attribute is None else self._value_of(attribute)
+        if attribute is not None:
+            return self._value_of(attribute)
+        return struct.unpack("f", struct.pack("f", default))[0] if isinstance(default, float) else default
 
     def set_attr(self, name: str, value: Any) -> None:
         attribute = self._attribute(name)

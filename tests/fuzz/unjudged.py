@@ -294,9 +294,13 @@ def _limit(array: Any) -> Any:
     return ml_dtypes.finfo(array.dtype).max
 
 
-_SQUARES = "DFT STFT LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
+_SQUARES = "DFT STFT LinearAttention CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
 _EXTREME = (
-    Row(_SQUARES, _overflows, "the square of an operand overflows, and forms of a variance differ in where"),
+    Row(
+        _SQUARES,
+        _overflows,
+        "the square of an operand, or a product, overflows, and forms of a variance or orders of a sum differ in where",
+    ),
     Row(
         "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
     ),

@@ -99,6 +99,16 @@ def test_outputs_that_nothing_reads_go_upward(attributes, source, kept, expected
     assert {a.name: a.i for a in node.attribute} == expected
 
 
+def test_momentum_left_out_is_a_float32_also_in_double():
+    text = """g (double[2,3] x, double[3] s, double[3] b, double[3] m, double[3] v) => (double[2,3] y, double[3] mean, double[3] var)
+        { y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }"""
+    x, ones = np.random.default_rng(0).standard_normal((2, 3)), np.ones(3)
+    feeds = {"x": x, "s": ones, "b": ones, "m": 9 * ones, "v": ones}
+    share = float(np.float32(0.9))
+    got = run(convert_version(model(text, 14), 13).model, feeds)[1]
+    np.testing.assert_allclose(got, 9 * share + x.mean(0) * (1 - share), rtol=1e-14)
+
+
 REWRITES = [
     (
         "batch_normalization.add_consumed_inputs",
@@ -141,7 +151,7 @@ REWRITES = [
         13,
         "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y, float[2] mean, float[2] var) { y, mean, var = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
         """
-            <float momentum = {0.9}, int64[1] flat = {-1}, float rest = {0.1}, float epsilon = {1e-05},
+            <float momentum = {0.9}, int64[1] flat = {-1}, float rest = {0.100000024}, float epsilon = {1e-05},
              int64[2] column = {-1, 1}>
             {
               mean_2 = ReduceMean <axes = [0, 2], keepdims = 1> (x)

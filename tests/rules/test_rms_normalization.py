@@ -13,7 +13,10 @@ RNG = np.random.default_rng(3)
 X, S = RNG.normal(size=(2, 4, 8)).astype(np.float32), RNG.random(8, np.float32)
 
 
-def expected(x, s, axes=(-1,), epsilon=1e-5):
+EPSILON = float(np.float32(1e-5))
+
+
+def expected(x, s, axes=(-1,), epsilon=EPSILON):
     x = x.astype(np.float64)
     return x / np.sqrt((x**2).mean(axes, keepdims=True) + epsilon) * s
 
