@@ -148,7 +148,9 @@ class Node:
         return self._attribute(name) is not None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute's value in Python (strings decoded), or `default` if it is absent. A float is rounded to float32, as attributes are.
+        """The attribute's value in Python (strings decoded), or `default` if it is absent.
+
+        A float is rounded to float32, as attributes are.
 
         Raises Unconvertible where a function's caller sets the attribute, or where it is a word that the specification does not
         list.

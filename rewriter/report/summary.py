@@ -154,9 +154,9 @@ def rule_table(rules: Iterable[Rule], mechanisms: Mapping[str, str]) -> str:
     """A line for each rule: name, kind, the opset in its decorator, operators and summary; then what the
     engine does without a rule.
     """
-    operators: dict[tuple[str, str, int, str], list[str]] = {}
-    for rule in rules:
-        operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), []).append(rule.op_type)
+    operators: dict[tuple[str, str, int, str], set[str]] = {}
+    for rule in rules:  # a rule that avoids several forms of an operator is registered for each
+        operators.setdefault((rule.name, rule.kind, rule.version, rule.summary), set()).add(rule.op_type)
     rows = [
         (name, kind, str(version), f"{', '.join(sorted(names))}: {summary}")
         for (name, kind, version, summary), names in sorted(operators.items())

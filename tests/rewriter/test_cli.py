@@ -359,6 +359,9 @@ def test_help_states_examples_limits_and_exit_statuses(cli_in: Cli) -> None:
 
 def test_list_rules(cli_in: Cli) -> None:
     lines = cli_in("--list-rules").out.splitlines()
+    assert (
+        sum(line.startswith("resizes.gather_nearest ") and "  Resize: " in line for line in lines) == 1
+    )  # registered for many forms
     assert lines == sorted(lines)
     rule = re.compile(r"split\.sizes_to_input +upgrade +13 +Split: The attribute split becomes an input")
     assert any(map(rule.match, lines))
