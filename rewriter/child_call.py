@@ -186,7 +186,7 @@ class Child:
     """
 
     def __init__(self, program: str, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        command = [_executable(), *options, "-c", program]
+        command = [interpreter(), *options, "-c", program]
         self.has_answered = False
         self._is_ready = False
         with _fork_lock:
@@ -302,7 +302,7 @@ def _cannot_start(reason: str) -> SplitRewriteError:
     )
 
 
-def _executable() -> str:
+def interpreter() -> str:
     """The path of the Python interpreter for children, as multiprocessing chooses it.
 
     Raises SplitRewriteError where this process is not a plain Python and nobody said which one to take: the program that Python is

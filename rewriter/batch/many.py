@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 
 from .. import arguments
@@ -67,7 +67,8 @@ def run(
     tasks: Sequence[Task], request: Request, executor: Executor | None = None, processes: int | None = None
 ) -> Iterator[ModelReport]:
     """The reports of `tasks` as they are done; without an `executor`, by `processes` of this machine, by default one a core."""
-    request = request._replace(folder=os.getcwd())
+    with suppress(FileNotFoundError):  # it was removed, so that no path can begin there
+        request = request._replace(folder=os.getcwd())
     with ExitStack() as stack:
         convert = convert_apart
         if executor is None:
