@@ -186,7 +186,7 @@ class Child:
     """
 
     def __init__(self, program: str, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        command = [_executable(), *options, "-c", program]
+        command = [interpreter(), *options, "-c", program]
         self.has_answered = False
         self._is_ready = False
         with _fork_lock:
@@ -305,7 +305,7 @@ def _cannot_start(reason: str) -> SplitRewriteError:
     )
 
 
-def _executable() -> str:
+def interpreter() -> str:
     """The path of the Python interpreter that children run, chosen as multiprocessing does.
 
     Raises SplitRewriteError where this process is not a plain Python interpreter and no other was set: starting the program that

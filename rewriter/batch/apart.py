@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from types import FunctionType
 from typing import Any, BinaryIO, NoReturn
 
-from ..child_call import import_path
+from ..child_call import import_path, interpreter
 from ..errors import INTERNAL_ERROR, UNUSABLE, ArgumentError, shortened
 from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
@@ -123,7 +123,7 @@ class _Child:
         self._is_busy = False
         self._is_expired = False
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(path=import_path())],
+            [interpreter(), "-c", _PROGRAM.format(path=import_path())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

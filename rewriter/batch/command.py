@@ -86,7 +86,8 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
             advance(lambda entry=entry, report=report: _tell(entry, report, wanted, say, emit))
     _write_reports(wanted, totals, pages, time.monotonic() - begun)
     if not wanted.quiet and "-" not in wanted.reports:
-        processes = "" if wanted.scheduler else f", {min(wanted.processes or core_count(), len(tasks))} processes at most"
+        most = min(wanted.processes or core_count(), len(tasks))
+        processes = "" if wanted.scheduler else f", {most} process{'' if most == 1 else 'es'} at most"
         for text in table(totals, time.monotonic() - begun, processes):
             say(text, False)
     return totals.exit_status

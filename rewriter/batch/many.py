@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 
 from .. import arguments
@@ -70,7 +70,8 @@ def run(
 
     They run on `executor`; without one, in as many processes of this machine as `processes` says, by default one for each core.
     """
-    request = request._replace(folder=os.getcwd())
+    with suppress(FileNotFoundError):  # it was removed, so that no path can begin there
+        request = request._replace(folder=os.getcwd())
     with ExitStack() as stack:
         convert = convert_apart
         if executor is None:

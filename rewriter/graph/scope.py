@@ -111,7 +111,7 @@ class Scope:
 
     def defines(self, name: str) -> bool:
         """Whether `name` is an input, an initializer or the output of a node of this very graph."""
-        return name in self.producers or name in self.initializers or name in self.inputs or name in self._sparse
+        return name in self.initializers or name in self.inputs or name in self.producers or name in self._sparse
 
     @cached_property
     def _sparse(self) -> frozenset[str]:

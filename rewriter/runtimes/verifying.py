@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..child_call import interpreter
 from ..comparison.evidence import Run
 from ..comparison.first_difference import Models, Side, first_difference, run_by_worker
 from ..comparison.model_client import TIME_LIMIT, lent_worker
@@ -22,7 +22,7 @@ from .running import Interface, Ran, Target, interface, run_file
 
 def target_of(adapter: str, python: str) -> Target:
     """The runtime of `adapter` in the environment of the interpreter `python`, or in this one."""
-    return Target(adapter, python or sys.executable, TIME_LIMIT)
+    return Target(adapter, python or interpreter(), TIME_LIMIT)
 
 
 def bounds_of(adapter: str, rtol: float | None, atol: float | None) -> Bounds:

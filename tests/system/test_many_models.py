@@ -233,6 +233,12 @@ def test_the_shell_completes(zoo):
     assert completions("split-rewrite zo") == {"file,zo"}
 
 
+def test_one_model_takes_one_process(zoo):
+    command = [sys.executable, "-m", "split_rewrite.rewriter", "-t", "13", "zoo/good.onnx", "out/"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[0].endswith(", 1 process at most")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_terminal_sees_how_many_are_done_and_how_fast(zoo):
     mine, terminal = os.openpty()

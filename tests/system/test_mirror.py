@@ -134,13 +134,16 @@ def test_each_test_file_has_its_module() -> None:
 
 def shown_rules() -> set[str]:
     """The names of rules in the tables REWRITES of the tests."""
-    return {
-        row.elts[0].value
-        for path in ROOT.glob("tests/rules/**/test_*.py")
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "REWRITES"
-        for row in statement.value.elts  # type: ignore[attr-defined]
-    }
+    names: set[str] = set()
+    for path in ROOT.glob("tests/rules/**/test_*.py"):
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "REWRITES":
+                for row in statement.value.elts:  # type: ignore[attr-defined]
+                    assert isinstance(row.elts[0], ast.Constant), (
+                        f"{path}:{row.lineno}: a row begins with the rule's name as a string"
+                    )
+                    names.add(row.elts[0].value)
+    return names
 
 
 def test_each_rule_is_shown() -> None:

@@ -235,6 +235,24 @@ def test_a_task_that_cannot_be_read_is_not_waited_for(zoo):
         children.close()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there, a folder stays while a process is in it")
+def test_a_current_folder_that_was_removed_does_not_matter(zoo, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    (report,) = convert_many([zoo / "good.onnx"], 5, into=tmp_path / "out")
+    assert (report.outcome, report.message) == ("converted", "")
+
+
+def test_a_program_that_python_is_embedded_in_is_not_started_again(zoo, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/usr/bin/blender")
+    monkeypatch.delitem(sys.modules, "multiprocessing.spawn", raising=False)
+    (report,) = convert_many([zoo / "good.onnx"], 5, into=tmp_path / "out")
+    assert report.exit_status == 3
+    assert "'/usr/bin/blender' is not a Python interpreter" in report.message
+
+
 MAIN = """
 from split_rewrite.rewriter import ArgumentError, Options, convert_many
 from split_rewrite.rewriter.engine.registry import replace
