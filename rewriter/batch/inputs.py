@@ -37,8 +37,8 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
 
     `into` is the folder for the results, or None for a dry run. Where the only input is a file and `into` is not a folder, `into`
     is the file to write. A file that is named twice is one task.
-    Raises: SplitRewriteError where no model is found, two results would have the same path, or a result would replace the input of
-    another task.
+    Raises: SplitRewriteError where no model is found, two results would have the same path, or a result would replace an input
+    although nobody asked for that by its name or by `in_place`.
     """
     if "-" in (*inputs, into):
         raise SplitRewriteError("- reads one model, but there are several inputs; @- reads a list of paths from standard input")
@@ -58,6 +58,8 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> lis
     for task in tasks:
         distinct.setdefault(_files(task), task)
     _refuse_collisions(distinct.values())
+    if not in_place and into is not None and not _is_file_for(inputs, into):
+        _refuse_to_replace_inputs(distinct.values(), into)
     return list(distinct.values())
 
 
@@ -127,6 +129,15 @@ def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
 
 def _join(into: str, name: str) -> str:
     return posixpath.join(into, name) if is_uri(into) else os.path.join(into, *name.split("/"))
+
+
+def _refuse_to_replace_inputs(tasks: Iterable[Task], into: str) -> None:
+    """Raises SplitRewriteError where the result of a task that goes to the folder `into` would replace the model itself."""
+    for task in tasks:
+        assert task.destination is not None
+        if _identity(task.source) == _identity(task.destination):
+            advice = "name another folder, or use --in-place without a folder (in_place=True in Python)"
+            raise SplitRewriteError(f"{task.source}: its result in the folder '{into}' would replace it; {advice}")
 
 
 def _refuse_collisions(tasks: Iterable[Task]) -> None:

@@ -84,6 +84,17 @@ def test_one_file_to_another_file(zoo):
     assert places(["a.onnx"], "b.onnx") == [("a.onnx", "b.onnx")]
 
 
+@pytest.mark.parametrize(
+    ("inputs", "into"), [(["a.onnx"], "."), (["a.onnx", "zoo"], "."), (["zoo/."], "zoo"), (["zoo/b.onnx"], "zoo/deep/..")]
+)
+def test_refuses_a_folder_whose_results_would_replace_the_inputs(zoo, inputs, into):
+    with pytest.raises(
+        SplitRewriteError, match=r"onnx: its result in the folder '.*' would replace it; name another folder, or use --in-place"
+    ):
+        plan(inputs, into)
+    assert plan(["a.onnx"], "a.onnx")[0].destination == "a.onnx"  # asked for by name
+
+
 def test_one_file_into_a_folder(zoo):
     assert places(["a.onnx"], "zoo") == [("a.onnx", "zoo/a.onnx")]
     assert places(["a.onnx"], "new/") == [("a.onnx", "new/a.onnx")]
