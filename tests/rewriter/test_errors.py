@@ -404,7 +404,11 @@ USAGE: dict[str, Row] = {
         "m.onnx folder/m.onnx folder",
         "folder/m.onnx: the result of m.onnx would replace it, and it belongs to the input folder/m.onnx",
     ),
-    "over-itself": Row("m.onnx .", "m.onnx: its result in the folder '.' would replace it; name another folder, or use --in-place"),
+    "over-itself": Row(
+        "m.onnx .",
+        "m.onnx: its result in the folder '.' would replace it; "
+        "name another folder, or use --in-place without a folder (in_place=True in Python)",
+    ),
     "stdin-among-many": Row(
         "- m.onnx new/", "- reads one model, but there are several inputs; @- reads a list of paths from standard input"
     ),
