@@ -122,6 +122,7 @@ class _Child:
         self._is_ready = False
         self._is_busy = False
         self._is_expired = False
+        self._closing = threading.Lock()
         self._process = subprocess.Popen(
             [interpreter(), "-c", _PROGRAM.format(path=import_path())],
             stdin=subprocess.PIPE,
@@ -153,10 +154,12 @@ class _Child:
     def close(self) -> None:
         """End the process and all processes that it started.
 
-        If it is converting, it gets `_GRACE` seconds to remove its temporary files.
+        If it is converting, it gets `_GRACE` seconds to remove its temporary files. The thread that asks it and the one that closes
+        all processes may come here at the same time.
         """
-        self._terminate()
-        self._process.communicate()
+        with self._closing:
+            self._terminate()
+            self._process.communicate()
 
     @contextmanager
     def _time_limit(self, seconds: float | None) -> Iterator[None]:

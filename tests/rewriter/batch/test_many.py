@@ -205,6 +205,15 @@ def test_who_stops_listening_leaves_no_process_behind(zoo, tmp_path, monkeypatch
     assert processes and all(process.poll() is not None for process in processes)
 
 
+def test_threads_may_close_a_child_at_the_same_time():
+    for _ in range(5):
+        child = apart._Child()
+        with ThreadPoolExecutor(4) as pool:
+            for closed in [pool.submit(child.close) for _ in range(4)]:
+                closed.result()
+        assert not child.is_alive()
+
+
 def test_a_child_that_was_killed_between_two_models_is_replaced(zoo, tmp_path):
     children = apart.Children()
     task = Task(str(zoo / "good.onnx"), None, "good.onnx")
