@@ -14,7 +14,7 @@ from io import FileIO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 OUT_OF_MEMORY = 12
 """The exit status of a child whose memory does not suffice."""
@@ -82,9 +82,8 @@ def lift_time_limit() -> None:
 
 def limit_processor_time(seconds: int) -> bool:
     """End this process with SIGXCPU after `seconds` more of processor time. Returns False where the platform cannot do this."""
-    try:
-        import resource  # POSIX only
-    except ImportError:
+    resource = _resource()
+    if resource is None:
         return False
     usage = resource.getrusage(resource.RUSAGE_SELF)
     until = int(usage.ru_utime + usage.ru_stime) + 1 + seconds
@@ -95,9 +94,8 @@ def limit_processor_time(seconds: int) -> bool:
 
 def limit_memory(count: int) -> None:
     """From now on an allocation fails where this process would get more than `count` bytes, or than its parent may have."""
-    try:
-        import resource  # POSIX only
-    except ImportError:
+    resource = _resource()
+    if resource is None:
         return
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (count if most == resource.RLIM_INFINITY else min(count, most), most))
@@ -105,9 +103,8 @@ def limit_memory(count: int) -> None:
 
 def _keep_memory_limit() -> None:
     """What the parent may have becomes the most that `limit_memory` can give."""
-    try:
-        import resource  # POSIX only
-    except ImportError:
+    resource = _resource()
+    if resource is None:
         return
     soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, soft))
@@ -115,8 +112,16 @@ def _keep_memory_limit() -> None:
 
 def _write_no_core_files() -> None:
     """Make sure that a crash of this process does not write a core file."""
-    try:
-        import resource  # POSIX only
-    except ImportError:
+    resource = _resource()
+    if resource is None:
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _resource() -> Any:
+    """The module that sets limits, or None on platforms other than POSIX."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource

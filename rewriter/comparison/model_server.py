@@ -436,7 +436,6 @@ def serve(memory_bytes: int) -> None:
     """Answer requests, each with its time limit in seconds, until the parent process ends."""
     requests, answers = open_pipes()
     limit_memory(memory_bytes)
-    limit_memory(memory_bytes)
     inbox: SimpleQueue[tuple[object, float]] = SimpleQueue()
     threading.Thread(target=_feed, args=(requests, inbox), daemon=True).start()
     server = _Server()
