@@ -9,6 +9,7 @@ converted, still has a sequence operator, or computes something else; then the t
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +17,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 
 from split_rewrite.rewriter import Options, SplitRewriteError, UnconvertibleError, convert_version
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported
+import onnxruntime
 
 TOLERANCE = 1e-5
 

@@ -7,6 +7,7 @@ Each becomes FOLDER/NAME.onnx, of opset 21, with random weights. They are not ke
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper, parser
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported
 from onnxruntime import quantization
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 

@@ -158,6 +158,18 @@ _PACKAGE = __package__ or ""
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
+def child_environment(missing: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a child: that of this process, completed by `missing`, and with the telemetry of onnxruntime turned off.
+
+    From 1.32 on, onnxruntime reports its use over HTTPS and keeps an identifier of the device in the user's cache folder, unless
+    this variable is set before it is imported. Models are confidential, so what the user's environment says does not count.
+    """
+    return {**(missing or {}), **os.environ, **_PRIVATE}
+
+
+_PRIVATE = {"ORT_DISABLE_TELEMETRY": "1"}
+
+
 def _start() -> Child:
     """Start a child that checks models. It imports onnx's modules without onnx's own `__init__`, which takes 0.2 s."""
     onnx = find_spec("onnx")
@@ -181,7 +193,7 @@ serve()
 class Child:
     """A Python process that runs `program`, which answers requests as `serving` does. One thread at a time may ask it.
 
-    It inherits the environment of this process; variables that are missing there are taken from `environment`.
+    Its environment is the one of `child_environment`, with `environment` for variables that are missing in this process.
     Raises SplitRewriteError where no process can be started.
     """
 
@@ -191,7 +203,7 @@ class Child:
         self._is_ready = False
         with _fork_lock:
             try:
-                self._process, self._requests, self._answers = _open(command, {**(environment or {}), **os.environ})
+                self._process, self._requests, self._answers = _open(command, child_environment(environment))
             except Exception as error:  # an audit hook may raise anything
                 raise _cannot_start(str(error) or type(error).__name__) from error
             _children.add(self)

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from types import FunctionType
 from typing import Any, BinaryIO, NoReturn
 
-from ..child_call import import_path, interpreter
+from ..child_call import child_environment, import_path, interpreter
 from ..errors import INTERNAL_ERROR, UNUSABLE, ArgumentError, shortened
 from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
@@ -128,6 +128,7 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=child_environment(),
             start_new_session=True,  # a Ctrl-C reaches this process alone, and all that the child started can be ended at once
         )
 

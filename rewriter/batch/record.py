@@ -81,7 +81,7 @@ class Record:
             try:
                 document = json.loads(text)
                 self._earlier[document["source"], document["destination"]] = document
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise SplitRewriteError(
                     f"{self._path}: line {number} is not the report of a model; name a report to resume"
                 ) from None

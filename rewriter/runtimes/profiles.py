@@ -218,12 +218,13 @@ def read_runtime(path: Path) -> Runtime:
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)
+        return _Reader(path.stem, document).runtime()
     except OSError as error:
         raise ArgumentError(f"{path} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArgumentError(f"{path} is not valid TOML: {error}") from None
-    try:
-        return _Reader(path.stem, document).runtime()
+    except RecursionError:
+        raise ArgumentError(f"the profile {path} is not right: its values are nested too deeply") from None
     except ValueError as error:
         raise ArgumentError(f"the profile {path} is not right: {error}") from None
 
@@ -245,7 +246,7 @@ class _Reader:
                 raise ValueError(f"two [[release]] overlap: {shown_range(one)} and {shown_range(other)}")
         quirks = tuple(self._quirk(entry) for entry in _tables(self._document, "quirk"))
         aliases = self._document.get("aliases", {})
-        if not isinstance(aliases, dict):
+        if not isinstance(aliases, dict) or not all(isinstance(to, str | int | float) for to in aliases.values()):
             raise ValueError("aliases is no table of names and releases")
         title, package = _text(self._document, "title", "the file"), _text(self._document, "package", "the file", "")
         names = {alias: str(to) for alias, to in aliases.items()}

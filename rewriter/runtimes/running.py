@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import onnx
 
+from ..child_call import child_environment
 from ..errors import ArgumentError
 from . import adapters
 
@@ -36,7 +36,9 @@ class Target:
             raise ArgumentError(f"there is no adapter for '{self.adapter}'; there are {known}, or name your own as module:class")
         program = f"import runpy; runpy.run_path({adapters.__file__!r})['require']({self.adapter!r})"
         try:
-            done = subprocess.run([self.python, "-c", program], capture_output=True, text=True, errors="replace")
+            done = subprocess.run(
+                [self.python, "-c", program], capture_output=True, text=True, errors="replace", env=child_environment()
+            )
         except OSError as error:
             raise ArgumentError(f"--python {self.python}: {error.strerror or error}") from None
         if "PackageNotFoundError" in done.stderr:
@@ -82,7 +84,7 @@ def run_file(target: Target, path: Path, names: Interface, samples: Sequence[Seq
 def _run_child(target: Target, arguments: Sequence[str]) -> Ran | None:
     """Run the program of the adapters. Returns None where it ended well, otherwise the outcome."""
     command = [target.python, "-W", "ignore", adapters.__file__, target.adapter, *arguments]
-    quiet = {**os.environ, "OPENCV_LOG_LEVEL": "SILENT"}
+    quiet = {**child_environment(), "OPENCV_LOG_LEVEL": "SILENT"}
     try:
         done = subprocess.run(command, capture_output=True, timeout=target.seconds, text=True, errors="replace", env=quiet)
     except subprocess.TimeoutExpired:

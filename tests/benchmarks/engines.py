@@ -20,7 +20,7 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_roi_align import RoiAlign as ReferenceRoiAlign
 
 os.environ.setdefault("ALLOW_RELEASED_ONNX_OPSET_ONLY", "0")
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported
 
 Value = Any
 """A numpy array, a list of values (sequence) or None (empty optional)."""

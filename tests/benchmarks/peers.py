@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 from collections import Counter
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -23,6 +24,8 @@ import numpy as np
 import onnx
 import onnx.version_converter
 from onnx import ModelProto
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, also by children
 
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.onnx"))
 TARGETS = (9, 11, 13, 17, 22)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ import onnx
 from onnx import GraphProto, ModelProto, TypeProto, parser, version_converter
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, also by children
 
 MODELS = Path(__file__).parents[2] / "models"
 TARGETS = (11, 13)

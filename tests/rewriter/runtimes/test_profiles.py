@@ -16,6 +16,9 @@ QUIRK = '[[quirk]]\nform = "Round"\nevidence = "tried with 1.4"\n'
 
 BAD = {
     "no TOML": ("title = ", "is not valid TOML"),
+    "nested": ("title = " + "[" * 20000 + "]" * 20000, "npu.toml is not right: its values are nested too deeply"),
+    "nested tables": ("title = " + "{ a = " * 9000 + "1" + "}" * 9000, "its values are nested too deeply"),
+    "nested aliases": ('title = "a"\naliases.a.b = 1\n' + RELEASE, "aliases is no table of names and releases"),
     "no title": (RELEASE, "the file: title is missing"),
     "no release": ('title = "a"', "there is no [[release]]"),
     "unknown key": ('title = "a"\nopsets = 3\n' + RELEASE, "the file: unknown opsets; there can be aliases, package"),
