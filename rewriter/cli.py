@@ -335,6 +335,7 @@ def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]
         given["scheduler"],
         given["resume"],
         given["report"],
+        [loaded.file for loaded in given["input_data"]],
         given["quiet"],
         given["verbose"],
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,15 +31,14 @@ class Run:
 
     def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
         """`source` and `output` are as the user gave them; `file` is the one to read."""
-        from .storage import INPUT_DATA, REPORT, STDOUT, NamedFile
+        from .storage import INPUT_DATA, REPORT, NamedFile, standard_output
 
         self.file = file
         self.output = output
         self.given = given
         self.others = [NamedFile(REPORT, path) for path in given["report"] if path != STREAM]
         self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
-        if stat.S_ISREG(os.fstat(1).st_mode):
-            self.others.append(NamedFile(STDOUT, "standard output", 1))
+        self.others += standard_output()
         self._source = source
 
     def report_success(self, report: Report, written: _Path | None) -> None:

@@ -24,9 +24,9 @@ from .graph.model import Model
 from .graph.survey import all_graphs
 from .job import Job, blockers_of, duplicate, state_opset
 from .opsets.transitions import newest_opset
-from .options import Comparing, Options, checked, replacements_of, target_of_options
+from .options import Comparing, Options, checked, files_of_options, replacements_of, target_of_options
 from .report.summary import Report
-from .storage import NamedFile, check_apart, spooled, stage
+from .storage import NamedFile, check_apart, check_destinations, files_of_model, spooled, stage
 from .storage.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def convert_file(
     arguments.check_path("source", source)
     arguments.check_path("destination", destination)
     target, options = checked(target_opset, compare, options)
-    with _opening(source, destination, others) as opening:
+    with _opening(source, destination, [*others, *files_of_options(options)]) as opening:
         opened, conversion = _convert(opening, target, options, compare)
         with stage(opened.skeleton, destination, external_data=options.external_data) as staged:
             conversion.report.notes += staged.notes
@@ -148,7 +148,7 @@ def check_convertible(
     """
     arguments.check_model(model)
     target, options = checked(target_opset, "off", options)
-    with _opening(model, None, others) as opening:
+    with _opening(model, None, [*others, *files_of_options(options)]) as opening:
         report = _repaired(opening, options, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
     _log_report(report, "cannot be converted" if report.blockers else "can be converted")
     return report
@@ -160,17 +160,23 @@ def _opening(
 ) -> Iterator[Callable[[], Opened]]:
     """Yields a function that opens `model` anew at each call, for the time of a `with`.
 
-    Where `model` is a file, `output` and `others` have to be other files. Raises: as `check_apart`.
+    Where `model` is a file, `output` and `others` have to be other files. Raises: as `check_apart` and `check_destinations`.
     """
     if not isinstance(model, str | os.PathLike):
         yield lambda: open_model(model)
         return
-    check_apart(model, output, (), others)
+
+    def check(data: Sequence[Path]) -> None:
+        files = [*files_of_model(model, output, data), *others]
+        check_apart(files)
+        check_destinations(files)
+
+    check(())
     with spooled(model) as readable:
 
         def opening() -> Opened:
             opened = open_model(readable)
-            check_apart(model, output, opened.skeleton.data_paths, others)
+            check(opened.skeleton.data_paths)
             return opened
 
         yield opening

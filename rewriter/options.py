@@ -14,6 +14,7 @@ from .engine.narrow_types import ALLOWANCES
 from .engine.registry import Rule, RuleFunction, replacements
 from .errors import ArgumentError
 from .graph.model import Semantics
+from .storage import PROFILE, PYTHON, NamedFile
 
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
@@ -131,6 +132,12 @@ def target_of_options(options: Options) -> Target:
     from .runtimes.verifying import target_of  # imports the comparison and the profiles
 
     return target_of(options.verify_with, options.python)
+
+
+def files_of_options(options: Options) -> list[NamedFile]:
+    """The files that a conversion with `options` reads beside the model."""
+    profiles = [NamedFile(PROFILE, name) for name in options.for_runtimes if name.endswith(".toml")]
+    return [*profiles, *([NamedFile(PYTHON, options.python)] if options.python else [])]
 
 
 def patterns_of(options: Options) -> list[RewriteRule]:

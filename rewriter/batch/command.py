@@ -14,14 +14,14 @@ from typing import NamedTuple
 import click
 
 from ..errors import SplitRewriteError
-from ..storage import INPUT, OUTPUT, REPORT, NamedFile, check_destination, check_different, write_text
+from ..options import Options, files_of_options
+from ..storage import INPUT_DATA, PAGE, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
 from .documents import junit, sarif
 from .inputs import plan
 from .many import core_count, run
 from .overview import overview
-from .paths import is_uri
 from .record import Record, line
-from .task import ModelReport, Request, Task
+from .task import ModelReport, Request
 from .totals import Entry, Totals, table
 
 Say = Callable[[str, bool], None]
@@ -33,7 +33,8 @@ _CLEAR = "\r\x1b[K"
 class Wanted(NamedTuple):
     """The run that the command line asks for.
 
-    `inputs`, `into` and `in_place` are the arguments of `plan`. `reports` are names of files, or "-" for standard output.
+    `inputs`, `into` and `in_place` are the arguments of `plan`. `reports` are names of files, or "-" for standard output; `samples`
+    are the files of --input-data.
     """
 
     inputs: Sequence[str]
@@ -43,13 +44,14 @@ class Wanted(NamedTuple):
     scheduler: str | None = None
     resume: str | None = None
     reports: Sequence[str] = ()
+    samples: Sequence[str] = ()
     quiet: bool = False
     verbose: bool = False
 
     @property
     def records(self) -> list[str]:
-        """The .jsonl reports, which get one line for each model as soon as it is done; the file of `resume` is not among them."""
-        return [path for path in self.reports if path.endswith(".jsonl") and path != self.resume]
+        """The .jsonl reports, which get one line for each model as soon as it is done."""
+        return self.report_files(".jsonl")
 
     def report_files(self, suffix: str) -> list[str]:
         return [path for path in self.reports if path.endswith(suffix)]
@@ -66,8 +68,10 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     Raises: SplitRewriteError, before anything is converted, where the run cannot begin.
     """
     begun = time.monotonic()
-    tasks = plan(wanted.inputs, wanted.into, wanted.in_place)
-    _check_reports(wanted, tasks)
+    tasks = plan(wanted.inputs, wanted.into, wanted.in_place, lambda tasks: _other_files(wanted, request.options, len(tasks)))
+    for path in wanted.reports:
+        if path != "-" and path not in wanted.records:  # those are opened before anything is converted
+            check_destination(path)
     numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
     totals, pages = Totals(), _Pages(wanted.report_files(".html"))
     with ExitStack() as stack:
@@ -93,15 +97,14 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     return totals.exit_status
 
 
-def _check_reports(wanted: Wanted, tasks: Sequence[Task]) -> None:
-    """Raises: SplitRewriteError where a report would replace a model or another report, or cannot be written."""
-    models = [NamedFile(INPUT, task.source) for task in tasks if not is_uri(task.source)]
-    models += [NamedFile(OUTPUT, task.destination) for task in tasks if task.destination and not is_uri(task.destination)]
-    reports = [path for path in wanted.reports if path not in ("-", wanted.resume)]
-    check_different(models, [NamedFile(REPORT, path) for path in filter(None, [*reports, wanted.resume])])
-    for path in reports:
-        if path not in wanted.records:  # those are opened before anything is converted
-            check_destination(path)
+def _other_files(wanted: Wanted, options: Options, models: int) -> list[NamedFile]:
+    """All files that the run reads and writes beside the models, which are so many, and their lists."""
+    files = [*files_of_options(options), *(NamedFile(INPUT_DATA, path) for path in wanted.samples)]
+    files += [NamedFile(REPORT, path) for path in wanted.reports if path != "-"]
+    files += [] if wanted.resume is None else [NamedFile(RECORD, wanted.resume)]
+    folders = map(_folder_of_pages, wanted.report_files(".html"))
+    files += [NamedFile(PAGE, os.path.join(folder, _page_name(number))) for folder in folders for number in range(1, models + 1)]
+    return [*files, *standard_output()]
 
 
 def _tell(entry: Entry, report: ModelReport, wanted: Wanted, say: Say, emit: Callable[[str], None]) -> None:
@@ -147,7 +150,7 @@ class _Pages:
     """Writes the HTML page of each model into a folder beside the overview page."""
 
     def __init__(self, overviews: Sequence[str]) -> None:
-        self._folders = [f"{os.path.splitext(path)[0]}_pages" for path in overviews]
+        self._folders = [_folder_of_pages(path) for path in overviews]
         self.names: dict[int, str] = {}
         for folder in self._folders:
             _made(folder)
@@ -155,15 +158,23 @@ class _Pages:
     def add(self, entry: Entry, report: ModelReport) -> None:
         if report.page is None:
             return
-        name = f"{entry.number:05d}.html"
+        name = _page_name(entry.number)
         for folder in self._folders:
             write_text(report.page + "\n", os.path.join(folder, name))
         self.names[entry.number] = name
 
     def links(self, path: str) -> dict[int, str]:
         """The links to the pages, relative to the overview at `path`, by the number of the model."""
-        folder = f"{os.path.splitext(os.path.basename(path))[0]}_pages"
+        folder = os.path.basename(_folder_of_pages(path))
         return {number: f"{folder}/{name}" for number, name in self.names.items()}
+
+
+def _folder_of_pages(overview: str) -> str:
+    return f"{os.path.splitext(overview)[0]}_pages"
+
+
+def _page_name(number: int) -> str:
+    return f"{number:05d}.html"
 
 
 def _write_reports(wanted: Wanted, totals: Totals, pages: _Pages, seconds: float) -> None:

@@ -37,6 +37,8 @@ def convert_model(task: Task, request: Request) -> Answer:
     begun = time.monotonic()
     notes: Document = {"name": task.name}
     try:
+        if task.problem:
+            raise SplitRewriteError(task.problem)
         with local_files(task.source, task.destination) as files:
             if request.with_digests:
                 notes["digests"] = _digests(task, files, request)

@@ -9,13 +9,15 @@ import glob
 import os
 import posixpath
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import SplitRewriteError
-from .paths import LIST, is_folder, is_glob, is_uri, names_many
+from ..storage import LIST as LIST_ROLE
+from ..storage import NamedFile, check_apart, data_paths, files_of_model, identity_of
+from .paths import LIST, is_folder, is_glob, is_uri, local_path, names_many
 from .remote import list_models
 from .task import Task
 
@@ -23,44 +25,67 @@ SUFFIX = ".onnx"
 """The suffix by which models are recognized in folders."""
 _MOST_BYTES = 64 << 20
 """The size in bytes of the longest list of models that is read."""
+_MOST_LISTS = 500
+"""The number of lists that are read at most: a list may name others, and so itself."""
 
 
 class _Found(NamedTuple):
-    """A model, and its path relative to what the user named: the file's own name, or the folder's name and the path below it."""
+    """A model, and its path relative to what the user named: the file's own name, or the folder's name and the path below it.
+
+    Where a folder cannot be read, `source` is the folder, and `problem` the message about it.
+    """
 
     source: str
     name: str
+    problem: str = ""
 
 
-def plan(inputs: Sequence[str], into: str | None, in_place: bool = False) -> list[Task]:
+Others = Callable[[Sequence[Task]], Iterable[NamedFile]]
+"""A function of the tasks that returns the other files which the run reads and writes."""
+
+
+def plan(inputs: Sequence[str], into: str | None, in_place: bool = False, others: Others = lambda tasks: ()) -> list[Task]:
     """Make a task for each model that `inputs` name: files, folders, globs, @lists and URIs.
 
     `into` is the folder for the results, or None for a dry run. Where the only input is a file and `into` is not a folder, `into`
-    is the file to write. A file that is named twice is one task.
-    Raises: SplitRewriteError where no model is found, two results would have the same path, or a result would replace an input
-    although nobody asked for that by its name or by `in_place`.
+    is the file to write. A file that is named twice is one task. A folder that cannot be read is a task, too, with a `problem`.
+    Raises: SplitRewriteError where no model is found; where a file would be written that the run also reads, or written twice; or
+    where a result would replace an input although nobody asked for that by its name or by `in_place`.
     """
     if "-" in (*inputs, into):
         raise SplitRewriteError("- reads one model, but there are several inputs; @- reads a list of paths from standard input")
-    found = list(dict.fromkeys(each for path in inputs for each in _expand(path, skip=into)))
+    lists: list[str] = []
+    found = list(dict.fromkeys(each for path in inputs for each in _expand(path, into, lists)))
     if not found:
         raise SplitRewriteError(f"there are no models ({SUFFIX} files) in {', '.join(inputs) or 'what was given'}")
-    if in_place:
-        tasks = [Task(each.source, each.source, each.name) for each in found]
-    elif into is None:
-        tasks = [Task(each.source, None, each.name) for each in found]
-    elif _is_file_for(inputs, into):
-        tasks = [Task(found[0].source, into, found[0].name)]
-    else:
+    is_file = into is not None and _is_file_for(inputs, into)
+    if into is not None and not in_place and not is_file:
         _require_folder(into)
-        tasks = [Task(each.source, _join(into, each.name), each.name) for each in found]
     distinct: dict[tuple[str, str | None], Task] = {}
-    for task in tasks:
+    for each in found:
+        task = _task(each, each.source if in_place else into, is_file or in_place)
         distinct.setdefault(_files(task), task)
-    _refuse_collisions(distinct.values())
-    if not in_place and into is not None and not _is_file_for(inputs, into):
-        _refuse_to_replace_inputs(distinct.values(), into)
-    return list(distinct.values())
+    tasks = list(distinct.values())
+    files = [file for task in tasks for file in _files_of(task)]
+    check_apart([*files, *(NamedFile(LIST_ROLE, path) for path in lists), *others(tasks)])
+    if not in_place and into is not None and not is_file:
+        _refuse_to_replace_inputs(tasks, into)
+    return tasks
+
+
+def _task(found: _Found, into: str | None, is_file: bool) -> Task:
+    """The task for a model. `into` is where the result goes: the file itself if `is_file`, else the folder; None for a dry run."""
+    if into is None or found.problem:
+        return Task(found.source, None, found.name, problem=found.problem)
+    return Task(found.source, into if is_file else _join(into, found.name), found.name)
+
+
+def _files_of(task: Task) -> Iterator[NamedFile]:
+    """The files that are read and written for `task`. The data of a model at a URI is not known before it is downloaded."""
+    if task.problem:
+        return
+    source, destination = local_path(task.source), task.destination and local_path(task.destination)
+    yield from files_of_model(source, destination, () if is_uri(source) else data_paths(source), model=task.source)
 
 
 def _is_file_for(inputs: Sequence[str], into: str) -> bool:
@@ -76,23 +101,67 @@ def _require_folder(into: str) -> None:
         raise SplitRewriteError(f"{into}: is not a folder; name one for the results of several models")
 
 
-def _expand(path: str, skip: str | None) -> Iterator[_Found]:
-    """The models that `path` names. In folders, nothing below the folder `skip` counts."""
+def _expand(path: str, skip: str | None, lists: list[str]) -> Iterator[_Found]:
+    """The models that `path` names. In folders, nothing below the folder `skip` counts. The lists that are read join `lists`."""
     if path.startswith(LIST):
+        if path != f"{LIST}-":
+            lists.append(path[len(LIST) :])
+        if len(lists) > _MOST_LISTS:
+            raise SplitRewriteError(f"{path}: there are more than {_MOST_LISTS} lists; does one name itself?")
         for line in _lines(path[len(LIST) :]):
-            yield from _expand(line, skip)
+            yield from _expand(line, skip, lists)
     elif is_uri(path):
         yield from (_Found(*each) for each in list_models(path, SUFFIX))
     elif os.path.isdir(path):
         yield from _models_below(path, skip)
     elif is_glob(path):
-        matches = sorted(glob.glob(path, recursive=True))
-        if not matches:
-            raise SplitRewriteError(f"{path}: nothing matches")
-        for match in matches:
-            yield from _expand(match, skip) if os.path.isdir(match) else [_Found(match, os.path.basename(match))]
+        yield from _matching(path, skip, lists)
     else:
         yield _Found(path, os.path.basename(path))
+
+
+def _matching(pattern: str, skip: str | None, lists: list[str]) -> Iterator[_Found]:
+    """The models that match `pattern`, and the folders that could not be searched.
+
+    Raises: SplitRewriteError where nothing matches.
+    """
+    matches = sorted(glob.glob(pattern, recursive=True))
+    unread = list(_unreadable_folders(pattern))
+    if not matches and not unread:
+        raise SplitRewriteError(f"{pattern}: nothing matches")
+    for match in matches:
+        yield from _expand(match, skip, lists) if os.path.isdir(match) else [_Found(match, os.path.basename(match))]
+    yield from unread
+
+
+def _unreadable_folders(pattern: str) -> Iterator[_Found]:
+    """The folders that `pattern` has to look into and that cannot be read, which `glob` leaves out without a word."""
+    parts = pattern.split(os.sep)
+    first = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    folders = {os.sep.join(parts[:index]) for index in range(first, len(parts))}
+    folders |= {os.sep.join(parts[: index + 1]) for index, part in enumerate(parts) if part == "**"}
+    seen: set[str] = set()
+    for prefix in sorted(folders):
+        for folder in sorted(glob.glob(os.path.join(prefix, ""), recursive=True)) if prefix else [os.curdir]:
+            plain = os.path.normpath(folder)
+            problem = "" if plain in seen else _problem_of(plain)
+            seen.add(plain)
+            if problem:
+                yield _Found(plain, os.path.basename(plain), problem)
+
+
+def _problem_of(folder: str) -> str:
+    """The message about a folder whose entries cannot be listed or looked at; "" where they can."""
+    try:
+        with os.scandir(folder):
+            os.stat(os.path.join(folder, os.curdir))
+    except OSError as error:
+        return _unreadable(folder, error)
+    return ""
+
+
+def _unreadable(folder: str, error: OSError) -> str:
+    return f"{folder}: cannot be read: {error.strerror or error}"
 
 
 def _lines(file: str) -> list[str]:
@@ -118,13 +187,17 @@ def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
     """
     base = os.path.basename(folder.rstrip(os.sep))
     prefix = "" if base in ("", os.curdir, os.pardir) else base
-    skipped = None if skip is None or is_uri(skip) else os.path.realpath(skip)
-    for root, folders, files in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and os.path.realpath(os.path.join(root, f)) != skipped)
+    skipped = None if skip is None else identity_of(local_path(skip))
+    unread: list[OSError] = []
+    for root, folders, files in os.walk(folder, onerror=unread.append):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and identity_of(os.path.join(root, f)) != skipped)
         for name in sorted(files):
             if name.endswith(SUFFIX) and not name.startswith("."):
                 source = os.path.join(root, name)
                 yield _Found(source, Path(prefix, os.path.relpath(source, folder)).as_posix())
+    for error in unread:
+        source = os.fspath(error.filename or folder)
+        yield _Found(source, Path(prefix, os.path.relpath(source, folder)).as_posix(), _unreadable(source, error))
 
 
 def _join(into: str, name: str) -> str:
@@ -134,46 +207,18 @@ def _join(into: str, name: str) -> str:
 def _refuse_to_replace_inputs(tasks: Iterable[Task], into: str) -> None:
     """Raises SplitRewriteError where the result of a task that goes to the folder `into` would replace the model itself."""
     for task in tasks:
-        assert task.destination is not None
-        if _identity(task.source) == _identity(task.destination):
+        if task.destination is not None and identity_of(local_path(task.source)) == identity_of(local_path(task.destination)):
             advice = "name another folder, or use --in-place without a folder (in_place=True in Python)"
             raise SplitRewriteError(f"{task.source}: its result in the folder '{into}' would replace it; {advice}")
 
 
-def _refuse_collisions(tasks: Iterable[Task]) -> None:
-    """Raises SplitRewriteError where a result or its data file would replace another result, or the input of another task."""
-    tasks = [task for task in tasks if task.destination is not None]
-    readers: dict[str, Task] = {}
-    for task in tasks:
-        readers.setdefault(_identity(task.source), task)
-    writers: dict[str, Task] = {}
-    for task in tasks:
-        assert task.destination is not None
-        for place, identity in _written(task.destination):
-            other = writers.setdefault(identity, task)
-            if other is not task:
-                raise SplitRewriteError(f"{place}: would be the result of both {other.source} and {task.source}")
-            reader = readers.get(identity, task)
-            if reader.source != task.source:
-                taken = f"the result of {task.source} would replace it, and it belongs to the input {reader.source}"
-                raise SplitRewriteError(f"{place}: {taken}")
-
-
 def _files(task: Task) -> tuple[str, str | None]:
-    """The identities of the file that a task reads and of the file that it writes."""
-    return _identity(task.source), task.destination and _identity(task.destination)
+    """The paths of the file that a task reads and of the file that it writes, without links.
 
-
-def _written(destination: str) -> Iterator[tuple[str, str]]:
-    """The result and its data file: how messages call each, and its identity."""
-    identity = _identity(destination)
-    yield destination, identity
-    yield f"{destination}.data", f"{identity}.data"
-
-
-def _identity(path: str) -> str:
-    """A text that is the same for all paths to one file.
-
-    Links are resolved, because writing to a link replaces the file it points to.
+    Hard links are different names, and each of them is to be converted.
     """
+    return _real(task.source), task.destination and _real(task.destination)
+
+
+def _real(path: str) -> str:
     return path if is_uri(path) else os.path.normcase(os.path.realpath(path))

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from .. import arguments
 from ..errors import INTERNAL_ERROR, ArgumentError
-from ..options import Comparing, Options, checked
+from ..options import Comparing, Options, checked, files_of_options
 from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
 from .inputs import plan
@@ -46,8 +46,8 @@ def convert_many(
     bounds the estimated need of all models that are converted at the same time.
 
     A model that is refused, or whose process crashes or runs out of time, has a report like any other. Raises, before anything is
-    converted: SplitRewriteError where there are no models, or two results would have the same path; ArgumentError or TypeError for
-    wrong arguments.
+    converted: SplitRewriteError where there are no models, or a file would be written that is also read, or written twice;
+    ArgumentError or TypeError for wrong arguments.
     """
     paths = arguments.paths("inputs", inputs)
     if into is not None:
@@ -59,7 +59,7 @@ def convert_many(
     arguments.check_limit("memory", memory)
     request = Request(target, compare, options, timeout, memory)
     check_sendable(request)
-    tasks = plan(paths, None if into is None else os.path.join(into, ""), in_place)
+    tasks = plan(paths, None if into is None else os.path.join(into, ""), in_place, lambda _: files_of_options(options))
     return run(tasks, request, executor)
 
 

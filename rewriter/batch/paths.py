@@ -16,6 +16,12 @@ def is_uri(path: str) -> bool:
     return "://" in path
 
 
+def local_path(path: str) -> str:
+    """The path in this system to which the URI `path` leads, such as file:///zoo; `path` itself where there is none."""
+    protocol, separator, rest = path.rpartition("::")[2].partition("://")
+    return rest if separator and protocol in ("file", "local") else path
+
+
 def is_glob(path: str) -> bool:
     """Whether `path` is not the name of a file but a pattern that may match some."""
     return not os.path.lexists(path) and glob.has_magic(path)

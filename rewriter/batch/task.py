@@ -50,6 +50,8 @@ class Task(NamedTuple):
     destination: str | None
     name: str
     earlier: Document | None = None
+    problem: str = ""
+    """Why there is nothing to convert, such as a folder that cannot be read; "" for a model."""
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,48 @@
 """Reads and writes model files: a model is read without its weights, and written with them, completely or not at all."""
 
-from .paths import INPUT, INPUT_DATA, OUTPUT, REPORT, STDOUT, NamedFile, check_apart, check_destination, check_different, write_text
+from .conflicts import (
+    INPUT_DATA,
+    LIST,
+    PAGE,
+    PROFILE,
+    PYTHON,
+    RECORD,
+    REPORT,
+    NamedFile,
+    check_apart,
+    check_destinations,
+    data_paths,
+    files_of_model,
+    standard_output,
+)
+from .paths import check_destination, identity_of, write_text
 from .reading import read
 from .skeleton import Skeleton
 from .spool import SpooledFile, spooled, spooled_stream
 from .staging import Staged, stage
 
 __all__ = [
-    "INPUT",
     "INPUT_DATA",
-    "OUTPUT",
+    "LIST",
+    "PAGE",
+    "PROFILE",
+    "PYTHON",
+    "RECORD",
     "REPORT",
-    "STDOUT",
     "NamedFile",
     "Skeleton",
     "SpooledFile",
     "Staged",
     "check_apart",
     "check_destination",
-    "check_different",
+    "check_destinations",
+    "data_paths",
+    "files_of_model",
+    "identity_of",
     "read",
     "spooled",
     "spooled_stream",
     "stage",
+    "standard_output",
     "write_text",
 ]

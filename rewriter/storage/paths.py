@@ -1,4 +1,4 @@
-"""Checks the paths of a conversion before any work: all files have to be different ones, and the results have to be writable."""
+"""Paths to write to: which file a path leads to, whether it can be written, and how a text gets there completely or not at all."""
 
 from __future__ import annotations
 
@@ -6,70 +6,14 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import PathConflictError, SplitRewriteError
-
-INPUT, OUTPUT, REPORT, STDOUT = "INPUT", "OUTPUT", "a report", "the text on standard output"
-"""How messages name the files."""
-DATA_OF_INPUT, INPUT_DATA = "the external data of INPUT", "a file of --input-data"
+from ..errors import SplitRewriteError
 
 Path_ = str | os.PathLike[str]
-
-
-class NamedFile(NamedTuple):
-    """A file, and how messages name it. `descriptor` is set if the file is open already."""
-
-    role: str
-    path: Path_
-    descriptor: int | None = None
-
-
-def check_apart(source: Path_, output: Path_ | None, data: Iterable[Path_], others: Iterable[NamedFile]) -> None:
-    """Check that no file that is written is also read or written under another name.
-
-    `data` is the external data of `source`; `others` are files of --input-data, reports and standard output. `output`, None where
-    no model is written, may be `source`, but not its external data. Raises PathConflictError, and SplitRewriteError where a file
-    cannot be written.
-    """
-    others = list(others)
-    read = [NamedFile(INPUT, source), *(NamedFile(DATA_OF_INPUT, path) for path in data)]
-    read += [file for file in others if file.role == INPUT_DATA]
-    written = [] if output is None else [NamedFile(OUTPUT, output)]
-    written += [file for file in others if file.role != INPUT_DATA]
-    check_different(read, written)
-    for file in written:
-        if file.descriptor is None:
-            check_destination(file.path)
-
-
-def check_different(read: Iterable[NamedFile], written: Iterable[NamedFile]) -> None:
-    """Check that the files of `written` differ from each other and from those of `read`; only the result may replace its own input.
-
-    A report whose path is a link could replace a data file, so the link has to lead to a name with the ending of a report.
-    Raises: PathConflictError.
-    """
-    known = {identity_of(file.path): file for file in read}
-    for file in written:
-        identity = identity_of(file.path if file.descriptor is None else file.descriptor)
-        other = known.get(identity)
-        if other is not None and (file.role, other.role) != (OUTPUT, INPUT):
-            raise PathConflictError(f"{file.path}: {file.role} would replace {other.role}, {other.path}; choose another name")
-        if file.role == REPORT:
-            _require_name_of_report(file.path)
-        known[identity] = file
-
-
-def _require_name_of_report(path: Path_) -> None:
-    """Raises PathConflictError where `path` is a link to a name with another ending, even if no such file exists yet."""
-    if not os.path.islink(path) or _is_special(Path(path)):
-        return
-    ending, real = os.path.splitext(path)[1], os.path.splitext(os.path.realpath(path))[1]
-    if real.lower() != ending.lower():
-        raise PathConflictError(f"{path}: is a link to {os.readlink(path)}, which is no {ending} file; choose another name")
 
 
 def check_destination(path: Path_) -> None:
@@ -77,23 +21,38 @@ def check_destination(path: Path_) -> None:
     Destination.of(path)
 
 
-def identity_of(path: Path_ | int) -> tuple[int, int] | tuple[int, int, str]:
+Place = tuple[int, int, str]
+Identity = tuple[int, int] | Place
+
+
+def identity_of(path: Path_ | int) -> Identity:
     """A key that is equal for all paths to the same file, and for its descriptors.
 
-    For an existing file, it consists of device and inode. For a future file, it consists of those of its folder, and its name
-    without letter case and Unicode normalization, which some file systems ignore.
+    For an existing file, it consists of device and inode; for a future file, it is its place.
     """
     with suppress(OSError):
         status = os.stat(path)
         return status.st_dev, status.st_ino
-    if isinstance(path, int):
-        return 0, 0, str(path)
+    return (0, 0, str(path)) if isinstance(path, int) else place_of(path)
+
+
+def place_of(path: Path_) -> Place:
+    """A key that is equal for all paths to one name in one folder, whether or not there is a file or a folder.
+
+    It consists of the device and inode of the nearest folder that exists, and the path from there without letter case and Unicode
+    normalization, which some file systems ignore.
+    """
     folder, name = os.path.split(os.path.realpath(path))
-    plain = unicodedata.normalize("NFC", name).casefold()
-    with suppress(OSError):
-        status = os.stat(folder)
-        return status.st_dev, status.st_ino, plain
-    return 0, 0, os.path.join(folder, plain)
+    names = [name]
+    while True:
+        with suppress(OSError):
+            status = os.stat(folder)
+            return status.st_dev, status.st_ino, unicodedata.normalize("NFC", "/".join(reversed(names))).casefold()
+        parent, name = os.path.split(folder)
+        if parent == folder:
+            return 0, 0, unicodedata.normalize("NFC", os.path.realpath(path)).casefold()
+        folder = parent
+        names.append(name)
 
 
 class Destination(NamedTuple):
@@ -117,18 +76,17 @@ class Destination(NamedTuple):
         """The destination for `path`. Raises SplitRewriteError where no file can be written there."""
         given = Path(path)
         with explained(given):
-            is_special = _is_special(given)
             found = cls(given, Path(os.path.realpath(given)) if given.is_symlink() else given)
-            found._check(is_special)
+            found._check()
         return found
 
-    def _check(self, is_special: bool) -> None:
+    def _check(self) -> None:
         """Raises SplitRewriteError where no file can be written to this path."""
         if not self.given.name or self.path.is_dir():
             raise SplitRewriteError(f"{self.given}: is a folder; name the file to write")
         if not self.folder.is_dir():
             raise SplitRewriteError(f"{self.given}: the folder {self.folder} does not exist")
-        if is_special:
+        if is_special(self.given):
             raise SplitRewriteError(f"{self.given}: exists and is not a regular file")
         if self.path.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -137,7 +95,7 @@ class Destination(NamedTuple):
             _require_access(self.path, os.W_OK)
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Whether `path` exists and is not a regular file, or is a link to something else, as /dev/stdout may be."""
     try:
         if path.is_symlink() and os.readlink(path).startswith("/proc/"):
