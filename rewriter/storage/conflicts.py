@@ -20,11 +20,8 @@ from .paths import Identity, Path_, check_destination, identity_of, is_special, 
 from .reading import data_locations
 
 INPUT, DATA_OF_INPUT = "INPUT", "the external data of INPUT"
-OUTPUT, DATA_OF_OUTPUT, DATA_OF_REPLACED = (
-    "OUTPUT",
-    "the data file of OUTPUT",
-    "the external data of the model that OUTPUT replaces",
-)
+OUTPUT, DATA_OF_OUTPUT = "OUTPUT", "the data file of OUTPUT"
+DATA_OF_REPLACED = "the external data of the model that OUTPUT replaces"
 INPUT_DATA, LIST, PROFILE = "a file of --input-data", "a list of inputs", "a profile of --for"
 PYTHON = "the interpreter of --python"
 REPORT, PAGE, RECORD, STDOUT = "a report", "the page of a model", "the record of --resume", "the text on standard output"
