@@ -67,7 +67,7 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False, others
         distinct.setdefault(_files(task), task)
     tasks = list(distinct.values())
     files = [file for task in tasks for file in _files_of(task)]
-    check_apart([*files, *(NamedFile(LIST_ROLE, path) for path in lists), *others(tasks)])
+    check_apart([*files, *(NamedFile(LIST_ROLE, path) for path in lists if path != "-"), *others(tasks)])
     if not in_place and into is not None and not is_file:
         _refuse_to_replace_inputs(tasks, into)
     return tasks
@@ -104,14 +104,15 @@ def _require_folder(into: str) -> None:
 def _expand(path: str, skip: str | None, lists: list[str]) -> Iterator[_Found]:
     """The models that `path` names. In folders, nothing below the folder `skip` counts. The lists that are read join `lists`."""
     if path.startswith(LIST):
-        if path != f"{LIST}-":
-            lists.append(path[len(LIST) :])
+        lists.append(path[len(LIST) :])
         if len(lists) > _MOST_LISTS:
             raise SplitRewriteError(f"{path}: there are more than {_MOST_LISTS} lists; does one name itself?")
         for line in _lines(path[len(LIST) :]):
             yield from _expand(line, skip, lists)
     elif is_uri(path):
         yield from (_Found(*each) for each in list_models(path, SUFFIX))
+        if os.path.isdir(local_path(path)):  # what fsspec leaves out without a word
+            yield from (each for each in _models_below(local_path(path), skip) if each.problem)
     elif os.path.isdir(path):
         yield from _models_below(path, skip)
     elif is_glob(path):

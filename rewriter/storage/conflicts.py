@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from ..errors import InvalidModelError, PathConflictError
 from .paths import Identity, Path_, check_destination, identity_of, is_special, place_of, temporary_path
@@ -113,7 +113,7 @@ def check_apart(files: Iterable[NamedFile]) -> None:
         others = known.setdefault(_identity(file), [])
         for other in others:
             if not _may_be_one(file, other):
-                raise PathConflictError(_conflict(file, other))
+                _refuse(file, other)
         others.append(file)
         if file.role in (REPORT, RECORD):
             _require_name_of_report(file.path)
@@ -161,13 +161,15 @@ def _tells_spellings_apart(path: Path_) -> bool:
             probe.unlink()
 
 
-def _conflict(file: NamedFile, other: NamedFile) -> str:
-    """The message for `file`, which would be written to the path of `other`."""
+def _refuse(file: NamedFile, other: NamedFile) -> NoReturn:
+    """Raises PathConflictError for `file`, which would be written in the place of `other`."""
     if file.model and (file.role, other.role) == (OUTPUT, OUTPUT):
-        return f"{file.path}: would be the result of both {other.model} and {file.model}"
+        raise PathConflictError(f"{file.path}: would be the result of both {other.model} and {file.model}")
     if file.model and file.role in (OUTPUT, DATA_OF_OUTPUT) and other.role == INPUT:
-        return f"{file.path}: the result of {file.model} would replace it, and it belongs to the input {other.path}"
-    return f"{file.path}: {file.shown} would replace {other.shown}, {other.path}; choose another name"
+        raise PathConflictError(
+            f"{file.path}: the result of {file.model} would replace it, and it belongs to the input {other.path}"
+        )
+    raise PathConflictError(f"{file.path}: {file.shown} would replace {other.shown}, {other.path}; choose another name")
 
 
 def _check_data_files(files: Sequence[NamedFile]) -> None:
@@ -186,7 +188,7 @@ def _check_data_files(files: Sequence[NamedFile]) -> None:
             if result is None or (file.role in _OF_A_MODEL and file.model == result.model):
                 continue
             data = NamedFile(DATA_OF_OUTPUT, f"{os.fspath(result.path)}{name[len(model) :]}", model=result.model)
-            raise PathConflictError(_conflict(file, data) if file.is_written else _conflict(data, file))
+            _refuse(*((file, data) if file.is_written else (data, file)))
 
 
 def _models_with_data_at(name: str) -> list[str]:

@@ -311,6 +311,10 @@ def an_endless_list(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(inputs, "_MOST_BYTES", 100)
 
 
+def a_list_of_lists(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(inputs, "_MOST_LISTS", 0)
+
+
 def files_end_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(os, "copy_file_range", lambda *_: 0)
 
@@ -399,6 +403,12 @@ USAGE: dict[str, Row] = {
     "no-match": Row("no*.onnx new/", "no*.onnx: nothing matches"),
     "no-list": Row("@no.txt new/", "@no.txt: the list cannot be read: No such file or directory"),
     "long-list": Row("@- new/", "@-: the list is longer than 0 MiB; split it", an_endless_list),
+    "list-of-itself": Row("@- new/", "@-: there are more than 0 lists; does one name itself?", a_list_of_lists),
+    "file-and-folder": Row(
+        "m.onnx r_pages new/ --report new/r.html",
+        "new/r_pages/00001.html: the page of a model needs a folder where the result of r_pages, new/r_pages, would be; "
+        "choose another name",
+    ),
     "two-to-one": Row("m.onnx folder/m.onnx new/", "new/m.onnx: would be the result of both m.onnx and folder/m.onnx"),
     "over-an-input": Row(
         "m.onnx folder/m.onnx folder",
