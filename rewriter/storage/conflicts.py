@@ -101,7 +101,7 @@ def check_apart(files: Iterable[NamedFile]) -> None:
     """Check that no file is written that is also read, or written under two names. A result may replace its own input.
 
     A report whose path is a link could replace a data file, so the link has to lead to a name with the ending of a report.
-    Raises: PathConflictError with one line that names both files; SplitRewriteError where a report's path cannot be looked at.
+    Raises: PathConflictError with one line that names both files.
     """
     files = list(files)
     written = [file for file in files if file.is_written]
