@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from engines import all_nodes, default_opset
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from split_rewrite.rewriter.opsets.inference import elem_type_name
 
@@ -144,9 +144,30 @@ def _has_a_short_mask(use: Use) -> bool:
 
 
 def _divides_to_much(use: Use) -> bool:
-    """Whether a quotient may be beyond int32; the smallest scale is 0.3."""
-    numbers = use.operand(0)
-    return numbers is not None and bool((np.abs(numbers.astype(np.float64)) >= 2**29).any())
+    """Whether a quotient may be beyond int32."""
+    numbers, scales = use.operand(0), use.operand(1)
+    if numbers is None or scales is None or not numbers.size or not scales.size:
+        return False
+    least = np.abs(scales.astype(np.float64)).min()
+    return not np.abs(numbers.astype(np.float64)).max() < 2**30 * least
+
+
+def _starts_before_the_first(use: Use) -> bool:
+    """Whether a slice may go backwards from before the first element, which counts as the first one."""
+    starts, steps = use.operand(1), use.operand(4)
+    data = use.operand(0)
+    if data is None or starts is None or steps is None:
+        return False
+    return bool((steps < 0).any() and (starts < -min(data.shape, default=0)).any())
+
+
+def _has_fractions(use: Use) -> bool:
+    indices = use.operand(0)
+    return _is_float(indices) and bool((indices != np.trunc(indices)).any())
+
+
+def _pads_with_what_it_finds(use: Use) -> bool:
+    return len(use.node.output) > 1 and _has_infinity(use)
 
 
 def _has_nan_beside_infinity(use: Use) -> bool:
@@ -166,7 +187,6 @@ _DISTRUSTED = {
     "onnx.reference": (
         Row("Conv", _meets_zeros_between, "fills a dilated kernel of Conv with zeros, which make NaN of an infinity"),
         Row("Expand", _is_complex_without_end, "multiplies by ones in Expand, which makes NaN of complex infinities"),
-        Row("Clip", _has_no_bound_for_infinity, "lets infinities pass where a bound of Clip is left out"),
         Row(
             "Dropout", lambda use: use.opset < 12 and len(use.node.output) > 1, "has another mask for a Dropout that drops nothing"
         ),
@@ -185,6 +205,9 @@ _DISTRUSTED = {
         ),
         Row("Attention", _has_a_short_mask, "pads the mask of Attention below opset 24, too"),
         Row("QuantizeLinear", _divides_to_much, "overflows where QuantizeLinear saturates"),
+        Row("Slice", _starts_before_the_first, "takes nothing where a backward Slice starts before the first element"),
+        Row("OneHot", _has_fractions, "compares indices with fractions, which OneHot casts to integers"),
+        Row("MaxPool", _pads_with_what_it_finds, "takes padding for the largest where that is infinite, too"),
     ),
 }
 """What each runtime computes otherwise than the specification says: runtime → rows."""
@@ -206,10 +229,24 @@ def _has_nan(use: Use) -> bool:
     return any(np.isnan(array).any() for array in use.floats)
 
 
-def _has_endless_range(use: Use) -> bool:
+def _counts_no_steps(use: Use) -> bool:
+    delta = use.operand(2)
+    return _has_nonfinite(use) or (delta is not None and not delta.all())
+
+
+def _has_attribute_beyond(use: Use) -> bool:
+    """Whether the type of an operand turns a number among the attributes into 0 or an infinity."""
+    numbers = np.array([attribute.f for attribute in use.node.attribute if attribute.type == AttributeProto.FLOAT])
+    numbers = numbers[np.isfinite(numbers) & (numbers != 0)]
+    arrays = [array for array in map(use.arrays.get, use.node.input) if _is_float(array)]
     with np.errstate(all="ignore"):
-        ranges = [array.astype(np.float32).max(initial=0) - array.astype(np.float32).min(initial=0) for array in use.floats]
-    return not np.isfinite(ranges).all()
+        held = [numbers.astype(array.dtype).astype(np.float64) for array in arrays]
+    return any((~np.isfinite(each) | (each == 0)).any() for each in held)
+
+
+def _shifts_too_far(use: Use) -> bool:
+    numbers, by = use.operand(0), use.operand(1)
+    return use.opset < 28 and numbers is not None and by is not None and bool((by >= 8 * numbers.dtype.itemsize).any())
 
 
 def _exceeds_integers(use: Use) -> bool:
@@ -244,7 +281,15 @@ _OPEN = (
         "ArgMax ArgMin", _has_nan, "it is not said whether NaN is the largest number, and kernels take what they come across first"
     ),
     Row("QuantizeLinear", _has_nan, "it is not said which integer NaN becomes"),
-    Row("DynamicQuantizeLinear", _has_endless_range, "it is not said which integer NaN becomes, which a range without end makes"),
+    Row("DynamicQuantizeLinear", _has_nan, "it is not said whether NaN is the largest number"),
+    Row("Range", _counts_no_steps, "it is not said how many steps lead to infinity or NaN, or how many of 0"),
+    Row("RoiAlign", _has_nonfinite, "it is not said what is at a position that is no number"),
+    Row(
+        "Celu Elu HardSigmoid LeakyRelu LinearAttention Selu Shrink SwiGLU ThresholdedRelu",
+        _has_attribute_beyond,
+        "it is not said what an attribute means that is 0 or infinite in the type of the operands",
+    ),
+    Row("BitShift", _shifts_too_far, "it is not said before opset 28 what a shift by the width of the type is"),
     Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
     Row(
         "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
@@ -268,8 +313,9 @@ def left_open(model: ModelProto, feeds: Mapping[str, Any]) -> str:
 
 
 def _overflows(use: Use) -> bool:
-    """Whether the square of an operand is beyond its type."""
-    limits = [np.sqrt(float(_limit(array))) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
+    """Whether the square of an operand is beyond its type, or that in which a normalization computes."""
+    stash = float(np.finfo(np.float32).max) if _stash(use) == "float" and use.node.op_type in _COARSE.split() else np.inf
+    limits = [np.sqrt(min(float(_limit(array)), stash)) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
     return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
 
 
@@ -294,13 +340,17 @@ def _limit(array: Any) -> Any:
     return ml_dtypes.finfo(array.dtype).max
 
 
-_SQUARES = "DFT STFT LinearAttention CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
+_SQUARES = (
+    "DFT STFT LinearAttention CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
+    " AffineGrid BatchNormalization DeformConv Det GroupNormalization InstanceNormalization LayerNormalization RMSNormalization"
+)
 _EXTREME = (
     Row(
         _SQUARES,
         _overflows,
         "the square of an operand, or a product, overflows, and forms of a variance or orders of a sum differ in where",
     ),
+    Row("DeformConv", _has_nonfinite, "a neighbour whose weight is 0 is multiplied by it or left out"),
     Row(
         "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
     ),
