@@ -395,7 +395,7 @@ class Node:
         with np.errstate(over="ignore"):
             array = np.array(number, element_dtype(TensorProto(data_type=kind)))
         if not _is_held(number, array):
-            raise Unconvertible(f"{name}={number:g} is {float(array):g} in {array.dtype}", "correct the model")
+            raise Unconvertible(f"{name}={number:g} becomes {float(array):g} in {array.dtype}", "correct the model")
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """Add a constant tensor that has a name already, and return the name.

@@ -217,9 +217,7 @@ def judge(original: Original, result: ModelProto, tolerance: Tolerance, folder: 
     return judge_answers(original, result, lambda engine: run_in(engine, result, feeds, folder), tolerance, folder)
 
 
-def judge_answers(
-    original: Original, result: ModelProto, answer: Answer, tolerance: Tolerance, folder: Path
-) -> tuple[str, str]:
+def judge_answers(original: Original, result: ModelProto, answer: Answer, tolerance: Tolerance, folder: Path) -> tuple[str, str]:
     """As `judge`, of a result whose numbers are known."""
     if not original.outputs:
         return "unjudged", NOWHERE

@@ -84,16 +84,16 @@ def _explore_case(case: Case, folder: Path, seed: int) -> Iterator[Finding]:
 # Values.
 
 
-def extremes(dtype: np.dtype) -> list[Any]:
-    """The extreme values of a type of numbers."""
+def extremes(dtype: np.dtype) -> np.ndarray:
+    """The extreme values of a type of numbers, as a vector of that type."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return [limits.min, limits.max, limits.min + 1, limits.max - 1, 0]
+        return np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, 0], dtype)
     import ml_dtypes
 
     limits = ml_dtypes.finfo(dtype)
     edges = [limits.smallest_subnormal, -limits.smallest_subnormal, limits.tiny, limits.max, limits.min]
-    return list(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, *map(float, edges)]).astype(dtype))
+    return np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, *map(float, edges)]).astype(dtype)
 
 
 def extreme_feeds(case: Case, random: Random) -> Iterator[dict[str, Any]]:
@@ -169,7 +169,7 @@ def _with_attributes(case: Case, random: Random) -> Iterator[Case]:
 
 
 def _extreme_attributes(name: str, kind: int, given: Any, random: Random) -> list[Any]:
-    floats = [float(number) for number in extremes(np.dtype(np.float32))]
+    floats = extremes(np.dtype(np.float32)).tolist()
     if kind == AttributeProto.FLOAT:
         return floats
     if kind == AttributeProto.INT and name in _FAR:

@@ -146,7 +146,11 @@ def _has_a_short_mask(use: Use) -> bool:
 def _divides_to_much(use: Use) -> bool:
     """Whether a quotient may be beyond int32."""
     numbers, scales = use.operand(0), use.operand(1)
-    if numbers is None or scales is None or not numbers.size or not scales.size:
+    if numbers is None or not numbers.size:
+        return False
+    if scales is None:  # computed of the numbers, and 0 where they are all nearly
+        return bool((numbers != 0).any() and np.abs(numbers.astype(np.float64)).max() < np.finfo(np.float32).tiny)
+    if not scales.size:
         return False
     least = np.abs(scales.astype(np.float64)).min()
     return not np.abs(numbers.astype(np.float64)).max() < 2**30 * least
@@ -220,6 +224,8 @@ def distrusted(engine: str, model: ModelProto, feeds: Mapping[str, Any]) -> str:
 
 # Models whose numbers the specification leaves open.
 
+_COARSE = "GroupNormalization LayerNormalization RMSNormalization"
+
 
 def _has_nonfinite(use: Use) -> bool:
     return any(not np.isfinite(array).all() for array in use.floats)
@@ -270,6 +276,46 @@ def _squares_overflow(use: Use) -> bool:
     return sum(int(number) ** 2 for number in data.reshape(-1)) > np.iinfo(data.dtype).max
 
 
+def _is_float(array: np.ndarray | None) -> bool:
+    return array is not None and array.dtype.kind not in "OUSbiuc"
+
+
+def _limit(array: Any) -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(array.dtype).max
+
+
+def _stash(use: Use) -> str:
+    return elem_type_name(use.attribute("stash_type", TensorProto.FLOAT))
+
+
+def _overflows(use: Use) -> bool:
+    """Whether the square of an operand is beyond its type, or that in which a normalization computes."""
+    stash = float(np.finfo(np.float32).max) if _stash(use) == "float" and use.node.op_type in _COARSE.split() else np.inf
+    limits = [np.sqrt(min(float(_limit(array)), stash)) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
+    return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
+
+
+def _forgets_bias(use: Use) -> bool:
+    """Whether a mean times the factor of a normalization is so large that the bias is lost beside it."""
+    operands = list(use.floats)
+    if len(operands) < 5 or any(array.shape != operands[4].shape for array in operands[1:4]):
+        return False
+    _, scale, _, mean, variance = operands[:5]
+    with np.errstate(all="ignore"):
+        factor = scale / np.sqrt(variance + use.attribute("epsilon", 1e-5))
+    return bool((np.abs(factor * mean) > 2**12).any())
+
+
+def _adds_large_numbers(use: Use) -> bool:
+    """Whether terms of a sum may be so large that others are lost beside them: all operands but the positions."""
+    sizes = [
+        np.abs(array).max(initial=0) for index, array in enumerate(use.floats) if use.node.op_type != "DeformConv" or index != 2
+    ]
+    return any(not size < 2**12 for size in sizes)
+
+
 _OPEN = (
     Row("Resize", _crops_without_region, "it crops, and has no region of two numbers for each axis"),
     Row("CumSum CumProd", _names_no_axis, "its axis is none of the tensor's"),
@@ -289,6 +335,18 @@ _OPEN = (
         _has_attribute_beyond,
         "it is not said what an attribute means that is 0 or infinite in the type of the operands",
     ),
+    Row(
+        "AffineGrid DeformConv Det",
+        _adds_large_numbers,
+        "infinities and numbers that are lost beside others depend on the order of a sum",
+    ),
+    Row(
+        f"BatchNormalization InstanceNormalization LinearAttention {_COARSE}",
+        _overflows,
+        "it is not said where a variance or a product overflows",
+    ),
+    Row("NonMaxSuppression", _has_nan, "it is not said whether a score that is NaN is above a threshold"),
+    Row("BatchNormalization", _forgets_bias, "kernels add the bias to the mean first, beside which it is lost"),
     Row("BitShift", _shifts_too_far, "it is not said before opset 28 what a shift by the width of the type is"),
     Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
     Row(
@@ -312,13 +370,6 @@ def left_open(model: ModelProto, feeds: Mapping[str, Any]) -> str:
 # Differences that prove nothing.
 
 
-def _overflows(use: Use) -> bool:
-    """Whether the square of an operand is beyond its type, or that in which a normalization computes."""
-    stash = float(np.finfo(np.float32).max) if _stash(use) == "float" and use.node.op_type in _COARSE.split() else np.inf
-    limits = [np.sqrt(min(float(_limit(array)), stash)) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
-    return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
-
-
 def _folds_infinities(use: Use) -> bool:
     """Whether the factor of a normalization, or what it makes of the mean, is no number of the type."""
     operands = list(use.floats)
@@ -330,27 +381,13 @@ def _folds_infinities(use: Use) -> bool:
     return not (np.abs(shift) <= float(_limit(use.arrays[use.node.input[0]]))).all()
 
 
-def _is_float(array: np.ndarray | None) -> bool:
-    return array is not None and array.dtype.kind not in "OUSbiuc"
-
-
-def _limit(array: Any) -> Any:
-    import ml_dtypes
-
-    return ml_dtypes.finfo(array.dtype).max
-
-
-_SQUARES = (
-    "DFT STFT LinearAttention CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
-    " AffineGrid BatchNormalization DeformConv Det GroupNormalization InstanceNormalization LayerNormalization RMSNormalization"
-)
+_SQUARES = "DFT STFT CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
 _EXTREME = (
     Row(
         _SQUARES,
         _overflows,
         "the square of an operand, or a product, overflows, and forms of a variance or orders of a sum differ in where",
     ),
-    Row("DeformConv", _has_nonfinite, "a neighbour whose weight is 0 is multiplied by it or left out"),
     Row(
         "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
     ),
@@ -362,13 +399,8 @@ def overflowing(model: ModelProto, feeds: Mapping[str, Any]) -> str:
     return _reason(_EXTREME, uses(model, feeds))
 
 
-def _stash(use: Use) -> str:
-    return elem_type_name(use.attribute("stash_type", TensorProto.FLOAT))
-
-
 _NAMES = {"bfloat16": "bfloat16", "float16": "float16", "float": "float32", "double": "float64"}
 """The floating-point types by their names in ONNX, the narrowest first, with their names in numpy."""
-_COARSE = "GroupNormalization LayerNormalization RMSNormalization"
 
 
 def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:

@@ -30,6 +30,11 @@ def expected(feeds, allowed):
     return weights / weights.sum(axis=-1, keepdims=True) @ v
 
 
+@pytest.mark.parametrize("scale", ["-0.5", "-1e-45"])
+def test_a_scale_without_a_root_is_refused(scale):
+    assert "Attention multiplies by its root twice" in refusal(attention(23, f"<scale={scale}>"), 22)
+
+
 FEEDS = {name: np.random.default_rng(seed).normal(size=(1, 2, 3, 4)).astype(np.float32) for seed, name in enumerate("qkv")}
 
 
