@@ -255,6 +255,19 @@ def _shifts_too_far(use: Use) -> bool:
     return use.opset < 28 and numbers is not None and by is not None and bool((by >= 8 * numbers.dtype.itemsize).any())
 
 
+def _divides_to_nan(use: Use) -> bool:
+    """Whether numbers or scales are NaN, both infinite, or both 0, in the type in which they are divided."""
+    numbers, scales = use.operand(0), use.operand(1)
+    if numbers is None or scales is None:
+        return _has_nan(use)
+    precision = use.attribute("precision", 0)
+    work = helper.tensor_dtype_to_np_dtype(precision) if precision else scales.dtype
+    with np.errstate(all="ignore"):
+        wide = [array.astype(work).astype(np.float64) for array in (numbers, scales)]
+    are_both = (all(test(array).any() for array in wide) for test in (np.isinf, lambda array: array == 0))
+    return any(np.isnan(array).any() for array in wide) or any(are_both)
+
+
 def _exceeds_integers(use: Use) -> bool:
     """Whether a power of integers is beyond their type: runtimes wrap around, saturate, or compute in double."""
     base, exponent = use.operand(0), use.operand(1)
@@ -326,7 +339,8 @@ _OPEN = (
     Row(
         "ArgMax ArgMin", _has_nan, "it is not said whether NaN is the largest number, and kernels take what they come across first"
     ),
-    Row("QuantizeLinear", _has_nan, "it is not said which integer NaN becomes"),
+    Row("QuantizeLinear", _divides_to_nan, "it is not said which integer NaN becomes"),
+    Row("QLinearConv QLinearMatMul", _has_nonfinite, "it is not said which integer NaN becomes"),
     Row("DynamicQuantizeLinear", _has_nan, "it is not said whether NaN is the largest number"),
     Row("Range", _counts_no_steps, "it is not said how many steps lead to infinity or NaN, or how many of 0"),
     Row("RoiAlign", _has_nonfinite, "it is not said what is at a position that is no number"),

@@ -468,6 +468,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float16[4] x) => (float16[4] y) {y = ThresholdedRelu<alpha = 1e-30>(x)}",
         10, 9, "alpha=1e-30 becomes 0 in float16",
     ),
+    "regions-of-no-size": Refusal(
+        "g (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y) {y = RoiAlign<sampling_ratio = 2, spatial_scale = inf>(x, r, b)}",
+        16, 9, "spatial_scale=inf: no position is a number",
+    ),
     "quantized-by-infinity": Refusal(
         "g (float[4] x) => (uint8[4] y) <float s = {inf}> {y = QuantizeLinear(x, s)}",
         19, 9, "the scale 's' is not finite",
