@@ -59,9 +59,10 @@ def _grid(node: Node, offsets: tuple[int, ...], batch: int, kernel: tuple[int, .
     form = op.int64([batch, kernel[0] * kernel[1], 2, *out])
     offset = op.Reshape(node.input(2), form)
     moved = op.Add(offset, op.const(base, dtype))
-    # Beyond a pixel outside all is zero, and a position that is far away may be none that GridSample can count.
-    first, last = np.full((2, 1, 1), -2, dtype), (size + 1).reshape(2, 1, 1)
-    moved = op.Min(op.Max(moved, op.const(first, dtype)), op.const(last, dtype))
+    # Beyond a pixel outside all is zero, and positions that are far away, or NaN, may be none that GridSample can count.
+    first, last = op.const(np.full((2, 1, 1), -2), dtype), op.const((size + 1).reshape(2, 1, 1), dtype)
+    moved = op.Where(op.IsNaN(moved), first, moved)
+    moved = op.Min(op.Max(moved, first), last)
     scale, shift = (2 / size).reshape(2, 1, 1), (1 / size - 1).reshape(2, 1, 1)
     scaled = op.Mul(moved, op.const(scale, dtype))
     position = op.Add(scaled, op.const(shift, dtype))

@@ -167,7 +167,7 @@ def _shrink() -> Any:
     from onnx.reference.ops.op_shrink import Shrink as PlainShrink
 
     class Shrink(PlainShrink):
-        def _run(self, x: np.ndarray, bias: float = 0.0, lambd: float = 0.5) -> Any:
+        def _run(self, x: np.ndarray, bias: Any = None, lambd: Any = None) -> Any:
             if x.dtype.kind not in "iu":
                 return super()._run(x, bias, lambd)
             if bias != int(bias):

@@ -82,7 +82,7 @@ def _require_held_attributes(node: Node) -> None:
     An epsilon is added in a wider type.
     """
     kind = node.elem_type()
-    if kind not in _NARROW:
+    if kind is None or kind not in _NARROW:
         return
     for attribute in node.proto.attribute:
         if attribute.type == AttributeProto.FLOAT and attribute.name != "epsilon" and not attribute.ref_attr_name:

@@ -157,12 +157,19 @@ def _divides_to_much(use: Use) -> bool:
 
 
 def _starts_before_the_first(use: Use) -> bool:
-    """Whether a slice may go backwards from before the first element, which counts as the first one."""
+    """Whether a slice may go backwards from before the first element, which counts as the first one, or to INT_MAX."""
     starts, steps = use.operand(1), use.operand(4)
     data = use.operand(0)
     if data is None or starts is None or steps is None:
         return False
-    return bool((steps < 0).any() and (starts < -min(data.shape, default=0)).any())
+    ends = use.operand(2)
+    is_far = bool(ends is not None and (ends >= 2**31 - 1).any())
+    return bool((steps < 0).any()) and (is_far or bool((starts < -min(data.shape, default=0)).any()))
+
+
+def _takes_too_many(use: Use) -> bool:
+    data, count = use.operand(0), use.operand(1)
+    return data is not None and count is not None and bool((count > max(data.shape, default=1)).any())
 
 
 def _has_fractions(use: Use) -> bool:
@@ -172,6 +179,10 @@ def _has_fractions(use: Use) -> bool:
 
 def _pads_with_what_it_finds(use: Use) -> bool:
     return len(use.node.output) > 1 and _has_infinity(use)
+
+
+def _has_infinity_or_nan(use: Use) -> bool:
+    return any(not np.isfinite(array).all() for array in use.floats)
 
 
 def _has_nan_beside_infinity(use: Use) -> bool:
@@ -210,6 +221,8 @@ _DISTRUSTED = {
         Row("Attention", _has_a_short_mask, "pads the mask of Attention below opset 24, too"),
         Row("QuantizeLinear", _divides_to_much, "overflows where QuantizeLinear saturates"),
         Row("Slice", _starts_before_the_first, "takes nothing where a backward Slice starts before the first element"),
+        Row("TopK", _takes_too_many, "takes none where TopK takes more than there are"),
+        Row("Resize", _has_infinity_or_nan, "multiplies neighbours by weights of 0 in Resize"),
         Row("OneHot", _has_fractions, "compares indices with fractions, which OneHot casts to integers"),
         Row("MaxPool", _pads_with_what_it_finds, "takes padding for the largest where that is infinite, too"),
     ),
@@ -227,17 +240,13 @@ def distrusted(engine: str, model: ModelProto, feeds: Mapping[str, Any]) -> str:
 _COARSE = "GroupNormalization LayerNormalization RMSNormalization"
 
 
-def _has_nonfinite(use: Use) -> bool:
-    return any(not np.isfinite(array).all() for array in use.floats)
-
-
 def _has_nan(use: Use) -> bool:
     return any(np.isnan(array).any() for array in use.floats)
 
 
 def _counts_no_steps(use: Use) -> bool:
     delta = use.operand(2)
-    return _has_nonfinite(use) or (delta is not None and not delta.all())
+    return _has_infinity_or_nan(use) or (delta is not None and not delta.all())
 
 
 def _has_attribute_beyond(use: Use) -> bool:
@@ -305,6 +314,8 @@ def _stash(use: Use) -> str:
 
 def _overflows(use: Use) -> bool:
     """Whether the square of an operand is beyond its type, or that in which a normalization computes."""
+    if use.attribute("epsilon", 0.0) > 2**60:
+        return True
     stash = float(np.finfo(np.float32).max) if _stash(use) == "float" and use.node.op_type in _COARSE.split() else np.inf
     limits = [np.sqrt(min(float(_limit(array)), stash)) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
     return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
@@ -340,10 +351,10 @@ _OPEN = (
         "ArgMax ArgMin", _has_nan, "it is not said whether NaN is the largest number, and kernels take what they come across first"
     ),
     Row("QuantizeLinear", _divides_to_nan, "it is not said which integer NaN becomes"),
-    Row("QLinearConv QLinearMatMul", _has_nonfinite, "it is not said which integer NaN becomes"),
+    Row("QLinearConv QLinearMatMul", _has_infinity_or_nan, "it is not said which integer NaN becomes"),
     Row("DynamicQuantizeLinear", _has_nan, "it is not said whether NaN is the largest number"),
     Row("Range", _counts_no_steps, "it is not said how many steps lead to infinity or NaN, or how many of 0"),
-    Row("RoiAlign", _has_nonfinite, "it is not said what is at a position that is no number"),
+    Row("RoiAlign", _has_infinity_or_nan, "it is not said what is at a position that is no number"),
     Row(
         "Celu Elu HardSigmoid LeakyRelu LinearAttention Selu Shrink SwiGLU ThresholdedRelu",
         _has_attribute_beyond,
@@ -362,7 +373,7 @@ _OPEN = (
     Row("NonMaxSuppression", _has_nan, "it is not said whether a score that is NaN is above a threshold"),
     Row("BatchNormalization", _forgets_bias, "kernels add the bias to the mean first, beside which it is lost"),
     Row("BitShift", _shifts_too_far, "it is not said before opset 28 what a shift by the width of the type is"),
-    Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
+    Row("DFT STFT", _has_infinity_or_nan, "infinities are multiplied by sines that are zero, or nearly"),
     Row(
         "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
         lambda use: use.attribute("reduction", b"mean") == b"mean" and _is_empty(use.operand(0)),

@@ -24,7 +24,7 @@ def test_deform_conv(mask, groups, offset_groups):
     assert_same(proto, 16, given, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("far", [1e6, -1e6, 3e38, -3e38, np.inf, -np.inf])
+@pytest.mark.parametrize("far", [1e6, -1e6, 3e38, -3e38, np.inf, -np.inf, np.nan])
 def test_positions_far_outside_are_zero(far):
     proto = model("g (float[1,1,3,3] x, float[1,1,2,2] w, float[1,8,2,2] o) => (float[1,1,2,2] y) { y = DeformConv (x, w, o) }", 19)
     offsets = np.zeros((1, 8, 2, 2), np.float32)
@@ -50,7 +50,9 @@ REWRITES = [
             {
               offset = Reshape (o, offsets)
               moved = Add (offset, base)
-              raised = Max (moved, first)
+              is_nan = IsNaN (moved)
+              number = Where (is_nan, first, moved)
+              raised = Max (number, first)
               limited = Min (raised, end)
               scaled = Mul (limited, scale)
               position = Add (scaled, shift)

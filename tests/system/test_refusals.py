@@ -464,6 +464,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<scale = -0.5>(q, q, q)}",
         23, 22, "scale=-0.5: Attention multiplies by its root twice, which is no number",
     ),
+    "scores-capped-by-infinity": Refusal(
+        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<softcap = -inf>(q, q, q)}",
+        23, 22, "softcap=-inf is no number that scores could be capped by",
+    ),
     "slope-too-small-for-the-type": Refusal(
         "g (float16[4] x) => (float16[4] y) {y = ThresholdedRelu<alpha = 1e-30>(x)}",
         10, 9, "alpha=1e-30 becomes 0 in float16",
