@@ -240,8 +240,7 @@ def _convert_and_judge(runs: _Runs, target: int, folder: Path) -> tuple[str, str
     except UnconvertibleError as error:
         return "refused", "; ".join(dict.fromkeys(blocker.reason for blocker in error.blockers))
     except (CheckError, InvalidModelError) as error:
-        is_sound = any(original.is_sound for original in runs.originals)
-        return ("internal" if is_sound else "unjudged"), str(error)
+        return ("internal" if runs.originals[0].is_sound else "unjudged"), str(error)
     except Exception:
         return "internal", traceback.format_exc()
     feeds = [original.case.feeds for original in runs.originals]

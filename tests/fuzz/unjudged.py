@@ -223,6 +223,7 @@ _DISTRUSTED = {
         Row("Slice", _starts_before_the_first, "takes nothing where a backward Slice starts before the first element"),
         Row("TopK", _takes_too_many, "takes none where TopK takes more than there are"),
         Row("Resize", _has_infinity_or_nan, "multiplies neighbours by weights of 0 in Resize"),
+        Row("LayerNormalization", _has_infinity, "makes NaN of the mean of infinities in LayerNormalization"),
         Row("OneHot", _has_fractions, "compares indices with fractions, which OneHot casts to integers"),
         Row("MaxPool", _pads_with_what_it_finds, "takes padding for the largest where that is infinite, too"),
     ),

@@ -11,8 +11,10 @@ import pytest
 from enumeration import Case, versions
 from exhaustive import FINDINGS
 
-SAMPLE = 8
+SAMPLE = 6
 """Versions of operators, of each of which one model is tried."""
+ALWAYS = [("Celu", 12), ("Clip", 6), ("Clip", 13), ("DynamicQuantizeLinear", 11), ("Dropout", 10), ("Range", 11), ("Shrink", 9)]
+"""Versions that are tried besides, because extremes decide in their rules."""
 
 
 def _case(text: str, opset: int, **feeds: np.ndarray) -> Case:
@@ -26,7 +28,7 @@ def _case(text: str, opset: int, **feeds: np.ndarray) -> Case:
 
 def test_a_sample_is_right_or_refused():
     everything = [(name, version) for name, own in versions().items() for version in own if version >= 7]
-    chosen = Random(1).sample(everything, SAMPLE)
+    chosen = [*ALWAYS, *Random(1).sample(everything, SAMPLE)]
     findings = [finding for entry in chosen for finding in extremes.explore(*entry, seed=0, limit=1)]
     assert [finding for finding in findings if finding.outcome in FINDINGS] == []
     assert sum(finding.outcome == "converted" for finding in findings) > len(findings) / 3
