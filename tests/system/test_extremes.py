@@ -13,7 +13,7 @@ from exhaustive import FINDINGS
 
 SAMPLE = 6
 """Versions of operators, of each of which one model is tried."""
-ALWAYS = [("Celu", 12), ("Clip", 6), ("Clip", 13), ("DynamicQuantizeLinear", 11), ("Dropout", 10), ("Range", 11), ("Shrink", 9)]
+ALWAYS = [("Celu", 12), ("Clip", 6), ("Clip", 12), ("DynamicQuantizeLinear", 11), ("Dropout", 10), ("Range", 11), ("Shrink", 9)]
 """Versions that are tried besides, because extremes decide in their rules."""
 
 
@@ -28,7 +28,8 @@ def _case(text: str, opset: int, **feeds: np.ndarray) -> Case:
 
 def test_a_sample_is_right_or_refused():
     everything = [(name, version) for name, own in versions().items() for version in own if version >= 7]
-    chosen = [*ALWAYS, *Random(1).sample(everything, SAMPLE)]
+    sampled = Random(1).sample(everything, SAMPLE) if helpers.known(24) else []  # the reference of old onnx misreads bfloat16
+    chosen = [*ALWAYS, *sampled]
     findings = [finding for entry in chosen for finding in extremes.explore(*entry, seed=0, limit=1)]
     assert [finding for finding in findings if finding.outcome in FINDINGS] == []
     assert sum(finding.outcome == "converted" for finding in findings) > len(findings) / 3
@@ -63,20 +64,20 @@ def _stored(case: Case) -> np.ndarray:
 
 
 def test_a_rule_that_errs_at_an_extreme_is_found(monkeypatch):
-    """Of a Clip whose upper bound is gone, only infinities tell."""
+    """Relu is Softplus of large numbers."""
     right = extremes.convert_version
 
-    def without_bounds(model, target, **options):
+    def as_relu(model, target, **options):
         result = right(model, target, **options)
         node = result.model.graph.node[-1]
         node.op_type = "Relu"
         return result
 
-    monkeypatch.setattr(extremes, "convert_version", without_bounds)
-    case = _case("g (float[4] x0) => (float[4] y) {y = Softplus(x0)}", 13, x0=np.array([90, 95, 100, 99], np.float32))
+    monkeypatch.setattr(extremes, "convert_version", as_relu)
+    case = _case("g (float[4] x0) => (float[4] y) {y = Softplus(x0)}", 13, x0=np.array([40, 45, 50, 49], np.float32))
     with extremes.private_folder() as folder:
         feeds = list(extremes.extreme_feeds(case, Random(0)))
         usual = extremes._run_originals(case, [case.feeds], folder)
         extreme = extremes._run_originals(case, [case.feeds, *feeds], folder)
-        assert extremes._convert_and_judge(usual, 22, folder)[0] == "converted"
-        assert extremes._convert_and_judge(extreme, 22, folder)[0] == "wrong"
+        assert extremes._convert_and_judge(usual, 18, folder)[0] == "converted"
+        assert extremes._convert_and_judge(extreme, 18, folder)[0] == "wrong"
