@@ -25,6 +25,8 @@ def bounds_to_inputs(node: Node) -> None:
     largest = float(np.finfo(np.float32).max)
     for name, default in (("min", -largest), ("max", largest)):
         bound = bounds[name]
+        if bound is not None and np.isnan(bound):
+            raise _nan_bound()
         if bound is None and kind == TensorProto.FLOAT:
             continue
         # In float16 the default is infinite: no bound at all.
@@ -61,7 +63,7 @@ def bounds_to_attributes(node: Node) -> None:
     kind = node.elem_type()
     low, high = (node.constant(index) if node.has_input(index) else _default(kind, index) for index in _INPUTS.values())
     if any(bound is not None and np.isnan(bound).any() for bound in (low, high)):
-        raise Unconvertible("a bound is NaN, which runtimes take in different ways", "leave the bound out")
+        raise _nan_bound()
     if low is None or high is None or not (_fits_attribute(low, kind) and _fits_attribute(high, kind)):
         _clip_by_max_and_min(node)
         return
@@ -73,6 +75,11 @@ def bounds_to_attributes(node: Node) -> None:
             node.set_attr(name, float(one_number(value)))
     for index in reversed(_INPUTS.values()):
         node.drop_input(index)
+
+
+def _nan_bound() -> Unconvertible:
+    """The refusal of a bound that is not a number."""
+    return Unconvertible("a bound is NaN, which runtimes take in different ways", "leave the bound out")
 
 
 def _default(kind: int | None, index: int) -> np.ndarray | None:

@@ -26,8 +26,8 @@ def drop_is_test(node: Node) -> None:
         _drop_unread_mask(node, "is not filled where is_test=1")
         return
     share = node.pop_attr("ratio", 0.5)
-    if share >= 1:
-        raise Unconvertible(f"ratio={share:g} drops everything, and opset 12 takes ratios below 1 only", "correct the model")
+    if not 0 <= share < 1:
+        raise Unconvertible(f"ratio={share:g}: opset 12 takes ratios from 0 on and below 1 only", "correct the model")
     ratio = node.op.const(share, np.float32)
     if _has_read_mask(node):
         kind, output = node.need_elem_type(), node.output(_MASK)
@@ -52,7 +52,7 @@ def ratio_to_input(node: Node) -> None:
     """The attribute ratio becomes an input; the node does not train, as before."""
     _refuse_mask(node, "is true throughout from opset 12 on, and left open before")
     ratio = node.pop_attr("ratio")
-    if ratio is not None and ratio < 1:  # runtimes refuse others from opset 12 on, and nothing is dropped here
+    if ratio is not None and 0 <= ratio < 1:  # runtimes refuse others from opset 12 on, and nothing is dropped here
         node.set_input(_RATIO, node.op.const(ratio, np.float32))
 
 

@@ -22,7 +22,7 @@ from ..rewriter.graph.node import Node
 from .shared.axes import require_axis
 from .shared.rounding import FLOAT8
 from .shared.saturating import RANGES, become_saturated
-from .shared.scales import along_axis, of_each_index
+from .shared.scales import along_axis, of_each_index, require_finite_scale
 from .shared.typed import type_name
 from .shared.zero_points import known_zero_point, shifts
 
@@ -313,8 +313,9 @@ def subtract_and_scale(node: Node) -> None:
 def quantize_by_extremes(node: Node) -> None:
     """Scale and zero point are computed from the minimum and maximum of the data, and used by a QuantizeLinear.
 
-    The zero point is -low / scale, rounded and saturated, so QuantizeLinear computes it too. If all data is zero, the scale is 1,
-    as in onnxruntime; ONNX's function body divides zero by zero there.
+    The zero point is -low / scale, rounded and saturated, which QuantizeLinear does. If all data is zero, the scale is 1, as in
+    onnxruntime; ONNX's function body divides zero by zero there. A quotient that is NaN, because the scale is infinite or too small
+    for a number, gives 255 in runtimes.
     """
     op = node.op
     x, zero, largest = node.input(0), op.const(0.0, TensorProto.FLOAT), op.const(255.0, TensorProto.FLOAT)
@@ -324,7 +325,9 @@ def quantize_by_extremes(node: Node) -> None:
     is_zero = op.Not(op.Greater(extent, zero))
     filler = op.Mul(op.Cast(is_zero, to=TensorProto.FLOAT), largest)
     scale = op.Div(op.Add(extent, filler), largest, output=node.output(1))
-    point = op.QuantizeLinear(op.Neg(low), scale, output=node.output(2))
+    quotient = op.Div(op.Neg(low), scale)
+    below = op.Where(op.IsNaN(quotient), largest, quotient)
+    point = op.QuantizeLinear(below, op.const(1.0, TensorProto.FLOAT), output=node.output(2))
     node.become.QuantizeLinear(x, scale, point, opset=10)
     node.drop_output(2)
     node.drop_output(1)
@@ -360,6 +363,7 @@ def _quotient(node: Node, block: int, precision: int) -> tuple[str, str]:
     """x / scale in the type `precision`, and the zero point in a shape that broadcasts to it, or "" where it is 0."""
     if node.need_elem_type(_SCALE) not in _DIVIDED_IN:
         raise Unconvertible(f"the scale '{node.input(_SCALE)}' is not a floating-point number", "cast it to float")
+    require_finite_scale(node, _SCALE)
     for index in (0, _SCALE):
         _cast_input(node, index, precision)
     data, scale, zero = _broadcast(node, block)
@@ -372,6 +376,7 @@ def _dequantize(node: Node, block: int = 0) -> None:
     The difference of 8-bit integers is exact in float16, that of 16-bit integers in float.
     """
     op = node.op
+    require_finite_scale(node, _SCALE)
     source, kind = node.need_elem_type(), node.need_elem_type(_SCALE)
     exact = kind if kind == TensorProto.FLOAT16 and source in _EIGHT_BITS else TensorProto.FLOAT
     _cast_input(node, _SCALE, exact)

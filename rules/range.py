@@ -10,7 +10,7 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.graph.node import Node
 from .shared.counting import count_to, places_of_ones
-from .shared.typed import FLOATING
+from .shared.typed import FLOATING, halves
 
 _DELTA = 2
 
@@ -36,8 +36,7 @@ def count_then_scale(node: Node) -> None:
     work = elem_type if elem_type in FLOATING else TensorProto.INT64
     node.approximate = work != TensorProto.INT64
     start, limit, delta = (name if elem_type == work else op.Cast(name, to=work) for name in node.inputs)
-    span = op.Sub(limit, start)
-    span, step = (op.Cast(name, to=TensorProto.DOUBLE) for name in (span, delta))
+    span, step = _span(node, start, limit), op.Cast(delta, to=TensorProto.DOUBLE)
     one_by_one = work == TensorProto.INT64 and node.constant(_DELTA) == 1
     steps = span if one_by_one else op.Ceil(op.Div(span, step))
     count = op.Cast(op.Relu(steps), to=TensorProto.INT64)
@@ -46,3 +45,13 @@ def count_then_scale(node: Node) -> None:
     index = count_to(node, count) if node.scope.target < 9 else places_of_ones(node, count)
     scaled = op.Mul(op.Cast(index, to=work), delta)
     node.become.Cast(op.Add(scaled, start), to=elem_type)
+
+
+def _span(node: Node, start: str, limit: str) -> str:
+    """`limit` less `start` as double. The difference of two int64 may be beyond int64, and is taken of their halves."""
+    op = node.op
+    if node.need_elem_type() != TensorProto.INT64 or node.constant(0) == 0:
+        return op.Cast(op.Sub(limit, start), to=TensorProto.DOUBLE)
+    (high, low), (first_high, first_low) = (halves(node, name, TensorProto.INT64) for name in (limit, start))
+    upper = op.Mul(op.Sub(high, first_high), op.const(2.0**32, TensorProto.DOUBLE))
+    return op.Add(upper, op.Sub(low, first_low))

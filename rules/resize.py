@@ -19,7 +19,17 @@ from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front
 from .shared.parameters import known_input
 from .shared.resampling import Filter
-from .shared.spelled_resize import ROI, SCALES, SIZES, is_antialiased, rounded_otherwise, scaled, spell_out, spell_out_with
+from .shared.spelled_resize import (
+    ROI,
+    SCALES,
+    SIZES,
+    is_antialiased,
+    require_scales,
+    rounded_otherwise,
+    scaled,
+    spell_out,
+    spell_out_with,
+)
 
 
 @upgrade("Resize", 11)
@@ -27,6 +37,7 @@ def asymmetric_coordinates(node: Node) -> None:
     """The only mode of opset 10 is written out: asymmetric coordinates, rounded down, or up along an axis that shrinks."""
     data, scales, mode = node.input(0), node.input(1), node.attr("mode", "nearest")
     known = node.constant(1)
+    require_scales(known)
     rounding = "floor" if mode == "nearest" else None
     if rounding and (known is None or any(_rounding_matters(scale) for scale in known)):
         rounding = "ceil"
@@ -96,6 +107,7 @@ def empty_scales(node: Node) -> None:
 def keep_asymmetric(node: Node) -> None:
     """A Resize with the coordinates and rounding of opset 10 loses these attributes; any other is written out."""
     mode, scales = node.attr("mode", "nearest"), node.constant(SCALES)
+    require_scales(scales)
     asymmetric = node.attr("coordinate_transformation_mode", "half_pixel") == "asymmetric"
     by_scales = not node.has_input(SIZES)
     if not (asymmetric and by_scales and mode != "cubic" and _rounds_as_10(node, mode, scales)):
@@ -108,6 +120,7 @@ def keep_asymmetric(node: Node) -> None:
 def resize_to_upsample(node: Node) -> None:
     """A Resize that shrinks no axis becomes Upsample; any other is written out as Gathers."""
     scales = node.const_input(1, "the scales")
+    require_scales(scales)
     if (scales >= 1).all():
         node.become.Upsample(node.input(0), node.input(1), mode=node.attr("mode", "nearest"))
     else:

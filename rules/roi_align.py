@@ -8,6 +8,7 @@ https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,8 @@ def sample_by_gather(node: Node, is_shifted: bool) -> None:
     With `is_shifted`, regions are shifted by half a pixel, and may be smaller than one pixel.
     """
     op = node.op
+    if not isfinite(node.attr("spatial_scale", 1.0)):
+        raise Unconvertible(f"spatial_scale={node.attr('spatial_scale'):g}: no position is a number", "correct the model")
     given = node.need_elem_type()
     kind = TensorProto.DOUBLE if given == TensorProto.DOUBLE else TensorProto.FLOAT
     data, regions = (name if given == kind else op.Cast(name, to=kind) for name in node.inputs[:2])

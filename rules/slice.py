@@ -84,11 +84,16 @@ def positions(start: int, end: int, step: int, dimension: int) -> list[int]:
     element means the first element, also with a negative step. Raises Unconvertible where runtimes disagree: INT_MAX as the end of
     a backward slice.
     """
-    if step < 0 and end in (np.iinfo(np.int32).max, np.iinfo(np.int64).max):
-        raise Unconvertible("INT_MAX as the end of a backward slice is read in different ways", "use INT_MIN as the end")
+    _require_end(end, step)
     start, end = (bound + dimension if bound < 0 else bound for bound in (start, end))
     lowest_end, last = (0, dimension) if step > 0 else (-1, dimension - 1)
     return list(range(min(max(start, 0), last), min(max(end, lowest_end), last), step))
+
+
+def _require_end(end: int, step: int) -> None:
+    """Raises Unconvertible where runtimes disagree about a constant end: INT_MAX, if the slice goes backward."""
+    if step < 0 and end in (np.iinfo(np.int32).max, np.iinfo(np.int64).max):
+        raise Unconvertible("INT_MAX as the end of a backward slice is read in different ways", "use INT_MIN as the end")
 
 
 def _name_cut_dimensions(node: Node) -> None:
@@ -162,6 +167,7 @@ def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> 
     if isinstance(dimension, int):
         chosen = op.int64(positions(start, end, step, dimension))
     else:
+        _require_end(end, step)
         first, limit = (op.int64([bound]) for bound in (start, end))
         chosen = _count(node, first, limit, length(node, data, axis), step)
     return op.Gather(data, chosen, axis=axis)

@@ -11,6 +11,7 @@ from ..rewriter.engine.registry import downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.parameters import to_attribute, to_input
+from .shared.spelled_resize import require_scales
 
 
 @upgrade("Upsample", 7)
@@ -24,18 +25,21 @@ def scales_of_all_axes(node: Node) -> None:
 @upgrade("Upsample", 9)
 def scales_to_input(node: Node) -> None:
     """The attribute scales becomes an input."""
+    require_scales(node.attr("scales"))
     to_input(node, "scales", 1, np.float32)
 
 
 @upgrade("Upsample", 10)
 def upsample_to_resize(node: Node) -> None:
     """Upsample is renamed to Resize."""
+    require_scales(node.constant(1))
     node.become.Resize(*node.inputs, mode=node.attr("mode", "nearest"))
 
 
 @downgrade("Upsample", 9)
 def scales_to_attribute(node: Node) -> None:
     """Constant scales become the attribute."""
+    require_scales(node.constant(1))
     to_attribute(node, 1, "scales", "the scales")
 
 

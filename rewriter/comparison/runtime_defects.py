@@ -203,8 +203,6 @@ _DEFECTS_OF_TYPES: tuple[tuple[str, int, str, Callable[[onnx.NodeProto, int], bo
     ("onnxruntime", _BFLOAT16, "ReduceLogSumExp", _from(18), "computes ReduceLogSumExp of bfloat16 by a body that overflows"),
     ("onnxruntime", _DOUBLE, "Shrink", _always, "rounds doubles to float in Shrink"),
     *(("onnxruntime", kind, "Shrink", _always, "rounds integers to float in Shrink") for kind in _LARGE_INTEGERS),
-    ("onnx.reference", onnx.TensorProto.INT64, "Shrink", _always, "rounds 64-bit integers to double in Shrink"),
-    ("onnx.reference", onnx.TensorProto.UINT64, "Shrink", _always, "rounds 64-bit integers to double in Shrink"),
     ("onnx.reference", _STRING, "Pad", _pads_with_the_default, "pads strings with a 0"),
     ("onnx.reference", _STRING, "CenterCropPad", _always, "pads strings with a 0"),
     ("onnx.reference", _FLOAT16, "QuantizeLinear", _below(23), _IN_HALF),

@@ -1,6 +1,7 @@
 """onnx's reference evaluator with operators that refuse inputs which the specification forbids or leaves undefined.
 
 The original evaluator computes something for these. For such inputs a model has no result that a conversion could be compared with.
+A few operators compute extreme numbers as the specification says, which the original evaluator does not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def strict_evaluator() -> Any:
     """The class of the strict evaluator. Like onnx's ReferenceEvaluator, it is called with a model."""
     from onnx.reference import ReferenceEvaluator
 
-    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice(), _scatter()]
+    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice(), _scatter(), _clip(), _shrink()]
 
     class Evaluator(ReferenceEvaluator):
         """The class that onnx uses for bodies of functions too, but without passing `new_ops` on to them;
@@ -133,6 +134,52 @@ def _scatter() -> Any:
             return super()._run(*inputs, axis=attributes.get("axis", 0), reduction="none")
 
     return Scatter
+
+
+def _clip() -> Any:
+    """Clip, whose bounds are the largest finite numbers of the type where they are left out: the reference has none there."""
+    from onnx.reference.op_run import OpRun
+
+    class Clip(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__Clip.html, every version."""
+
+        op_domain = ""
+
+        def _run(self, data: np.ndarray, *bounds: Any, min: Any = None, max: Any = None) -> Any:
+            given = [*bounds, None, None][:2] if bounds else [min, max]
+            limits = _limits(data.dtype)
+            low, high = (limit if bound is None else bound for bound, limit in zip(given, limits, strict=True))
+            return (np.minimum(np.maximum(data, low), high).astype(data.dtype),)
+
+    return Clip
+
+
+def _limits(dtype: np.dtype) -> tuple[Any, Any]:
+    """The lowest and the largest finite number of a type."""
+    from ml_dtypes import finfo
+
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else finfo(dtype)
+    return limits.min, limits.max
+
+
+def _shrink() -> Any:
+    """Shrink, which compares and moves integers exactly: the reference does so in double."""
+    from onnx.reference.ops.op_shrink import Shrink as PlainShrink
+
+    class Shrink(PlainShrink):
+        def _run(self, x: np.ndarray, bias: Any = None, lambd: Any = None) -> Any:
+            if x.dtype.kind not in "iu":
+                return super()._run(x, bias, lambd)
+            if bias != int(bias):
+                raise ValueError(f"Shrink moves integers by {bias}")
+            numbers, move = x.astype(object), int(bias)
+            moved = np.where(numbers < -lambd, numbers + move, np.where(numbers > lambd, numbers - move, 0))
+            limits = np.iinfo(x.dtype)
+            if moved.size and not limits.min <= moved.min() <= moved.max() <= limits.max:
+                raise OverflowError(f"Shrink moves integers beyond {x.dtype}")
+            return (moved.astype(x.dtype),)
+
+    return Shrink
 
 
 def _even_sizes(dim: int, count: int) -> list[int]:

@@ -35,6 +35,8 @@ _NEEDS_A_RULE = ("H", "V", "N")
 _CAST_BY_NUMBER = 6
 """The first opset in which a Cast names its type by a number, which shape inference understands."""
 
+_NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+"""The types that hold fewer numbers than a float attribute."""
 Attributes = dict[str, AttributeProto] | None
 
 
@@ -69,8 +71,22 @@ def expand(node: Node) -> bool:
     opset = default_opset(body.opset_import)
     if any(entry.domain not in DEFAULT_DOMAINS for entry in body.opset_import) or opset is None:
         raise Unconvertible(f"the function body of {node.op_type} needs operators of another domain")
+    _require_held_attributes(node)
     inline(node, body, opset, {name: attribute.default_value for name, attribute in schema.attributes.items()})
     return node.op_type in EXACT
+
+
+def _require_held_attributes(node: Node) -> None:
+    """Raises Unconvertible where a body, which casts attributes to the type of the input, would turn one into 0 or an infinity.
+
+    An epsilon is added in a wider type.
+    """
+    kind = node.elem_type()
+    if kind is None or kind not in _NARROW:
+        return
+    for attribute in node.proto.attribute:
+        if attribute.type == AttributeProto.FLOAT and attribute.name != "epsilon" and not attribute.ref_attr_name:
+            node.require_held(attribute.name, kind)
 
 
 def _body(schema: Any, node: Node) -> FunctionProto | None:

@@ -5,6 +5,7 @@ A Node is a thin view of an onnx NodeProto, which holds the data. This module do
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -378,11 +379,23 @@ class Node:
     def _add_constant(self, value: Any, dtype: Any) -> str:
         if isinstance(dtype, int):
             dtype = object if dtype == TensorProto.STRING else element_dtype(TensorProto(data_type=dtype))
+        beyond = Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model")
         try:
-            array = np.array(value, dtype)
+            with np.errstate(over="ignore"):
+                array = np.array(value, dtype)
         except OverflowError:
-            raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model") from None
+            raise beyond from None
+        if isinstance(value, float) and not _is_held(value, array):
+            raise beyond
         return self._constant_name(self._scope.constants.add(array, f"{self._first_output}_constant"))
+
+    def require_held(self, name: str, kind: int) -> None:
+        """Raises Unconvertible where the type `kind` turns the number in attribute `name` into 0 or an infinity."""
+        number = self.attr(name)
+        with np.errstate(over="ignore"):
+            array = np.array(number, element_dtype(TensorProto(data_type=kind)))
+        if not _is_held(number, array):
+            raise Unconvertible(f"{name}={number:g} becomes {float(array):g} in {array.dtype}", "correct the model")
 
     def add_tensor(self, tensor: TensorProto) -> str:
         """Add a constant tensor that has a name already, and return the name.
@@ -531,6 +544,12 @@ class Node:
 _SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
 MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
 """The hint for an operand that is computed at run time but has to be constant."""
+
+
+def _is_held(number: float, array: np.ndarray) -> bool:
+    """Whether `array`, which holds `number` in some type, is neither 0 nor an infinity, unless the number is."""
+    held = float(array)
+    return not number or not math.isfinite(number) or (held != 0 and math.isfinite(held))
 
 
 def _show(shape: Shape | None) -> str:

@@ -5,12 +5,21 @@ https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/o
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto
 
+from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
 from .axes import from_the_front
 from .indices import count_up, length
 from .rounding import FLOAT8
+
+
+def require_finite_scale(node: Node, index: int) -> None:
+    """Raises Unconvertible where input `index`, a scale, is known and not finite: its quotients are no numbers."""
+    known = node.constant(index)
+    if known is not None and not np.isfinite(known.astype(np.float64)).all():
+        raise Unconvertible(f"the scale '{node.input(index)}' is not finite", "correct the model")
 
 
 def along_axis(node: Node, index: int) -> str:

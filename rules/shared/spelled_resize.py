@@ -146,11 +146,19 @@ def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
     return node.const_input(SIZES, "the sizes").tolist()
 
 
+def require_scales(scales: np.ndarray | list[float] | None) -> None:
+    """Raises Unconvertible where scales are known, and one is not a positive finite number: no length can be multiplied by it."""
+    wrong = [float(scale) for scale in ([] if scales is None else scales) if not 0 < scale < math.inf]
+    if wrong:
+        raise Unconvertible(f"a scale is {wrong[0]:g}, which is not positive and finite", "correct the model")
+
+
 def scaled(node: Node, scales: np.ndarray | list[float]) -> dict[int, Sampling]:
     """The sampling of each axis whose scale is not 1.
 
     Raises Unconvertible where the resized length would be another one in float32, in which some runtimes compute it.
     """
+    require_scales(scales)
     found: dict[int, Sampling] = {}
     for axis, scale in enumerate(scales):
         if scale != 1:

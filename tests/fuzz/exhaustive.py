@@ -25,7 +25,7 @@ import time
 import traceback
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +42,7 @@ from enumeration import Case, cases, versions
 from onnx import ModelProto
 from trials import private_folder
 
-from split_rewrite.rewriter import UnconvertibleError, convert_version
+from split_rewrite.rewriter import Report, UnconvertibleError, convert_version
 from split_rewrite.rewriter.comparison.differences import dtype_name
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
@@ -124,13 +124,21 @@ def _convert_and_judge(original: Original, target: int, folder: Path) -> tuple[s
         return "internal", traceback.format_exc()
     if reason := unjudged.left_open(original.case.model, original.case.feeds):
         return "unjudged", reason
-    inexact = result.report.inexact
-    sums = any(rule.sums and rule.name in inexact for rule in registry)
-    outcome, reason = judge(original, result.model, Tolerance(inexact=bool(inexact), sums=sums), folder)
-    if outcome == "wrong" and reason.endswith(LAST_BITS) and not result.report.changes:
+    return conclude(result.report, *judge(original, result.model, tolerance_of(result.report), folder))
+
+
+def tolerance_of(report: Report) -> Tolerance:
+    """The tolerance of the rules that were applied."""
+    sums = any(rule.sums and rule.name in report.inexact for rule in registry)
+    return Tolerance(inexact=bool(report.inexact), sums=sums)
+
+
+def conclude(report: Report, outcome: str, reason: str) -> tuple[str, str]:
+    """Outcome and reason, in view of what the conversion reports."""
+    if outcome == "wrong" and reason.endswith(LAST_BITS) and not report.changes:
         return "unjudged", f"another kernel: {reason}"
-    if outcome == "wrong" and NOT_RUN in reason and result.report.warnings:
-        return "unjudged", f"the report warns of it: {result.report.warnings[0]}"
+    if outcome == "wrong" and NOT_RUN in reason and report.warnings:
+        return "unjudged", f"the report warns of it: {report.warnings[0]}"
     return outcome, reason
 
 
@@ -155,7 +163,7 @@ NOWHERE = "no runtime runs the original"
 
 def run_original(case: Case, folder: Path) -> Original:
     found = run_all(case.model, case.feeds, folder)
-    return Original(case, found, _settled(list(found.values())))
+    return Original(case, found, settled_elements(list(found.values())))
 
 
 def run_all(model: ModelProto, feeds: Mapping[str, Any], folder: Path) -> dict[str, list[np.ndarray]]:
@@ -176,7 +184,7 @@ def run_in(engine: str, model: ModelProto, feeds: Mapping[str, Any], folder: Pat
     return answer if isinstance(answer, Outputs | Failure) else Failure("invalid", str(answer))
 
 
-def _settled(results: list[list[np.ndarray]]) -> list[np.ndarray] | None:
+def settled_elements(results: list[list[np.ndarray]]) -> list[np.ndarray] | None:
     """For each output, the elements that all results agree about but for last bits."""
     if not results:
         return None
@@ -199,8 +207,18 @@ def _bounds(tolerance: Tolerance, expected: np.ndarray, kind: str = "") -> Bound
     return Bounds(bounds.rtol, bounds.atol + bounds.of_largest * float(sizes[np.isfinite(sizes)].max(initial=0.0)))
 
 
+Answer = Callable[[str], Outputs | Failure]
+"""What an engine gives of the result."""
+
+
 def judge(original: Original, result: ModelProto, tolerance: Tolerance, folder: Path) -> tuple[str, str]:
     """Outcome and reason, by the engines that run both models; by another one only where none does."""
+    feeds = original.case.feeds
+    return judge_answers(original, result, lambda engine: run_in(engine, result, feeds, folder), tolerance, folder)
+
+
+def judge_answers(original: Original, result: ModelProto, answer: Answer, tolerance: Tolerance, folder: Path) -> tuple[str, str]:
+    """As `judge`, of a result whose numbers are known."""
     if not original.outputs:
         return "unjudged", NOWHERE
     if original.settled is None:
@@ -210,16 +228,17 @@ def judge(original: Original, result: ModelProto, tolerance: Tolerance, folder: 
     both = [engine for engine in ENGINES if engine in original.outputs]
     other = [engine for engine in ENGINES if engine not in original.outputs]
     for engines, allowed in ((both, tolerance), (other, Tolerance(inexact=True))):
-        reasons = [_judge_by(engine, original, result, allowed, folder) for engine in engines]
+        reasons = [_judge_by(engine, original, result, answer(engine), allowed, folder) for engine in engines]
         told = [reason for reason in reasons if reason is not None]
         if told:
             return ("wrong", next(filter(None, told))) if any(told) else ("converted", "")
     return "unjudged", "no runtime runs the result"
 
 
-def _judge_by(engine: str, original: Original, result: ModelProto, tolerance: Tolerance, folder: Path) -> str | None:
+def _judge_by(
+    engine: str, original: Original, result: ModelProto, answer: Outputs | Failure, tolerance: Tolerance, folder: Path
+) -> str | None:
     """What is wrong by this engine; "" where nothing is, None where it does not tell."""
-    answer = run_in(engine, result, original.case.feeds, folder)
     if isinstance(answer, Failure):
         is_finding = engine in original.outputs and _is_broken(engine, answer, result)
         return f"{engine} {NOT_RUN}: {answer.kind}: {answer.message}" if is_finding else None
@@ -267,16 +286,14 @@ def _difference(expected: list[np.ndarray], got: list[np.ndarray], original: Ori
 
 
 def explore_quietly(op_type: str, version: int, seed: int, limit: int) -> list[Finding]:
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    newest_onnxruntime_opset()
+    be_quiet()
     return explore(op_type, version, seed, limit)
 
 
 def explore_all(todo: Sequence[tuple[str, int]], seed: int, limit: int, jobs: int) -> Iterator[tuple[str, list[Finding]]]:
     """operator, findings of one of its versions, in the order in which they are done."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_be_silent) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=be_silent) as pool:
         futures = {pool.submit(explore_quietly, *entry, seed, limit): entry for entry in todo}
         for future in as_completed(futures):
             op_type, version = futures[future]
@@ -286,7 +303,13 @@ def explore_all(todo: Sequence[tuple[str, int]], seed: int, limit: int, jobs: in
                 yield op_type, [Finding(f"{op_type}-{version}", 0, "internal", f"the harness: {error!r}")]
 
 
-def _be_silent() -> None:
+def be_quiet() -> None:
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    newest_onnxruntime_opset()
+
+
+def be_silent() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # runtimes complain at length about odd values
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from engines import all_nodes, default_opset
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from split_rewrite.rewriter.opsets.inference import elem_type_name
 
@@ -144,9 +144,45 @@ def _has_a_short_mask(use: Use) -> bool:
 
 
 def _divides_to_much(use: Use) -> bool:
-    """Whether a quotient may be beyond int32; the smallest scale is 0.3."""
-    numbers = use.operand(0)
-    return numbers is not None and bool((np.abs(numbers.astype(np.float64)) >= 2**29).any())
+    """Whether a quotient may be beyond int32."""
+    numbers, scales = use.operand(0), use.operand(1)
+    if numbers is None or not numbers.size:
+        return False
+    if scales is None:  # computed of the numbers, and 0 where they are all nearly
+        return bool((numbers != 0).any() and np.abs(numbers.astype(np.float64)).max() < np.finfo(np.float32).tiny)
+    if not scales.size:
+        return False
+    least = np.abs(scales.astype(np.float64)).min()
+    return not np.abs(numbers.astype(np.float64)).max() < 2**30 * least
+
+
+def _starts_before_the_first(use: Use) -> bool:
+    """Whether a slice may go backwards from before the first element, which counts as the first one, or to INT_MAX."""
+    starts, steps = use.operand(1), use.operand(4)
+    data = use.operand(0)
+    if data is None or starts is None or steps is None:
+        return False
+    ends = use.operand(2)
+    is_far = bool(ends is not None and (ends >= 2**31 - 1).any())
+    return bool((steps < 0).any()) and (is_far or bool((starts < -min(data.shape, default=0)).any()))
+
+
+def _takes_too_many(use: Use) -> bool:
+    data, count = use.operand(0), use.operand(1)
+    return data is not None and count is not None and bool((count > max(data.shape, default=1)).any())
+
+
+def _has_fractions(use: Use) -> bool:
+    indices = use.operand(0)
+    return _is_float(indices) and bool((indices != np.trunc(indices)).any())
+
+
+def _pads_with_what_it_finds(use: Use) -> bool:
+    return len(use.node.output) > 1 and _has_infinity(use)
+
+
+def _has_infinity_or_nan(use: Use) -> bool:
+    return any(not np.isfinite(array).all() for array in use.floats)
 
 
 def _has_nan_beside_infinity(use: Use) -> bool:
@@ -166,7 +202,6 @@ _DISTRUSTED = {
     "onnx.reference": (
         Row("Conv", _meets_zeros_between, "fills a dilated kernel of Conv with zeros, which make NaN of an infinity"),
         Row("Expand", _is_complex_without_end, "multiplies by ones in Expand, which makes NaN of complex infinities"),
-        Row("Clip", _has_no_bound_for_infinity, "lets infinities pass where a bound of Clip is left out"),
         Row(
             "Dropout", lambda use: use.opset < 12 and len(use.node.output) > 1, "has another mask for a Dropout that drops nothing"
         ),
@@ -185,6 +220,12 @@ _DISTRUSTED = {
         ),
         Row("Attention", _has_a_short_mask, "pads the mask of Attention below opset 24, too"),
         Row("QuantizeLinear", _divides_to_much, "overflows where QuantizeLinear saturates"),
+        Row("Slice", _starts_before_the_first, "takes nothing where a backward Slice starts before the first element"),
+        Row("TopK", _takes_too_many, "takes none where TopK takes more than there are"),
+        Row("Resize", _has_infinity_or_nan, "multiplies neighbours by weights of 0 in Resize"),
+        Row("LayerNormalization", _has_infinity, "makes NaN of the mean of infinities in LayerNormalization"),
+        Row("OneHot", _has_fractions, "compares indices with fractions, which OneHot casts to integers"),
+        Row("MaxPool", _pads_with_what_it_finds, "takes padding for the largest where that is infinite, too"),
     ),
 }
 """What each runtime computes otherwise than the specification says: runtime → rows."""
@@ -197,19 +238,44 @@ def distrusted(engine: str, model: ModelProto, feeds: Mapping[str, Any]) -> str:
 
 # Models whose numbers the specification leaves open.
 
-
-def _has_nonfinite(use: Use) -> bool:
-    return any(not np.isfinite(array).all() for array in use.floats)
+_COARSE = "GroupNormalization LayerNormalization RMSNormalization"
 
 
 def _has_nan(use: Use) -> bool:
     return any(np.isnan(array).any() for array in use.floats)
 
 
-def _has_endless_range(use: Use) -> bool:
+def _counts_no_steps(use: Use) -> bool:
+    delta = use.operand(2)
+    return _has_infinity_or_nan(use) or (delta is not None and not delta.all())
+
+
+def _has_attribute_beyond(use: Use) -> bool:
+    """Whether the type of an operand turns a number among the attributes into 0 or an infinity."""
+    numbers = np.array([attribute.f for attribute in use.node.attribute if attribute.type == AttributeProto.FLOAT])
+    numbers = numbers[np.isfinite(numbers) & (numbers != 0)]
+    arrays = [array for array in map(use.arrays.get, use.node.input) if _is_float(array)]
     with np.errstate(all="ignore"):
-        ranges = [array.astype(np.float32).max(initial=0) - array.astype(np.float32).min(initial=0) for array in use.floats]
-    return not np.isfinite(ranges).all()
+        held = [numbers.astype(array.dtype).astype(np.float64) for array in arrays]
+    return any((~np.isfinite(each) | (each == 0)).any() for each in held)
+
+
+def _shifts_too_far(use: Use) -> bool:
+    numbers, by = use.operand(0), use.operand(1)
+    return use.opset < 28 and numbers is not None and by is not None and bool((by >= 8 * numbers.dtype.itemsize).any())
+
+
+def _divides_to_nan(use: Use) -> bool:
+    """Whether numbers or scales are NaN, both infinite, or both 0, in the type in which they are divided."""
+    numbers, scales = use.operand(0), use.operand(1)
+    if numbers is None or scales is None:
+        return _has_nan(use)
+    precision = use.attribute("precision", 0)
+    work = helper.tensor_dtype_to_np_dtype(precision) if precision else scales.dtype
+    with np.errstate(all="ignore"):
+        wide = [array.astype(work).astype(np.float64) for array in (numbers, scales)]
+    are_both = (all(test(array).any() for array in wide) for test in (np.isinf, lambda array: array == 0))
+    return any(np.isnan(array).any() for array in wide) or any(are_both)
 
 
 def _exceeds_integers(use: Use) -> bool:
@@ -233,6 +299,48 @@ def _squares_overflow(use: Use) -> bool:
     return sum(int(number) ** 2 for number in data.reshape(-1)) > np.iinfo(data.dtype).max
 
 
+def _is_float(array: np.ndarray | None) -> bool:
+    return array is not None and array.dtype.kind not in "OUSbiuc"
+
+
+def _limit(array: Any) -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(array.dtype).max
+
+
+def _stash(use: Use) -> str:
+    return elem_type_name(use.attribute("stash_type", TensorProto.FLOAT))
+
+
+def _overflows(use: Use) -> bool:
+    """Whether the square of an operand is beyond its type, or that in which a normalization computes."""
+    if use.attribute("epsilon", 0.0) > 2**60:
+        return True
+    stash = float(np.finfo(np.float32).max) if _stash(use) == "float" and use.node.op_type in _COARSE.split() else np.inf
+    limits = [np.sqrt(min(float(_limit(array)), stash)) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
+    return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
+
+
+def _forgets_bias(use: Use) -> bool:
+    """Whether a mean times the factor of a normalization is so large that the bias is lost beside it."""
+    operands = list(use.floats)
+    if len(operands) < 5 or any(array.shape != operands[4].shape for array in operands[1:4]):
+        return False
+    _, scale, _, mean, variance = operands[:5]
+    with np.errstate(all="ignore"):
+        factor = scale / np.sqrt(variance + use.attribute("epsilon", 1e-5))
+    return bool((np.abs(factor * mean) > 2**12).any())
+
+
+def _adds_large_numbers(use: Use) -> bool:
+    """Whether terms of a sum may be so large that others are lost beside them: all operands but the positions."""
+    sizes = [
+        np.abs(array).max(initial=0) for index, array in enumerate(use.floats) if use.node.op_type != "DeformConv" or index != 2
+    ]
+    return any(not size < 2**12 for size in sizes)
+
+
 _OPEN = (
     Row("Resize", _crops_without_region, "it crops, and has no region of two numbers for each axis"),
     Row("CumSum CumProd", _names_no_axis, "its axis is none of the tensor's"),
@@ -243,9 +351,30 @@ _OPEN = (
     Row(
         "ArgMax ArgMin", _has_nan, "it is not said whether NaN is the largest number, and kernels take what they come across first"
     ),
-    Row("QuantizeLinear", _has_nan, "it is not said which integer NaN becomes"),
-    Row("DynamicQuantizeLinear", _has_endless_range, "it is not said which integer NaN becomes, which a range without end makes"),
-    Row("DFT STFT", _has_nonfinite, "infinities are multiplied by sines that are zero, or nearly"),
+    Row("QuantizeLinear", _divides_to_nan, "it is not said which integer NaN becomes"),
+    Row("QLinearConv QLinearMatMul", _has_infinity_or_nan, "it is not said which integer NaN becomes"),
+    Row("DynamicQuantizeLinear", _has_nan, "it is not said whether NaN is the largest number"),
+    Row("Range", _counts_no_steps, "it is not said how many steps lead to infinity or NaN, or how many of 0"),
+    Row("RoiAlign", _has_infinity_or_nan, "it is not said what is at a position that is no number"),
+    Row(
+        "Celu Elu HardSigmoid LeakyRelu LinearAttention Selu Shrink SwiGLU ThresholdedRelu",
+        _has_attribute_beyond,
+        "it is not said what an attribute means that is 0 or infinite in the type of the operands",
+    ),
+    Row(
+        "AffineGrid DeformConv Det",
+        _adds_large_numbers,
+        "infinities and numbers that are lost beside others depend on the order of a sum",
+    ),
+    Row(
+        f"BatchNormalization InstanceNormalization LinearAttention {_COARSE}",
+        _overflows,
+        "it is not said where a variance or a product overflows",
+    ),
+    Row("NonMaxSuppression", _has_nan, "it is not said whether a score that is NaN is above a threshold"),
+    Row("BatchNormalization", _forgets_bias, "kernels add the bias to the mean first, beside which it is lost"),
+    Row("BitShift", _shifts_too_far, "it is not said before opset 28 what a shift by the width of the type is"),
+    Row("DFT STFT", _has_infinity_or_nan, "infinities are multiplied by sines that are zero, or nearly"),
     Row(
         "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
         lambda use: use.attribute("reduction", b"mean") == b"mean" and _is_empty(use.operand(0)),
@@ -267,12 +396,6 @@ def left_open(model: ModelProto, feeds: Mapping[str, Any]) -> str:
 # Differences that prove nothing.
 
 
-def _overflows(use: Use) -> bool:
-    """Whether the square of an operand is beyond its type."""
-    limits = [np.sqrt(float(_limit(array))) for array in map(use.arrays.get, use.node.input) if _is_float(array)]
-    return any((np.isfinite(array) & (np.abs(array) > limit / 64)).any() for array, limit in zip(use.floats, limits, strict=True))
-
-
 def _folds_infinities(use: Use) -> bool:
     """Whether the factor of a normalization, or what it makes of the mean, is no number of the type."""
     operands = list(use.floats)
@@ -284,17 +407,7 @@ def _folds_infinities(use: Use) -> bool:
     return not (np.abs(shift) <= float(_limit(use.arrays[use.node.input[0]]))).all()
 
 
-def _is_float(array: np.ndarray | None) -> bool:
-    return array is not None and array.dtype.kind not in "OUSbiuc"
-
-
-def _limit(array: Any) -> Any:
-    import ml_dtypes
-
-    return ml_dtypes.finfo(array.dtype).max
-
-
-_SQUARES = "DFT STFT LinearAttention CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
+_SQUARES = "DFT STFT CausalConvWithState LpNormalization LpPool MeanVarianceNormalization ReduceL2 ReduceSumSquare"
 _EXTREME = (
     Row(
         _SQUARES,
@@ -312,13 +425,8 @@ def overflowing(model: ModelProto, feeds: Mapping[str, Any]) -> str:
     return _reason(_EXTREME, uses(model, feeds))
 
 
-def _stash(use: Use) -> str:
-    return elem_type_name(use.attribute("stash_type", TensorProto.FLOAT))
-
-
 _NAMES = {"bfloat16": "bfloat16", "float16": "float16", "float": "float32", "double": "float64"}
 """The floating-point types by their names in ONNX, the narrowest first, with their names in numpy."""
-_COARSE = "GroupNormalization LayerNormalization RMSNormalization"
 
 
 def working_types(model: ModelProto, feeds: Mapping[str, Any]) -> list[str]:

@@ -30,6 +30,16 @@ def expected(feeds, allowed):
     return weights / weights.sum(axis=-1, keepdims=True) @ v
 
 
+@pytest.mark.parametrize("scale", ["-0.5", "-1e-45"])
+def test_a_scale_without_a_root_is_refused(scale):
+    assert "Attention multiplies by its root twice" in refusal(attention(23, f"<scale={scale}>"), 22)
+
+
+@pytest.mark.parametrize("softcap", ["-0.5", "inf"])
+def test_a_cap_that_is_no_positive_number_is_refused(softcap):
+    assert f"softcap={float(softcap):g} is no number" in refusal(attention(23, f"<softcap={softcap}>"), 22)
+
+
 FEEDS = {name: np.random.default_rng(seed).normal(size=(1, 2, 3, 4)).astype(np.float32) for seed, name in enumerate("qkv")}
 
 

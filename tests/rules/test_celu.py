@@ -15,6 +15,14 @@ def test_refused():
     assert "alpha=0: Celu divides by it" in refusal(model(celu(0.0), 12), 11)
 
 
+@pytest.mark.parametrize("alpha", ["1e-30", "-3e38"])
+def test_a_slope_that_float16_cannot_hold_is_refused(alpha):
+    if not known(28):
+        pytest.skip("onnx has no opset 28")
+    proto = model(f"g (float16[N] x) => (float16[N] y) {{ y = Celu <alpha = {alpha}> (x) }}", 28)
+    assert "beyond float16" in refusal(proto, 11)
+
+
 @pytest.mark.parametrize("alpha", [1.0, 2.5, 0.25, -0.5, -1.5])
 @pytest.mark.parametrize("target", [11, 7])
 def test_any_slope(alpha, target):

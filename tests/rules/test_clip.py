@@ -68,6 +68,20 @@ def test_64_bit_integers_are_compared() -> None:
     assert_same(proto, 11, {"x": x, "low": np.array(2**53)})
 
 
+@pytest.mark.parametrize("bound", ["min", "max"])
+def test_a_bound_that_is_not_a_number_is_refused_upward(bound: str) -> None:
+    proto = model(f"g (float[3] x) => (float[3] y) {{ y = Clip <{bound} = nan> (x) }}", opset=6)
+    proto.graph.node[0].attribute[0].f = np.nan
+    assert "a bound is NaN" in refusal(proto, 11)
+
+
+@pytest.mark.parametrize("bounds", ["x", "x, low", "x, , high"])
+@pytest.mark.parametrize("target", [11, 10, 6])
+def test_infinities_stop_at_the_largest_number_where_a_bound_is_left_out(bounds: str, target: int) -> None:
+    proto = model(f"g (float[4] x) => (float[4] y) <float low = {{-1}}, float high = {{2}}> {{ y = Clip ({bounds}) }}", opset=13)
+    assert_same(proto, target, {"x": np.array([np.inf, -np.inf, np.nan, 1], np.float32)})
+
+
 def test_float16_without_bounds_keeps_its_own_largest_number() -> None:
     proto = model("g (float16[3] x) => (float16[3] y) { y = Clip (x) }", opset=13)
     x = np.array([-np.inf, np.inf, 1], np.float16)

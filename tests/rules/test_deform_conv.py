@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_rewrites, assert_same, model
+from helpers import assert_rewrites, assert_same, convert_version, model, run
 
 RNG = np.random.default_rng(11)
 
@@ -24,6 +24,16 @@ def test_deform_conv(mask, groups, offset_groups):
     assert_same(proto, 16, given, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("far", [1e6, -1e6, 3e38, -3e38, np.inf, -np.inf, np.nan])
+def test_positions_far_outside_are_zero(far):
+    proto = model("g (float[1,1,3,3] x, float[1,1,2,2] w, float[1,8,2,2] o) => (float[1,1,2,2] y) { y = DeformConv (x, w, o) }", 19)
+    offsets = np.zeros((1, 8, 2, 2), np.float32)
+    offsets[0, 0, 0, 0] = far
+    image = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+    (got,) = run(convert_version(proto, 18).model, {"x": image, "w": np.ones((1, 1, 2, 2), np.float32), "o": offsets})
+    np.testing.assert_allclose(got[0, 0], [[2 + 4 + 5, 2 + 3 + 5 + 6], [4 + 5 + 7 + 8, 5 + 6 + 8 + 9]], rtol=1e-5)
+
+
 REWRITES = [
     (
         "deform_conv.sample_then_multiply",
@@ -33,13 +43,18 @@ REWRITES = [
         """
             <int64[5] offsets = {1, 4, 2, 2, 2},
              float[4,2,2,2] base = {0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 2, 0, 1, 0, 1, 1, 1, 2, 2, 1, 2, 1, 2},
+             float[2,1,1] first = {-2, -2}, float[2,1,1] end = {4, 4},
              float[2,1,1] scale = {0.6666667, 0.6666667}, float[2,1,1] shift = {-0.6666666, -0.6666666},
              int64[2] x_y = {1, 0}, int64[4] grid = {1, -1, 2, 2}, int64[4] taps = {1, 1, 4, 4}, int64[3] rows = {1, 1, 4},
              int64[4] form = {1, 1, 2, 2}>
             {
               offset = Reshape (o, offsets)
               moved = Add (offset, base)
-              scaled = Mul (moved, scale)
+              is_nan = IsNaN (moved)
+              number = Where (is_nan, first, moved)
+              raised = Max (number, first)
+              limited = Min (raised, end)
+              scaled = Mul (limited, scale)
               position = Add (scaled, shift)
               last = Transpose <perm = [0, 1, 3, 4, 2]> (position)
               x_y_2 = Gather <axis = 4> (last, x_y)

@@ -92,14 +92,16 @@ def test_the_mask_keeps_its_type(opset: int, target: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("opset", [7, 10])
-def test_a_ratio_that_opset_12_does_not_take_is_left_out_where_nothing_is_dropped(opset):
-    proto = model("g (float[4] x) => (float[4] y) { y = Dropout <ratio = 1.0> (x) }", opset)
+@pytest.mark.parametrize("ratio", [1.0, -0.5, -np.inf])
+def test_a_ratio_that_opset_12_does_not_take_is_left_out_where_nothing_is_dropped(opset, ratio):
+    proto = model(f"g (float[4] x) => (float[4] y) {{ y = Dropout <ratio = {ratio}> (x) }}", opset)
     np.testing.assert_array_equal(run(convert_version(proto, 13).model, {"x": X})[0], X)
 
 
-def test_a_ratio_that_drops_everything_is_refused():
-    proto = model("g (float[4] x) => (float[4] y) { y = Dropout <ratio = 1.0> (x) }", 6)
-    assert "ratio=1 drops everything, and opset 12 takes ratios below 1 only" in refusal(proto, 12)
+@pytest.mark.parametrize("ratio", [1.0, -0.5, np.inf, np.nan])
+def test_a_ratio_that_opset_12_does_not_take_is_refused_where_it_counts(ratio):
+    proto = model(f"g (float[4] x) => (float[4] y) {{ y = Dropout <ratio = {ratio}> (x) }}", 6)
+    assert f"ratio={ratio:g}: opset 12 takes ratios from 0 on and below 1 only" in refusal(proto, 12)
 
 
 def test_a_mask_that_nobody_reads_goes() -> None:

@@ -300,6 +300,37 @@ def test_dynamic_quantization(target, x):
     assert_same(model(text, 11), target, {"x": x.astype(np.float32)})
 
 
+@pytest.mark.parametrize("target", [10, 9])
+@pytest.mark.parametrize(
+    "x",
+    [
+        [1e-45],
+        [-1e-45],
+        [1e-45, -1e-45],
+        [2e-43, -2e-43],
+        [np.inf],
+        [-np.inf],
+        [np.inf, -np.inf],
+        [1, -np.inf, 2],
+        [3e38, -3e38],
+        [-0.0],
+    ],
+)
+def test_dynamic_quantization_of_extremes(target, x):
+    """A scale that is infinite, or that underflows to 0, makes NaN of the zero point, which both runtimes read as 255."""
+    text = "g (float[N] x) => (uint8[N] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }"
+    assert_same(model(text, 11), target, {"x": np.array(x, np.float32)})
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("make", [quantize, dequantize])
+def test_a_scale_that_is_no_number_is_refused(make, number):
+    proto = make(19)
+    del proto.graph.input[1]
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(number, np.float32), "s"))
+    assert "the scale 's' is not finite" in refusal(proto, 9)
+
+
 def test_an_axis_that_there_is_not_is_invalid() -> None:
     text = "g (float[2,3] x, float[2] s, uint8[2] z) => (uint8[2,3] y) {y = QuantizeLinear<axis = -9223372036854775808>(x, s, z)}"
     assert "is out of range for rank 2" in invalidity(model(text, 16), 12)
@@ -419,10 +450,10 @@ REWRITES = [
         11,
         10,
         "g (float[2] x) => (uint8[2] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear (x) }",
-        """<float v2 = {0}, float v10 = {255}>
+        """<float v2 = {0}, float v10 = {255}, float one = {1}>
         { v1 = ReduceMin <keepdims = 0> (x) v3 = Min (v1, v2) v4 = ReduceMax <keepdims = 0> (x) v5 = Max (v4, v2) v6 = Sub (v5, v3)
           v7 = Greater (v6, v2) v8 = Not (v7) v9 = Cast <to = 1> (v8) v11 = Mul (v9, v10) v12 = Add (v6, v11) s = Div (v12, v10)
-          v13 = Neg (v3) z = QuantizeLinear (v13, s) y = QuantizeLinear (x, s, z) }""",
+          v13 = Neg (v3) v14 = Div (v13, s) v15 = IsNaN (v14) v16 = Where (v15, v10, v14) z = QuantizeLinear (v16, one) y = QuantizeLinear (x, s, z) }""",
     ),
 ]
 

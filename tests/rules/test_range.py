@@ -40,6 +40,29 @@ def test_range_of_integers(kind, start, limit, delta):
     np.testing.assert_array_equal(got, np.arange(start, limit, delta, dtype=kind))
 
 
+_LOW, _HIGH = -(2**63), 2**63 - 1
+
+
+@pytest.mark.parametrize("target", [10, 9])
+@pytest.mark.parametrize(
+    ("start", "limit", "delta"),
+    [
+        (_HIGH - 5, _HIGH, 2),
+        (_LOW, _LOW + 3, 1),
+        (_LOW, _HIGH, 2**62),
+        (_HIGH, _LOW, -(2**62)),
+        (_LOW, 5, -_HIGH),
+        (2**53 + 1, 2**53 + 4, 1),
+    ],
+)
+def test_range_at_the_limits_of_int64(start, limit, delta, target):
+    """The difference of the limits is beyond int64."""
+    proto = model("g (int64 a, int64 b, int64 c) => (int64[N] y) { y = Range (a, b, c) }", 11)
+    given = {name: np.array(value, np.int64) for name, value in zip("abc", (start, limit, delta), strict=True)}
+    got = run(convert_version(proto, target).model, given)[0]
+    assert got.tolist() == list(range(start, limit, delta))
+
+
 @pytest.mark.parametrize("start, limit, delta", [(0, 1, 0.1), (1, -1, -0.3), (0.5, 0.5, 1), (0, -1, 1)])
 def test_range_of_floats_counts_alike(start, limit, delta):
     """start + i * delta, as the page says; runtimes may add delta again and again, hence the tolerance of some 10 additions."""
@@ -62,12 +85,11 @@ REWRITES = [
         "range.count_then_scale",
         11,
         10,
-        "g (int64 a, int64 b, int64 c) => (int64[N] y) { y = Range (a, b, c) }",
+        "g (int64 b, int64 c) => (int64[N] y) <int64 a = {0}> { y = Range (a, b, c) }",
         """
             <int64[1] form = {1}, int64[1] flat = {-1}>
             {
-              span = Sub (b, a)
-              double = Cast <to = 11> (span)
+              double = Cast <to = 11> (b)
               double_2 = Cast <to = 11> (c)
               steps = Div (double, double_2)
               steps_2 = Ceil (steps)
@@ -77,8 +99,7 @@ REWRITES = [
               ones = ConstantOfShape <value = int64[1] {1}> (count_3)
               places = NonZero (ones)
               index = Reshape (places, flat)
-              scaled = Mul (index, c)
-              y = Add (scaled, a)
+              y = Mul (index, c)
             }
         """,
     ),

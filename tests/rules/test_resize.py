@@ -24,6 +24,16 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
     ("text", "opset", "target", "message"),
     [
         pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, inf, 1}> { y = Resize (x, s) }",
+            *(10, 9, "a scale is inf, which is not positive and finite"),
+            id="an_infinite_scale_below_10",
+        ),
+        pytest.param(
+            "g (float[1, 1, 6, 8] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, 0, 1}> { y = Resize (x, s) }",
+            *(10, 11, "a scale is 0, which is not positive and finite"),
+            id="a_scale_of_zero_above_10",
+        ),
+        pytest.param(
             _by_scales("1, 1, 1, 1.1", 'mode = "linear", antialias = 1'),
             *(18, 17, "antialias=1 of an axis that keeps its length, with a scale that is not 1"),
             id="antialias_of_a_kept_length",

@@ -36,6 +36,12 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
             "INT_MAX as the end of a backward slice",
             id="runtimes_disagree",
         ),
+        pytest.param(
+            "g (float[N, 5] x) => (float[A, 5] y) <int64[1] s = {3}, int64[1] e = {9223372036854775807}, int64[1] a = {0},"
+            " int64[1] p = {-1}> { y = Slice (x, s, e, a, p) }",
+            "INT_MAX as the end of a backward slice",
+            id="runtimes_disagree_about_any_length",
+        ),
     ],
 )
 def test_refused(text: str, message: str) -> None:

@@ -22,6 +22,16 @@ X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
             *(7, 6, "before opset 7, only the last two of four axes can be scaled"),
             id="channels",
         ),
+        pytest.param(
+            "g (float[1, 1, 3, 4] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, inf, 1}> { y = Upsample (x, s) }",
+            *(9, 8, "a scale is inf, which is not positive and finite"),
+            id="infinite",
+        ),
+        pytest.param(
+            "g (float[1, 1, 3, 4] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, nan, 1}> { y = Upsample (x, s) }",
+            *(9, 10, "a scale is nan, which is not positive and finite"),
+            id="not-a-number",
+        ),
     ],
 )
 def test_refused(text: str, opset: int, target: int, message: str) -> None:

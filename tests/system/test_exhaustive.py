@@ -78,7 +78,7 @@ def test_elements_about_which_the_runtimes_disagree_are_not_judged(folder):
     case = _case("g (float[2] x) => (float[2] y) {y = Relu(x)}", x=np.array([-1, 2], np.float32))
     arrays = {"onnxruntime": [np.array([0, 2], np.float32)], "onnx.reference": [np.array([5, 2], np.float32)]}
     other = helpers.model("g (float[2] x) => (float[2] y) {y = Abs(x)}", opset=13)
-    settled = exhaustive._settled(list(arrays.values()))
+    settled = exhaustive.settled_elements(list(arrays.values()))
     assert exhaustive.judge(exhaustive.Original(case, arrays, settled), other, EXACT, folder) == ("converted", "")
     agreed = [np.ones(2, bool)]
     assert exhaustive.judge(exhaustive.Original(case, arrays, agreed), other, EXACT, folder)[0] == "wrong"

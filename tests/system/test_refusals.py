@@ -458,7 +458,31 @@ REFUSED: dict[str, Refusal] = {
     ),
     "everything-is-dropped": Refusal(
         "g (float[4] x) => (float[4] y) {y = Dropout<ratio = 1.0>(x)}",
-        6, 12, "ratio=1 drops everything, and opset 12 takes ratios below 1 only",
+        6, 12, "ratio=1: opset 12 takes ratios from 0 on and below 1 only",
+    ),
+    "scores-of-a-negative-scale": Refusal(
+        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<scale = -0.5>(q, q, q)}",
+        23, 22, "scale=-0.5: Attention multiplies by its root twice, which is no number",
+    ),
+    "scores-capped-by-infinity": Refusal(
+        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<softcap = -inf>(q, q, q)}",
+        23, 22, "softcap=-inf is no number that scores could be capped by",
+    ),
+    "slope-too-small-for-the-type": Refusal(
+        "g (float16[4] x) => (float16[4] y) {y = ThresholdedRelu<alpha = 1e-30>(x)}",
+        10, 9, "alpha=1e-30 becomes 0 in float16",
+    ),
+    "regions-of-no-size": Refusal(
+        "g (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y) {y = RoiAlign<sampling_ratio = 2, spatial_scale = inf>(x, r, b)}",
+        16, 9, "spatial_scale=inf: no position is a number",
+    ),
+    "quantized-by-infinity": Refusal(
+        "g (float[4] x) => (uint8[4] y) <float s = {inf}> {y = QuantizeLinear(x, s)}",
+        19, 9, "the scale 's' is not finite",
+    ),
+    "resized-by-infinity": Refusal(
+        "g (float[4] x) => (float[N] y) <float[1] s = {inf}> {y = Resize(x, s)}",
+        10, 9, "a scale is inf, which is not positive and finite",
     ),
     "nothing-is-taken": Refusal(
         "g (float[3, 5] x) => (float[3, 0] v, int64[3, 0] i) <int64[1] k = {0}> {v, i = TopK(x, k)}",

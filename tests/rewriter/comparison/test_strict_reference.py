@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import model
+from helpers import model, run
 
 from split_rewrite.rewriter.comparison.strict_reference import SplitSizesError, strict_evaluator
+
+LARGEST = float(np.finfo(np.float32).max)
 
 REFUSED = {
     "sizes-beyond-the-axis": (
@@ -102,3 +104,48 @@ def test_scatter_is_known_by_its_old_name() -> None:
     text = "g (float[1,4] x, int64[1,2] i, float[1,2] u) => (float[1,4] y) { y = Scatter <axis = 1> (x, i, u) }"
     given = {"x": np.zeros((1, 4), np.float32), "i": np.array([[1, 3]]), "u": np.float32([[5, np.nan]])}
     np.testing.assert_array_equal(strict_evaluator()(model(text, 9)).run(None, given)[0], [[0, 5, 0, np.nan]])
+
+
+_LONG = np.iinfo(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "given", "expected"),
+    [
+        pytest.param("", [_LONG.min, _LONG.max, 0, 1], [_LONG.min, _LONG.max, 0, 1], id="limits"),
+        pytest.param("bias = 1.0", [2**60 + 3, -(2**60) - 3], [2**60 + 2, -(2**60) - 2], id="beyond-double"),
+        pytest.param("lambd = -1.5", [-1, 0, 2], [-1, 0, 2], id="negative-bound"),
+    ],
+)
+def test_integers_shrink_exactly(attributes: str, given: list[int], expected: list[int]) -> None:
+    proto = model(f"g (int64[N] x) => (int64[N] y) {{ y = Shrink <{attributes}> (x) }}".replace(" <>", ""), 9)
+    (got,) = strict_evaluator()(proto).run(None, {"x": np.array(given)})
+    assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error", "message"),
+    [("bias = -1.0", OverflowError, "beyond int64"), ("bias = 0.5", ValueError, "moves integers by 0.5")],
+)
+def test_integers_that_shrink_to_what_is_undefined_are_refused(attributes: str, error: type[Exception], message: str) -> None:
+    proto = model(f"g (int64[1] x) => (int64[1] y) {{ y = Shrink <{attributes}> (x) }}", 9)
+    with pytest.raises(error, match=message):
+        strict_evaluator()(proto).run(None, {"x": np.array([_LONG.max])})
+
+
+@pytest.mark.parametrize(
+    ("opset", "inputs", "expected"),
+    [
+        pytest.param(13, "(x)", [-LARGEST, LARGEST, np.nan, 1], id="no-bounds"),
+        pytest.param(13, "(x, low)", [0, LARGEST, np.nan, 1], id="no-max"),
+        pytest.param(11, "(x, , low)", [-LARGEST, 0, np.nan, 0], id="no-min"),
+        pytest.param(6, "(x)", [-LARGEST, LARGEST, np.nan, 1], id="attributes"),
+    ],
+)
+def test_a_bound_of_clip_that_is_left_out_is_the_largest_number(opset: int, inputs: str, expected: list[float]) -> None:
+    """As the specification says, and onnxruntime does; the reference as it comes has no bound there."""
+    proto = model(f"g (float[4] x) => (float[4] y) <float low = {{0}}> {{ y = Clip {inputs} }}", opset)
+    given = {"x": np.array([-np.inf, np.inf, np.nan, 1], np.float32)}
+    expected_array = np.array(expected, np.float32)
+    np.testing.assert_array_equal(strict_evaluator()(proto).run(None, given)[0], expected_array)
+    np.testing.assert_array_equal(run(proto, given, "onnxruntime")[0], expected_array)

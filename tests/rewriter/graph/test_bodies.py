@@ -16,6 +16,16 @@ RNG = np.random.default_rng(3)
         pytest.param(
             "g (string[N] x, string[N] y) => (string[N] z) { z = StringConcat (x, y) }", 20, 19, "is new in opset 20", id="no body"
         ),
+        pytest.param(
+            "g (float16[N] x) => (float16[N] y) { y = ThresholdedRelu <alpha = 3e38> (x) }",
+            *(10, 9, "alpha=3e+38 becomes inf in float16"),
+            id="an attribute that overflows",
+        ),
+        pytest.param(
+            "g (float16[N] x) => (float16[N] y) { y = ThresholdedRelu <alpha = -1e-30> (x) }",
+            *(10, 9, "alpha=-1e-30 becomes -0 in float16"),
+            id="an attribute that underflows",
+        ),
     ],
 )
 def test_refused(text, opset, target, reason):
