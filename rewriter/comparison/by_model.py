@@ -22,6 +22,7 @@ from .evidence import Evidence, Run, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
 from .samples import Choice, InputSpace, SampleError, Samples, input_types
+from .search import Search, Tried
 from .tolerance import EXACT, Tolerance
 
 if TYPE_CHECKING:
@@ -390,6 +391,7 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
     runs: dict[Hashable, Run] = {}
     without_numbers: list[Run] = []
     failures: list[Failure] = []
+    unfit: list[Tried] = []
     patience = sys.maxsize
     needed = _SAMPLES if space.has_open_sizes else 1
     wanted, held = _THOROUGH_SAMPLES if thorough else needed, 0
@@ -405,8 +407,12 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         answer = session.run(inputs)
         if isinstance(answer, Failure):
             failures.append(answer)
+            unfit.append(Tried(choice, inputs, answer))
             if _is_hopeless(failures) or len(failures) >= patience:
                 break
+            continue
+        if space.contradictions(inputs, answer):
+            unfit.append(Tried(choice, inputs, answer))
             continue
         run = Run(inputs, answer)
         if _unjudged_output([run]):
@@ -417,10 +423,14 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         if len(runs) == wanted or (len(runs) >= needed and held > _MANY_BYTES):
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
+    if not runs and not without_numbers and unfit and not (failures and _is_hopeless(failures)):
+        with session.numbered() as numbered:
+            fitting = Search(numbered, space).run(unfit, wanted)
+        runs = {tried.choice: Run(tried.inputs, tried.answer) for tried in fitting if isinstance(tried.answer, Outputs)}
     usual = list(runs.values())
     if thorough and usual and held <= _MANY_BYTES:
         usual += _run_deciding(session, space, [key for key in runs if isinstance(key, Choice)], held)
-    return usual or without_numbers[:1] or _why_original_failed(engine, space, failures)
+    return usual or without_numbers[:1] or _why_nothing_fits(engine, space, unfit)
 
 
 def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int) -> list[Run]:
@@ -435,10 +445,12 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
     for ways, first in zip(wanted, firsts, strict=True):
         others = session.run_all(map(space.make, ways[1:]))
         for choice, (inputs, answer) in zip(ways, itertools.chain([first], others), strict=True):
-            if isinstance(answer, Outputs):
+            if isinstance(answer, Outputs) and not space.contradictions(inputs, answer):
                 runs.append(Run(inputs, answer, "odd" if choice.is_odd else "usual"))
                 held += sum(map(byte_size, answer.values))
                 break
+            if isinstance(answer, Outputs):
+                continue
             crashes += answer.kind == "crashed"
             if crashes == _CRASHES or answer.kind == "timeout":
                 return runs
@@ -459,6 +471,16 @@ def _is_hopeless(failures: list[Failure]) -> bool:
     """Whether it is useless to try other inputs, because they would fail too."""
     crashes = sum(failure.kind == "crashed" for failure in failures)
     return crashes == _CRASHES or failures[-1].kind in ("unsupported", "invalid", "timeout", "memory")
+
+
+def _why_nothing_fits(engine: str, space: InputSpace, unfit: list[Tried]) -> _Inconclusive:
+    """Why no inputs can be used: the original fails on them, or contradicts the shapes that it declares."""
+    failures = [tried.answer for tried in unfit if isinstance(tried.answer, Failure)]
+    if len(failures) == len(unfit):
+        return _why_original_failed(engine, space, failures)
+    first = next(tried for tried in unfit if isinstance(tried.answer, Outputs))
+    contradiction = space.contradictions(first.inputs, first.answer)[0]  # type: ignore[arg-type]
+    return _Inconclusive(f"{contradiction}, on all inputs tried that it takes", hint=_hint(space))
 
 
 def _why_original_failed(engine: str, space: InputSpace, failures: list[Failure]) -> _Inconclusive:

@@ -37,7 +37,8 @@ class Reading:
     of the tensors whose axes it names (0 where unknown). `sizes`: it decides how large something is, or how often something is
     done. `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the
     amount of a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is
-    where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0; `ranges`: that of a Range.
+    where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0; `ranges`: that of a Range. `lengths`: it is the step or
+    length of a frame, from 1 on.
     `is_lower`, `is_upper`: it is a bound of a Clip. `from_front`: positions are not counted from the back; `is_count`: they are
     counts, from 1 on; `ignored`: numbers that stand for no position. `becomes_integer`: it is cast or quantized, which is not
     defined for NaN and infinities; `is_cast`: nor for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is
@@ -58,6 +59,7 @@ class Reading:
     starts: bool = False
     ends: bool = False
     strides: bool = False
+    lengths: bool = False
     is_lower: bool = False
     is_upper: bool = False
     from_front: bool = False
@@ -92,6 +94,7 @@ class Reading:
             self.starts or other.starts,
             self.ends or other.ends,
             self.strides or other.strides,
+            self.lengths or other.lengths,
             self.is_lower or other.is_lower,
             self.is_upper or other.is_upper,
             self.from_front,
@@ -190,6 +193,7 @@ _SCALES: dict[str, tuple[int, ...]] = {
     "QLinearConv": (1, 4, 6),
 }
 _OFFSETS = {"Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
+_LENGTHS = {"STFT": (1, 3), "DFT": (1,), "Col2Im": (1, 2)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
 """Operators that read only the shape of their input."""
@@ -270,6 +274,7 @@ class _Walk:
             reading.shape = self._declared_sizes(node.output[0])
         reading.ranges |= name == "Range" and index < 2
         reading.strides |= index == {"Slice": 4, "Range": 2}.get(name)
+        reading.lengths |= index in _LENGTHS.get(name, ())
         reading.starts |= name == "Slice" and index == 1
         reading.ends |= name == "Slice" and index == 2
         reading.is_lower |= name == "Clip" and index == 1
