@@ -22,7 +22,7 @@ from .evidence import Evidence, Run, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
 from .samples import Choice, InputSpace, SampleError, Samples, input_types
-from .search import Search, Tried
+from .search import MOST_RUNS, Search, Tried
 from .tolerance import EXACT, Tolerance
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ _LAST_BITS = (
 # After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
 _CRASHES = 3
 _FAILURES_AFTER_SUCCESS = 6
+# A symbol in the shape of an output may be a mere word: its size is not looked for as long as one that is a number.
+_RUNS_FOR_SYMBOLS = 300
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *,
         runs = _run_samples(session, "onnxruntime", spaces, thorough)
     if isinstance(runs, _Inconclusive):
         return runs.reason + (f" … hint: {runs.hint}" if runs.hint else "")
-    runs = [run for run in runs if not run.decides]
+    runs = [run for run in runs if not run.decides] or runs
     if what := unjudged(runs, before.readings.computed, original):
         return f"{what} on all inputs tried … hint: {_hint(spaces[0])}"
     return runs
@@ -255,6 +257,8 @@ class _Judge:
         if isinstance(runs, _Inconclusive):
             return runs
         found = self._run_and_judge(engine, spaces, runs)
+        if isinstance(found, Comparison) and found.status == "different" and (doubt := _doubt_of_all(runs)):
+            return _Inconclusive(f"{doubt}, on all inputs tried", hint=_hint(spaces[0]))
         if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
             runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
             found = self._run_and_judge(engine, spaces, runs)
@@ -392,6 +396,8 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
     without_numbers: list[Run] = []
     failures: list[Failure] = []
     unfit: list[Tried] = []
+    by_word: dict[Hashable, Run] = {}
+    doubtful: dict[Hashable, Run] = {}
     patience = sys.maxsize
     needed = _SAMPLES if space.has_open_sizes else 1
     wanted, held = _THOROUGH_SAMPLES if thorough else needed, 0
@@ -413,6 +419,9 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
             continue
         if space.contradictions(inputs, answer):
             unfit.append(Tried(choice, inputs, answer))
+            certain = space.contradictions(inputs, answer, by_symbols=False)
+            run = Run(inputs, answer, doubt=str(certain[0]) if certain else "")
+            (doubtful if certain else by_word).setdefault(key, run)
             continue
         run = Run(inputs, answer)
         if _unjudged_output([run]):
@@ -423,20 +432,48 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         if len(runs) == wanted or (len(runs) >= needed and held > _MANY_BYTES):
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
-    if not runs and not without_numbers and unfit and not (failures and _is_hopeless(failures)):
-        with session.numbered() as numbered:
-            fitting = Search(numbered, space).run(unfit, wanted)
-        runs = {tried.choice: Run(tried.inputs, tried.answer) for tried in fitting if isinstance(tried.answer, Outputs)}
+    if not runs and not without_numbers and _may_be_found(failures):
+        runs = _search(session, space, unfit, wanted, _RUNS_FOR_SYMBOLS if by_word else MOST_RUNS)
+    by_symbols = bool(runs)
+    if not runs:
+        runs = dict(itertools.islice(by_word.items(), wanted))
+    if not runs and doubtful and not without_numbers:
+        return list(itertools.islice(doubtful.values(), wanted))
+    if thorough and held <= _MANY_BYTES:
+        runs |= _run_conditions(session, space, runs, unfit)
     usual = list(runs.values())
     if thorough and usual and held <= _MANY_BYTES:
-        usual += _run_deciding(session, space, [key for key in runs if isinstance(key, Choice)], held)
-    return usual or without_numbers[:1] or _why_nothing_fits(engine, space, unfit)
+        usual += _run_deciding(session, space, [key for key in runs if isinstance(key, Choice)], held, by_symbols=by_symbols)
+    return usual or without_numbers[:1] or _why_original_failed(engine, space, failures)
 
 
-def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int) -> list[Run]:
+def _search(session: Session, space: InputSpace, unfit: list[Tried], wanted: int, most_runs: int) -> dict[Hashable, Run]:
+    """Look for inputs that the original takes, from inputs that do not fit."""
+    with session.numbered() as numbered:
+        return _runs_of(Search(numbered, space, most_runs).run(unfit, wanted))
+
+
+def _run_conditions(session: Session, space: InputSpace, runs: Mapping[Hashable, Run], unfit: list[Tried]) -> dict[Hashable, Run]:
+    """Look for inputs with each number on which a comparison in the model depends, and which no sample has."""
+    tried = [Tried(choice, run.inputs, run.outputs) for choice, run in runs.items() if isinstance(choice, Choice)] + unfit
+    conditions = space.conditions(tried[0].inputs) if tried else []
+    missing = [(name, number) for name, number in conditions if not any(run.inputs[name] == number for run in runs.values())]
+    if not missing:
+        return {}
+    with session.numbered() as numbered:
+        search = Search(numbered, space)
+        return _runs_of([found for name, number in missing for found in search.run_with(name, number, tried)])
+
+
+def _runs_of(found: list[Tried]) -> dict[Hashable, Run]:
+    taken = ((tried.choice, tried.inputs, tried.answer) for tried in found if isinstance(tried.answer, Outputs))
+    return {choice: Run(inputs, answer, "usual" if choice.style else "") for choice, inputs, answer in taken}
+
+
+def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int, *, by_symbols: bool) -> list[Run]:
     """Run the original on samples made for decisive values, as far as it accepts them.
 
-    `held` bytes of outputs are in memory already.
+    `held` bytes of outputs are in memory already. `by_symbols` says whether symbols in the declared shapes of outputs have to hold.
     """
     runs: list[Run] = []
     crashes = 0
@@ -445,7 +482,7 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
     for ways, first in zip(wanted, firsts, strict=True):
         others = session.run_all(map(space.make, ways[1:]))
         for choice, (inputs, answer) in zip(ways, itertools.chain([first], others), strict=True):
-            if isinstance(answer, Outputs) and not space.contradictions(inputs, answer):
+            if isinstance(answer, Outputs) and not space.contradictions(inputs, answer, by_symbols=by_symbols):
                 runs.append(Run(inputs, answer, "odd" if choice.is_odd else "usual"))
                 held += sum(map(byte_size, answer.values))
                 break
@@ -467,20 +504,20 @@ def _unjudged_output(runs: list[Run]) -> str:
     return ""
 
 
+def _may_be_found(failures: list[Failure]) -> bool:
+    """Whether a search may find inputs that the original takes: none of these failures has to do with the model itself.
+
+    On some inputs, a runtime says that it does not support what it supports for others.
+    """
+    crashes = sum(failure.kind == "crashed" for failure in failures)
+    is_of_inputs = all(failure.kind in ("runtime", "crashed", "unsupported") for failure in failures)
+    return crashes < _CRASHES and is_of_inputs and (not failures or failures[0].kind == "runtime")
+
+
 def _is_hopeless(failures: list[Failure]) -> bool:
     """Whether it is useless to try other inputs, because they would fail too."""
     crashes = sum(failure.kind == "crashed" for failure in failures)
     return crashes == _CRASHES or failures[-1].kind in ("unsupported", "invalid", "timeout", "memory")
-
-
-def _why_nothing_fits(engine: str, space: InputSpace, unfit: list[Tried]) -> _Inconclusive:
-    """Why no inputs can be used: the original fails on them, or contradicts the shapes that it declares."""
-    failures = [tried.answer for tried in unfit if isinstance(tried.answer, Failure)]
-    if len(failures) == len(unfit):
-        return _why_original_failed(engine, space, failures)
-    first = next(tried for tried in unfit if isinstance(tried.answer, Outputs))
-    contradiction = space.contradictions(first.inputs, first.answer)[0]  # type: ignore[arg-type]
-    return _Inconclusive(f"{contradiction}, on all inputs tried that it takes", hint=_hint(space))
 
 
 def _why_original_failed(engine: str, space: InputSpace, failures: list[Failure]) -> _Inconclusive:
@@ -511,6 +548,11 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
             return _Inconclusive(reason)
         return Comparison("different", run.outputs.runtime, reason)
     return results
+
+
+def _doubt_of_all(runs: list[Run]) -> str:
+    """How the original contradicts its declared shapes, if it does so in all runs."""
+    return runs[0].doubt if all(run.doubt for run in runs) else ""
 
 
 def _is_allowed(run: Run, answer: Outputs | Failure) -> bool:

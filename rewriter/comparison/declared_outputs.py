@@ -18,13 +18,12 @@ class Contradiction(NamedTuple):
     """An output whose shape is not the declared one.
 
     `declared` has a number for each dimension whose size is stated, also by a symbol that the inputs determine, and a symbol, or ""
-    for the others. `is_certain` is False where only symbols are contradicted.
+    for the others.
     """
 
     output: str
     declared: tuple[Dim, ...]
     got: tuple[int, ...]
-    is_certain: bool
 
     @property
     def distance(self) -> float:
@@ -43,7 +42,7 @@ class DeclaredOutputs:
     """The shapes that a model declares for its outputs.
 
     A size that is stated as a number is a promise. A symbol is one where the graph inputs determine its size, but exporters also
-    write one symbol for different sizes.
+    write one symbol for different sizes. No dimensions at all say nothing: writers leave such a shape where they know none.
     """
 
     def __init__(self, values: Sequence[onnx.ValueInfoProto]) -> None:
@@ -61,13 +60,10 @@ class DeclaredOutputs:
 
     def _contradiction(self, name: str, value: Any, sizes: Sizes) -> Contradiction | None:
         shape = self._shapes.get(name)
-        if shape is None or value is None or isinstance(value, (list, dict)):
+        if not shape or value is None or isinstance(value, (list, dict)):
             return None
-        got = tuple(value.shape)
-        if not _fits(shape, got):
-            return Contradiction(name, _resolved(shape, sizes), got, is_certain=True)
-        resolved = _resolved(shape, sizes)
-        return None if _fits(resolved, got) else Contradiction(name, resolved, got, is_certain=False)
+        got, resolved = tuple(value.shape), _resolved(shape, sizes)
+        return None if _fits(resolved, got) else Contradiction(name, resolved, got)
 
 
 def bound_sizes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[Dim, ...] | None]) -> dict[str, int]:

@@ -22,6 +22,8 @@ MAX_INPUT_BYTES = 1 << 30
 """The bytes that the inputs of one run may take, unless the user provides them."""
 _MAX_CHOICES = 100
 """The largest number of choices of inputs that are tried for one model."""
+_MAX_CONDITIONS = 6
+"""The largest number of conditions for each of which inputs are looked for."""
 _WORDS = ("", "a", "bc", "naïve", "0", "word word")
 
 _DECIDED_FLOATS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
@@ -63,7 +65,7 @@ class Choice(NamedTuple):
     `size`: the size of every symbolic dimension; None gives each symbol a size of its own. `integers`: "small" is 0 to 3, "binary"
     0 or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for
     Log and similar operators. `style`: fills floats, integers or both with decisive values, chosen by what reads them; `integers`
-    and `positive` are for the rest. `sizes` and `values` are what a search settled on: sizes of symbolic dimensions, and the elements
+    and `positive` are for the rest. `sizes` and `values` were settled before: sizes of symbolic dimensions, and the elements
     of small inputs.
     """
 
@@ -178,18 +180,36 @@ class InputSpace:
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
         ways += ("integers", "floats") if any(kinds[0]) and any(kinds[1]) else ()
         wanted = styles(self._nodes, len(self._floats))
-        settled = [choice for choice in usual if choice.values]
-        bases = [(settled or usual[:2])[number % len(settled or usual[:2])] for number in range(len(wanted))]
-        return [[base._replace(style=style, decides=way) for way in ways] for style, base in zip(wanted, bases, strict=True)]
+        varied = [*usual[:2], *(choice for choice in usual[2:] if choice.values)]
+        bases = [varied[number % len(varied)] for number in range(len(wanted))]
+        settled = {base: self._settled(base) for base in bases}
+        return [
+            [*(base._replace(style=style, decides=way) for way in ways), settled[base]._replace(style=style, decides="floats")]
+            for style, base in zip(wanted, bases, strict=True)
+        ]
 
-    def make(self, choice: Choice) -> dict[str, Any]:
-        """The inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
+    def styled(self, choice: Choice) -> list[Choice]:
+        """The choice with decisive numbers, which may give outputs of other sizes where these depend on the data."""
+        wanted = [style for style in styles(self._nodes) if style.floats not in ("nan", "infinite")]
+        return [choice._replace(style=style) for style in wanted] if choice.style is None else []
+
+    def _settled(self, choice: Choice) -> Choice:
+        """The choice with the elements that it gives to all small inputs."""
+        inputs = self.make(choice)
+        for name in self.small_inputs(inputs):
+            choice = choice.with_values(name, tuple(inputs[name].reshape(-1).tolist()))
+        return choice
+
+    def make(self, choice: Choice, room: int = MAX_INPUT_BYTES) -> dict[str, Any]:
+        """The inputs for both models: name → array, list of arrays (sequence) or dict (map). They take at most `room` bytes.
+
+        Raises: SampleError.
+        """
         random = np.random.default_rng([self._samples.seed, *choice.seed] if choice.style else self._samples.seed)
         sizes = self.sizes(choice)
         usual = self._filled_as_usual(choice)
         settled = dict(choice.values)
         inputs: dict[str, Any] = dict(self._data)
-        room = MAX_INPUT_BYTES
         for value in self._required:
             if value.name in inputs:
                 inputs[value.name] = _as_declared(inputs[value.name], value.type)
@@ -279,13 +299,24 @@ class InputSpace:
             array, reading = inputs.get(value.name), self._readings.get(value.name, _UNREAD)
             if value.name in self._data or not isinstance(array, np.ndarray) or array.size > _FEW_ELEMENTS:
                 continue
-            if array.dtype.kind in "iu" or (array.dtype.kind == "f" and reading.counts_elements):
+            is_settled = reading.counts_elements or (reading.compared and array.size == 1)
+            if array.dtype.kind in "iub" or (array.dtype.kind in "fV" and is_settled):
                 found[value.name] = reading
         return found
 
-    def contradictions(self, inputs: Mapping[str, Any], outputs: Outputs) -> list[Contradiction]:
-        """The outputs of the original whose shapes contradict its own declaration. What the user gave is never doubted."""
-        return [] if self.is_given else self._declared.contradictions(outputs, self._sizes_in(inputs))
+    def conditions(self, inputs: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """Single numbers in the inputs, each with a number on which a comparison in the model depends."""
+        small = self.small_inputs(inputs)
+        found = [(name, number) for name, reading in small.items() for number in sorted(reading.compared)]
+        return [(name, number) for name, number in found if inputs[name].size == 1][:_MAX_CONDITIONS]
+
+    def contradictions(self, inputs: Mapping[str, Any], outputs: Outputs, *, by_symbols: bool = True) -> list[Contradiction]:
+        """The outputs of the original whose shapes contradict its own declaration. Inputs that the user gave are never doubted.
+
+        With `by_symbols`, a symbol that the inputs determine counts as a declared size.
+        """
+        sizes = self._sizes_in(inputs) if by_symbols else {}
+        return [] if self.is_given else self._declared.contradictions(outputs, sizes)
 
     def declared_shapes(self, inputs: Mapping[str, Any]) -> list[tuple[Dim, ...]]:
         """The shapes that the original declares for its outputs, with the sizes that the inputs determine."""

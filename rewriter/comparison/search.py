@@ -22,15 +22,27 @@ from .model_server import Failure, Outputs, RejectedError
 from .readers import Dim, Reading
 from .samples import Choice, InputSpace, SampleError, Values
 
-_MOST_RUNS = 1200
+MOST_RUNS = 1500
 """The number of runs after which the search ends."""
-_RUNS_FOR_MORE = 150
+_RUNS_PER_START = 400
+"""The number of runs after which it begins at another start."""
+_RUNS_FOR_MORE = 120
 """The number of runs for which it goes on after the first inputs that fit."""
+_FOUND_PER_START = 5
+"""The number of inputs that are looked for from one start."""
+_STARTS_WITH = 3
+"""The number of starts of a search with one fixed input."""
 _MOST_SECONDS = 2.0
 """Seconds after which the search ends, for models that take long to run."""
 _MOST_CRASHES = 2
+_MOST_BYTES = 16 << 20
+"""The bytes that the inputs of one run may take."""
 _STARTS = 6
 """The number of inputs from which the search starts."""
+_MOST_AS_NEAR = 12
+"""The number of states with shapes equally near to the declared ones from which the search goes on."""
+_MOST_ELEMENTS = 1 << 20
+"""The largest product of numbers, which may be sizes, that is tried for a vector."""
 _MOST_NUMBERS = 24
 """The number of numbers that are tried for a size or an element."""
 _MOST_VECTORS = 60
@@ -55,33 +67,57 @@ class Tried(NamedTuple):
 class Search:
     """Looks for inputs that one model takes."""
 
-    def __init__(self, session: Session, space: InputSpace) -> None:
+    def __init__(self, session: Session, space: InputSpace, most_runs: int = MOST_RUNS) -> None:
         self._session = session
         self._space = space
+        self._most_runs = most_runs
         self._found: list[Tried] = []
-        self._heap: list[tuple[tuple[float, ...], int, Tried]] = []
-        self._order = itertools.count()
-        self._seen: set[object] = set()
         self._choices: set[Choice] = set()
-        self._nearest = math.inf
         self._runs = self._crashes = 0
-        self._limit = _MOST_RUNS
+        self._end = time.monotonic() + _MOST_SECONDS
 
     def run(self, tried: Sequence[Tried], wanted: int) -> list[Tried]:
         """At most `wanted` inputs that the original takes and whose outputs have the declared shapes; [] where none are found.
 
         `tried` are inputs that do not fit.
         """
-        end = time.monotonic() + _MOST_SECONDS
-        for start in _distinct(tried):
-            self._note(start)
-        while self._heap and len(self._found) < wanted and self._runs < self._limit and time.monotonic() < end:
-            _, _, state = heapq.heappop(self._heap)
-            for reached in self._run_all(self._moves(state)):
-                self._note(reached)
-                if len(self._found) >= wanted or self._runs >= self._limit or self._crashes > _MOST_CRASHES:
-                    return self._found
+        for start in _starts(tried):
+            self._search(start, min(len(self._found) + _FOUND_PER_START, wanted))
+            if len(self._found) >= wanted or self._is_over:
+                break
         return self._found
+
+    def run_with(self, name: str, number: float, tried: Sequence[Tried]) -> list[Tried]:
+        """Inputs as `run` looks for them, a few at most, in which all elements of the small input `name` are `number`."""
+        self._found = []
+        for start in _starts(tried)[:_STARTS_WITH]:
+            count = int(start.inputs[name].size)
+            choice = start.choice.with_values(name, (number,) * count)
+            for fixed in self._run_all([choice]):
+                self._search(fixed, 1, fixed=name)
+            if self._found or self._is_over:
+                break
+        return self._found
+
+    @property
+    def _is_over(self) -> bool:
+        return self._runs >= self._most_runs or self._crashes > _MOST_CRASHES or time.monotonic() > self._end
+
+    def _search(self, start: Tried, wanted: int, fixed: str = "") -> None:
+        """Search from one start until `wanted` inputs are found in all."""
+        frontier = _Frontier(self._space)
+        if frontier.fits(start):
+            self._found.append(start)
+        last = self._runs + _RUNS_PER_START
+        before = len(self._found)
+        while (state := frontier.next()) is not None and self._runs < last:
+            for reached in self._run_all(self._moves(state, fixed)):
+                if frontier.fits(reached):
+                    self._found.append(reached)
+                if len(self._found) == before + 1:
+                    last = min(last, self._runs + _RUNS_FOR_MORE)
+                if len(self._found) >= wanted or self._runs >= last or self._is_over:
+                    return
 
     def _run_all(self, choices: Iterable[Choice]) -> Iterator[Tried]:
         sent: deque[Choice] = deque()
@@ -92,7 +128,7 @@ class Search:
                     continue
                 self._choices.add(choice)
                 try:
-                    inputs = self._space.make(choice)
+                    inputs = self._space.make(choice, _MOST_BYTES)
                 except (SampleError, RejectedError):
                     continue
                 sent.append(choice)
@@ -100,47 +136,19 @@ class Search:
 
         for inputs, answer in self._session.run_all(samples()):
             self._runs += 1
+            self._crashes += isinstance(answer, Failure) and answer.kind == "crashed"
             yield Tried(sent.popleft(), inputs, answer)
 
-    def _note(self, state: Tried) -> None:
-        """Keep a state that fits, or that comes nearer to one."""
-        answer = state.answer
-        if isinstance(answer, Failure):
-            self._crashes += answer.kind == "crashed"
-            if answer.kind == "runtime":
-                self._note_failure(state, answer)
-            return
-        contradictions = self._space.contradictions(state.inputs, answer)
-        distance = sum(contradiction.distance for contradiction in contradictions)
-        if contradictions and distance < self._nearest:
-            self._nearest = distance
-            self._push((0, distance), state)
-        if not contradictions and not any(map(is_nan_throughout, answer.values)):
-            if not self._found:
-                self._limit = min(self._limit, self._runs + _RUNS_FOR_MORE)
-            self._found.append(state)
-            self._push((-1, 0), state)
-
-    def _note_failure(self, state: Tried, failure: Failure) -> None:
-        """Keep the first state that fails at this node with this message, and behind these, with other numbers in it."""
-        general = failure.node, re.sub(r"-?\d+", "#", failure.message)
-        exact = failure.node, failure.message
-        if general not in self._seen:
-            self._push((1, -failure.node), state)
-        elif exact not in self._seen:
-            self._push((2, -failure.node), state)
-        self._seen.update((general, exact))
-
-    def _push(self, priority: tuple[float, ...], state: Tried) -> None:
-        heapq.heappush(self._heap, (priority, next(self._order), state))
-
-    def _moves(self, state: Tried) -> Iterator[Choice]:
-        """The choices that differ from that of `state` in one size, or in one small input."""
+    def _moves(self, state: Tried, fixed: str) -> Iterator[Choice]:
+        """The choices that differ from that of `state` in one size, or in one small input other than `fixed`."""
         shapes = _Shapes(self._space, state)
         numbers = _mentioned(state.answer)
         ways = [self._other_sizes(state.choice, shapes, numbers)]
         for name, reading in self._space.small_inputs(state.inputs).items():
-            ways.append(self._other_values(state, name, reading, shapes, numbers))
+            if name != fixed:
+                ways.append(self._other_values(state, name, reading, shapes, numbers))
+        if isinstance(state.answer, Outputs):
+            ways.append(self._space.styled(state.choice))
         yield from _in_turns(ways)
 
     def _other_sizes(self, choice: Choice, shapes: _Shapes, numbers: list[int]) -> Iterator[Choice]:
@@ -168,10 +176,59 @@ class Search:
             base = state.choice.with_size(length, count) if length else state.choice
             vectors = shapes.vectors(count, [*known, *numbers])
             vectors = shapes.nearer(old) + vectors if count == len(old) else vectors
-            if array.dtype.kind in "iu":
+            if array.dtype.kind == "b":
+                vectors = _truths(count)
+            elif array.dtype.kind in "iu":
                 vectors = [vector for vector in vectors if all(number == int(number) for number in vector)]
-            allowed = [vector for vector in _unique(vectors) if may_be_0 or 0 not in vector]
+            allowed = [vector for vector in _unique(vectors) if (may_be_0 or 0 not in vector) and _is_small(vector)]
             yield from (base.with_values(name, vector) for vector in allowed[:_MOST_VECTORS])
+
+
+class _Frontier:
+    """The states from which one search goes on, the most promising one first."""
+
+    def __init__(self, space: InputSpace) -> None:
+        self._space = space
+        self._heap: list[tuple[tuple[float, ...], int, Tried]] = []
+        self._order = itertools.count()
+        self._seen: set[object] = set()
+        self._nearest = math.inf
+        self._as_near = 0
+
+    def next(self) -> Tried | None:
+        return heapq.heappop(self._heap)[2] if self._heap else None
+
+    def fits(self, state: Tried) -> bool:
+        """Whether the original takes these inputs and does as it declares. A state that comes nearer to that is kept."""
+        answer = state.answer
+        if isinstance(answer, Failure):
+            if answer.kind in ("runtime", "unsupported"):
+                self._keep_failure(state, answer)
+            return False
+        contradictions = self._space.contradictions(state.inputs, answer)
+        if not contradictions:
+            self._push((-1, 0), state)
+            return not any(map(is_nan_throughout, answer.values))
+        distance = sum(contradiction.distance for contradiction in contradictions)
+        if distance < self._nearest:
+            self._nearest, self._as_near = distance, 0
+        if distance == self._nearest and self._as_near < _MOST_AS_NEAR:
+            self._as_near += 1
+            self._push((0, distance), state)
+        return False
+
+    def _keep_failure(self, state: Tried, failure: Failure) -> None:
+        """Keep the first state that fails at this node with this message, and behind these, with other numbers in it."""
+        general = failure.node, re.sub(r"-?\d+", "#", failure.message)
+        exact = failure.node, failure.message
+        if general not in self._seen:
+            self._push((1, -failure.node), state)
+        elif exact not in self._seen:
+            self._push((2, -failure.node), state)
+        self._seen.update((general, exact))
+
+    def _push(self, priority: tuple[float, ...], state: Tried) -> None:
+        heapq.heappush(self._heap, (priority, next(self._order), state))
 
 
 class _Shapes:
@@ -217,7 +274,7 @@ class _Shapes:
         """Sizes, paddings, scales, parts and factors of these shapes, and vectors of one number."""
         if count == 0:
             return []
-        found: list[tuple[float, ...]] = [*self._of_declared(count)]
+        found: list[tuple[float, ...]] = [*self._of_declared(count), *self._of_parts(count)]
         for number in numbers[:_MOST_NUMBERS]:
             found.append((number,) * count)
         dims = _unique([dim for shape in [*self._declared, *self._inputs] for dim in shape if dim is not None])
@@ -255,6 +312,14 @@ class _Shapes:
                     yield tuple(wanted / size for wanted, size in pairs)
                     yield tuple((wanted + 0.5) / size if wanted % size else wanted / size for wanted, size in pairs)
 
+    def _of_parts(self, count: int) -> Iterator[tuple[float, ...]]:
+        """The lengths of that many outputs, one after the other, along each axis."""
+        for first in range(len(self._declared) - count + 1):
+            parts = self._declared[first : first + count]
+            for dims in zip(*parts, strict=False):
+                if None not in dims:
+                    yield tuple(float(dim) for dim in dims if dim is not None)
+
     def _filled(self, shape: tuple[int | None, ...]) -> tuple[int, ...]:
         """The declared shape; where a size is not known, that which the run has, or 2."""
         got = next((got for got in self._got if len(got) == len(shape)), (2,) * len(shape))
@@ -265,14 +330,14 @@ def _known(shape: Shape) -> tuple[int | None, ...]:
     return tuple(dim if isinstance(dim, int) else None for dim in shape)
 
 
-def _distinct(tried: Sequence[Tried]) -> list[Tried]:
-    """The first inputs of each kind of failure or of outputs."""
+def _starts(tried: Sequence[Tried]) -> list[Tried]:
+    """The first inputs, and the first of each other kind of failure; of those that the original takes, also the nearest."""
     found: dict[object, Tried] = {}
     for each in tried:
         answer = each.answer
-        key = re.sub(r"-?\d+", "#", answer.message) if isinstance(answer, Failure) else "contradiction"
+        key = re.sub(r"-?\d+", "#", answer.message) if isinstance(answer, Failure) else "taken"
         found.setdefault(key, each)
-    return [*tried[:1], *(each for each in found.values() if each is not tried[0])][:_STARTS]
+    return [*found.values()][:_STARTS]
 
 
 def _mentioned(answer: Outputs | Failure) -> list[int]:
@@ -295,6 +360,17 @@ def _combined(numbers: Sequence[int]) -> list[int]:
 def _parts(total: int, count: int) -> Values:
     """`count` numbers whose sum is `total`, as equal as possible."""
     return tuple(float(total // count + (place < total % count)) for place in range(count))
+
+
+def _truths(count: int) -> list[Values]:
+    """Any number of ones among zeros, at the front and at the back."""
+    numbers = [(1.0,) * ones + (0.0,) * (count - ones) for ones in range(count + 1)]
+    return [vector for number in numbers for vector in (number, number[::-1])]
+
+
+def _is_small(vector: Values) -> bool:
+    """Whether sizes of these numbers make no large tensor."""
+    return len(vector) == 1 or math.prod(max(abs(number), 1.0) for number in vector) <= _MOST_ELEMENTS
 
 
 def _factors(product: int, count: int) -> list[Values]:
