@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .differences import is_nan_throughout
+from .differences import byte_size, is_nan_throughout
 from .model_client import Session
 from .model_server import Failure, Outputs, RejectedError
 from .readers import Dim, Reading
@@ -32,11 +32,11 @@ _FOUND_PER_START = 5
 """The number of inputs that are looked for from one start."""
 _STARTS_WITH = 3
 """The number of starts of a search with one fixed input."""
-_MOST_SECONDS = 2.0
+_MOST_SECONDS = 4.0
 """Seconds after which the search ends, for models that take long to run."""
 _MOST_CRASHES = 2
-_MOST_BYTES = 16 << 20
-"""The bytes that the inputs of one run may take."""
+_MOST_BYTES = 2 << 20
+"""The bytes that the inputs of one run may take, unless those that the search starts from take more."""
 _STARTS = 6
 """The number of inputs from which the search starts."""
 _MOST_AS_NEAR = 12
@@ -74,6 +74,7 @@ class Search:
         self._found: list[Tried] = []
         self._choices: set[Choice] = set()
         self._runs = self._crashes = 0
+        self._room = _MOST_BYTES
         self._end = time.monotonic() + _MOST_SECONDS
 
     def run(self, tried: Sequence[Tried], wanted: int) -> list[Tried]:
@@ -82,6 +83,7 @@ class Search:
         `tried` are inputs that do not fit.
         """
         for start in _starts(tried):
+            self._room = max(_MOST_BYTES, 2 * sum(map(byte_size, start.inputs.values())))
             self._search(start, min(len(self._found) + _FOUND_PER_START, wanted))
             if len(self._found) >= wanted or self._is_over:
                 break
@@ -91,6 +93,7 @@ class Search:
         """Inputs as `run` looks for them, a few at most, in which all elements of the small input `name` are `number`."""
         self._found = []
         for start in _starts(tried)[:_STARTS_WITH]:
+            self._room = max(_MOST_BYTES, 2 * sum(map(byte_size, start.inputs.values())))
             count = int(start.inputs[name].size)
             choice = start.choice.with_values(name, (number,) * count)
             for fixed in self._run_all([choice]):
@@ -128,7 +131,7 @@ class Search:
                     continue
                 self._choices.add(choice)
                 try:
-                    inputs = self._space.make(choice, _MOST_BYTES)
+                    inputs = self._space.make(choice, self._room)
                 except (SampleError, RejectedError):
                     continue
                 sent.append(choice)
