@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
-from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout
+from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout, shape_of_value
 from .evidence import Evidence, Run, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
@@ -257,10 +257,10 @@ class _Judge:
         if isinstance(runs, _Inconclusive):
             return runs
         found = self._run_and_judge(engine, spaces, runs)
-        if isinstance(found, Comparison) and found.status == "different" and (doubt := _doubt_of_all(runs)):
-            return _Inconclusive(f"{doubt}, on all inputs tried", hint=_hint(spaces[0]))
         if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
             runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
+            if not runs:
+                return _Inconclusive(f"{found.reason}, on unusual inputs alone, which another runtime does not confirm")
             found = self._run_and_judge(engine, spaces, runs)
         if engine != "onnxruntime" or not isinstance(found, Comparison) or found.status != "different":
             return found
@@ -307,6 +307,9 @@ class _Judge:
     def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
+        doubt = runs[0].doubt if all(run.doubt for run in runs) else ""
+        if doubt and (isinstance(results, Comparison) or (isinstance(results, list) and _have_other_shapes(runs, results))):
+            return _Inconclusive(f"{doubt}, on all inputs tried", hint=_hint(spaces[0]))
         if isinstance(results, _Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
             return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
         if not isinstance(results, list):
@@ -550,9 +553,10 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
     return results
 
 
-def _doubt_of_all(runs: list[Run]) -> str:
-    """How the original contradicts its declared shapes, if it does so in all runs."""
-    return runs[0].doubt if all(run.doubt for run in runs) else ""
+def _have_other_shapes(runs: list[Run], results: list[Outputs]) -> bool:
+    """Whether an output of the results has another shape than that of the original."""
+    pairs = ((run.outputs.values, result.values) for run, result in zip(runs, results, strict=True))
+    return any(list(map(shape_of_value, before)) != list(map(shape_of_value, after)) for before, after in pairs)
 
 
 def _is_allowed(run: Run, answer: Outputs | Failure) -> bool:

@@ -49,6 +49,8 @@ _MOST_VECTORS = 60
 """The number of vectors that are tried for a small input."""
 _LARGEST = 1 << 16
 """The largest number that is tried, if the model does not mention it."""
+_ROUNDING = 2.0**-10
+"""What is added to a size, so that a scale that was rounded does not make it smaller."""
 _USUAL_SIZES = (1, 2, 3, 4, 5, 6, 8, 16, 64)
 _USUAL_NUMBERS = (1, 2, 3, 4, 8, 16, 0, -1)
 _SOURCE_LINE = r"\w+\.(?:cc|h|py):\d+"
@@ -150,9 +152,9 @@ class Search:
         for name, reading in self._space.small_inputs(state.inputs).items():
             if name != fixed:
                 ways.append(self._other_values(state, name, reading, shapes, numbers))
-        if isinstance(state.answer, Outputs):
-            ways.append(self._space.styled(state.choice))
         yield from _in_turns(ways)
+        if isinstance(state.answer, Outputs) and not self._found:
+            yield from self._space.styled(state.choice)
 
     def _other_sizes(self, choice: Choice, shapes: _Shapes, numbers: list[int]) -> Iterator[Choice]:
         open_sizes = self._space.open_sizes(choice)
@@ -269,7 +271,7 @@ class _Shapes:
             candidates: list[float] = []
             for wanted, got in self._pairs:
                 candidates += [number + wanted - got, number - wanted + got, wanted]
-                candidates += [number * wanted / got, (wanted + 0.5) / got * number] if got else []
+                candidates += [number * wanted / got] if got else []
             found += [(*old[:place], candidate, *old[place + 1 :]) for candidate in _unique(candidates)]
         return found
 
@@ -313,7 +315,7 @@ class _Shapes:
                 if count <= len(whole) and 0 not in other:
                     pairs = list(zip(whole, other, strict=True))[-count:]
                     yield tuple(wanted / size for wanted, size in pairs)
-                    yield tuple((wanted + 0.5) / size if wanted % size else wanted / size for wanted, size in pairs)
+                    yield tuple((wanted + _ROUNDING * (wanted % size > 0)) / size for wanted, size in pairs)
 
     def _of_parts(self, count: int) -> Iterator[tuple[float, ...]]:
         """The lengths of that many outputs, one after the other, along each axis."""

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from split_rewrite.rewriter.comparison.by_model import compare
+from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.samples import Samples
 
@@ -187,14 +187,31 @@ def save_negated(path: Path) -> Path:
     return negated
 
 
+def assert_not_compared(found: Comparison, shapes: str) -> None:
+    assert found.status == "not compared"
+    assert f"output 'y' of the original has shape {shapes}, on all inputs tried" in found.reason
+
+
 # --- what must not be judged ------------------------------------------------------------------------------------------
 
 
-def test_a_difference_proves_nothing_where_the_declared_shapes_never_hold(save: Save, worker: Worker) -> None:
+def test_another_shape_proves_nothing_where_the_declared_shapes_never_hold(save: Save, worker: Worker) -> None:
+    """A result that makes the declared shape is what a rule writes that goes by it."""
+    original = save("g (float[2,3] x) => (float[2,1] y) { y = Relu(x) }")
+    result = save("g (float[2,3] x) => (float[2,1] y) { a = Constant<value = int64[1] {1}>() y = ReduceMax(x, a) }")
+    assert_not_compared(compare(original, result, worker=worker, thorough=True), "[2, 3], which is declared as [2, 1]")
+
+
+def test_a_result_that_fails_proves_nothing_where_the_declared_shapes_never_hold(save: Save, worker: Worker) -> None:
     original = save("g (float[2,3] x) => (float[4,3] y) { y = Relu(x) }")
-    found = compare(original, save("g (float[2,3] x) => (float[4,3] y) { y = Neg(x) }"), worker=worker, thorough=True)
-    assert found.status == "not compared"
-    assert "output 'y' of the original has shape [2, 3], which is declared as [4, 3], on all inputs tried" in found.reason
+    result = save("g (float[2,3] x) => (float[4,3] y) { s = Constant<value = int64[2] {4, 3}>() z = Relu(x) y = Reshape(z, s) }")
+    assert_not_compared(compare(original, result, worker=worker, thorough=True), "[2, 3], which is declared as [4, 3]")
+
+
+def test_other_numbers_are_a_difference_whatever_is_declared(save: Save, worker: Worker) -> None:
+    original = save("g (float[2,3] x) => (float[4,3] y) { y = Relu(x) }")
+    result = save("g (float[2,3] x) => (float[4,3] y) { y = Neg(x) }")
+    assert compare(original, result, worker=worker, thorough=True).status == "different"
 
 
 def test_what_agrees_where_the_declared_shapes_never_hold_is_equal(save: Save, worker: Worker) -> None:
