@@ -308,7 +308,7 @@ class _Judge:
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
         doubt = runs[0].doubt if all(run.doubt for run in runs) else ""
-        if doubt and (isinstance(results, Comparison) or (isinstance(results, list) and _have_other_shapes(runs, results))):
+        if doubt and (not isinstance(results, list) or _have_other_shapes(runs, results)):
             return _Inconclusive(f"{doubt}, on all inputs tried", hint=_hint(spaces[0]))
         if isinstance(results, _Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
             return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
