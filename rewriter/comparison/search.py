@@ -186,6 +186,8 @@ class Search:
             elif array.dtype.kind in "iu":
                 vectors = [vector for vector in vectors if all(number == int(number) for number in vector)]
             allowed = [vector for vector in _unique(vectors) if (may_be_0 or 0 not in vector) and _is_small(vector)]
+            if reading.offsets:  # no specification says what padding is that removes more than there is
+                allowed = [vector for vector in allowed if min(vector) >= -1]
             yield from (base.with_values(name, vector) for vector in allowed[:_MOST_VECTORS])
 
 
