@@ -71,10 +71,10 @@ def bound_sizes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[Dim, ...] 
     sizes: dict[str, int] = {}
     ambiguous: set[str] = set()
     for name, shape in shapes.items():
-        value = inputs.get(name)
-        if shape is None or not hasattr(value, "shape") or len(value.shape) != len(shape):
+        got = getattr(inputs.get(name), "shape", None)
+        if shape is None or got is None or len(got) != len(shape):
             continue
-        for dim, size in zip(shape, value.shape, strict=True):
+        for dim, size in zip(shape, got, strict=True):
             if isinstance(dim, str) and sizes.setdefault(dim, int(size)) != size:
                 ambiguous.add(dim)
     return {name: size for name, size in sizes.items() if name and name not in ambiguous}

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
+from split_rewrite.rewriter import convert_version
 from split_rewrite.rewriter.comparison.by_model import Comparison, compare
 from split_rewrite.rewriter.comparison.model_client import Worker
 from split_rewrite.rewriter.comparison.samples import Samples
@@ -266,3 +267,14 @@ def test_inputs_found_are_the_same_each_time(save: Save, worker: Worker) -> None
     path = save(*MODELS["pad"])
     one, other = (compare(path, path, worker=worker, thorough=True) for _ in range(2))
     assert one == other
+
+
+@pytest.mark.parametrize(
+    "name", ["pad", "pad reflect", "resize sizes", "slice", "expand", "tile", "affine grid", "crop", "stft declared"]
+)
+def test_rules_that_go_by_the_declared_shapes_raise_no_alarm(name: str) -> None:
+    text, opset = MODELS[name]
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
+    comparison = convert_version(model, 9).report.comparison
+    assert comparison is not None
+    assert comparison.status == "equal", comparison.reason
