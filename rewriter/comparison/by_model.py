@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
-from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout
+from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout, shape_of_value
 from .evidence import Evidence, Run, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
 from .samples import Choice, InputSpace, SampleError, Samples, input_types
+from .search import MOST_RUNS, Search, Tried
 from .tolerance import EXACT, Tolerance
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ _LAST_BITS = (
 # After so many failures other inputs are not tried: each crash costs a new child; the second sample is a bonus.
 _CRASHES = 3
 _FAILURES_AFTER_SUCCESS = 6
+# A symbol in the shape of an output may be a mere word: its size is not looked for as long as one that is a number.
+_RUNS_FOR_SYMBOLS = 300
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *,
         runs = _run_samples(session, "onnxruntime", spaces, thorough)
     if isinstance(runs, _Inconclusive):
         return runs.reason + (f" … hint: {runs.hint}" if runs.hint else "")
-    runs = [run for run in runs if not run.decides]
+    runs = [run for run in runs if not run.decides] or runs
     if what := unjudged(runs, before.readings.computed, original):
         return f"{what} on all inputs tried … hint: {_hint(spaces[0])}"
     return runs
@@ -256,6 +259,8 @@ class _Judge:
         found = self._run_and_judge(engine, spaces, runs)
         if isinstance(found, Comparison) and found.status == "different" and any(run.decides for run in runs):
             runs = self._evidence.without_disputed(engine, runs, has_halves=before.readings.has_halves)
+            if not runs:
+                return _Inconclusive(f"{found.reason}, on unusual inputs alone, which another runtime does not confirm")
             found = self._run_and_judge(engine, spaces, runs)
         if engine != "onnxruntime" or not isinstance(found, Comparison) or found.status != "different":
             return found
@@ -302,6 +307,9 @@ class _Judge:
     def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
             results = _run_result(session, engine, runs)
+        doubt = runs[0].doubt if all(run.doubt for run in runs) else ""
+        if doubt and (not isinstance(results, list) or _have_other_shapes(runs, results)):
+            return _Inconclusive(f"{doubt}, on all inputs tried", hint=_hint(spaces[0]))
         if isinstance(results, _Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
             return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
         if not isinstance(results, list):
@@ -390,6 +398,9 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
     runs: dict[Hashable, Run] = {}
     without_numbers: list[Run] = []
     failures: list[Failure] = []
+    unfit: list[Tried] = []
+    by_word: dict[Hashable, Run] = {}
+    doubtful: dict[Hashable, Run] = {}
     patience = sys.maxsize
     needed = _SAMPLES if space.has_open_sizes else 1
     wanted, held = _THOROUGH_SAMPLES if thorough else needed, 0
@@ -405,8 +416,15 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         answer = session.run(inputs)
         if isinstance(answer, Failure):
             failures.append(answer)
+            unfit.append(Tried(choice, inputs, answer))
             if _is_hopeless(failures) or len(failures) >= patience:
                 break
+            continue
+        if space.contradictions(inputs, answer):
+            unfit.append(Tried(choice, inputs, answer))
+            certain = space.contradictions(inputs, answer, by_symbols=False)
+            run = Run(inputs, answer, doubt=str(certain[0]) if certain else "")
+            (doubtful if certain else by_word).setdefault(key, run)
             continue
         run = Run(inputs, answer)
         if _unjudged_output([run]):
@@ -417,16 +435,48 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         if len(runs) == wanted or (len(runs) >= needed and held > _MANY_BYTES):
             break
         patience = len(failures) + _FAILURES_AFTER_SUCCESS
+    if not runs and not without_numbers and _may_be_found(failures):
+        runs = _search(session, space, unfit, wanted, _RUNS_FOR_SYMBOLS if by_word else MOST_RUNS)
+    by_symbols = bool(runs)
+    if not runs:
+        runs = dict(itertools.islice(by_word.items(), wanted))
+    if not runs and doubtful and not without_numbers:
+        return list(itertools.islice(doubtful.values(), wanted))
+    if thorough and held <= _MANY_BYTES:
+        runs |= _run_conditions(session, space, runs, unfit)
     usual = list(runs.values())
     if thorough and usual and held <= _MANY_BYTES:
-        usual += _run_deciding(session, space, [key for key in runs if isinstance(key, Choice)], held)
+        usual += _run_deciding(session, space, [key for key in runs if isinstance(key, Choice)], held, by_symbols=by_symbols)
     return usual or without_numbers[:1] or _why_original_failed(engine, space, failures)
 
 
-def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int) -> list[Run]:
+def _search(session: Session, space: InputSpace, unfit: list[Tried], wanted: int, most_runs: int) -> dict[Hashable, Run]:
+    """Look for inputs that the original takes, from inputs that do not fit."""
+    with session.numbered() as numbered:
+        return _runs_of(Search(numbered, space, most_runs).run(unfit, wanted))
+
+
+def _run_conditions(session: Session, space: InputSpace, runs: Mapping[Hashable, Run], unfit: list[Tried]) -> dict[Hashable, Run]:
+    """Look for inputs with each number on which a comparison in the model depends, and which no sample has."""
+    tried = [Tried(choice, run.inputs, run.outputs) for choice, run in runs.items() if isinstance(choice, Choice)] + unfit
+    conditions = space.conditions(tried[0].inputs) if tried else []
+    missing = [(name, number) for name, number in conditions if not any(run.inputs[name] == number for run in runs.values())]
+    if not missing:
+        return {}
+    with session.numbered() as numbered:
+        search = Search(numbered, space)
+        return _runs_of([found for name, number in missing for found in search.run_with(name, number, tried)])
+
+
+def _runs_of(found: list[Tried]) -> dict[Hashable, Run]:
+    taken = ((tried.choice, tried.inputs, tried.answer) for tried in found if isinstance(tried.answer, Outputs))
+    return {choice: Run(inputs, answer, "usual" if choice.style else "") for choice, inputs, answer in taken}
+
+
+def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held: int, *, by_symbols: bool) -> list[Run]:
     """Run the original on samples made for decisive values, as far as it accepts them.
 
-    `held` bytes of outputs are in memory already.
+    `held` bytes of outputs are in memory already. `by_symbols` says whether symbols in the declared shapes of outputs have to hold.
     """
     runs: list[Run] = []
     crashes = 0
@@ -435,10 +485,12 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
     for ways, first in zip(wanted, firsts, strict=True):
         others = session.run_all(map(space.make, ways[1:]))
         for choice, (inputs, answer) in zip(ways, itertools.chain([first], others), strict=True):
-            if isinstance(answer, Outputs):
+            if isinstance(answer, Outputs) and not space.contradictions(inputs, answer, by_symbols=by_symbols):
                 runs.append(Run(inputs, answer, "odd" if choice.is_odd else "usual"))
                 held += sum(map(byte_size, answer.values))
                 break
+            if isinstance(answer, Outputs):
+                continue
             crashes += answer.kind == "crashed"
             if crashes == _CRASHES or answer.kind == "timeout":
                 return runs
@@ -453,6 +505,16 @@ def _unjudged_output(runs: list[Run]) -> str:
         if all(is_nan_throughout(run.outputs.values[index]) for run in runs):
             return name
     return ""
+
+
+def _may_be_found(failures: list[Failure]) -> bool:
+    """Whether a search may find inputs that the original takes: none of these failures has to do with the model itself.
+
+    On some inputs, a runtime says that it does not support what it supports for others.
+    """
+    crashes = sum(failure.kind == "crashed" for failure in failures)
+    is_of_inputs = all(failure.kind in ("runtime", "crashed", "unsupported") for failure in failures)
+    return crashes < _CRASHES and is_of_inputs and (not failures or failures[0].kind == "runtime")
 
 
 def _is_hopeless(failures: list[Failure]) -> bool:
@@ -489,6 +551,12 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
             return _Inconclusive(reason)
         return Comparison("different", run.outputs.runtime, reason)
     return results
+
+
+def _have_other_shapes(runs: list[Run], results: list[Outputs]) -> bool:
+    """Whether an output of the results has another shape than that of the original."""
+    pairs = ((run.outputs.values, result.values) for run, result in zip(runs, results, strict=True))
+    return any(list(map(shape_of_value, before)) != list(map(shape_of_value, after)) for before, after in pairs)
 
 
 def _is_allowed(run: Run, answer: Outputs | Failure) -> bool:

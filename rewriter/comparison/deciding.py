@@ -207,7 +207,7 @@ def decide_integers(
     if reading.shape and dims == (len(reading.shape),):
         return _declared_shape(style, reading.shape, is_signed=low < 0)
     if reading.sizes:
-        return _sizes(random, style, dims).clip(low, high)
+        return _sizes(random, style, dims).clip(max(low, int(reading.lengths)), high)
     if reading.ranges:
         return random.choice(_RANGE_ENDS, dims).clip(low, high)
     if reading.strides or reading.starts or reading.ends:
@@ -296,7 +296,7 @@ def as_it_is_read(integers: np.ndarray, reading: Reading) -> np.ndarray:
     """Small integers, made to name distinct axes, or to be steps, or the shape that is declared."""
     if reading.shape and integers.shape == (len(reading.shape),):
         return np.array(reading.shape)
-    if reading.strides:
+    if reading.strides or reading.lengths:
         return np.maximum(integers, 1)
     rank = min(reading.axes, default=0)
     if not rank or not integers.size:

@@ -36,11 +36,14 @@ class Run(NamedTuple):
     """One sample on which the original ran.
 
     `decides` is not empty if the sample was made for decisive values (see `deciding`): "odd" if it contains NaN or infinities.
+    `doubt` says how the original contradicts its own declared shapes; "" where it does not. A difference in shapes then proves
+    nothing, because rules go by the declared shapes.
     """
 
     inputs: dict[str, Any]
     outputs: Outputs
     decides: Literal["", "usual", "odd"] = ""
+    doubt: str = ""
 
 
 _KERNELS = Tolerance(inexact=True, sums=True)

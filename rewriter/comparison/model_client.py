@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from ..child_call import Child, Crashed, NotReady, import_path
 from .differences import byte_size
-from .model_server import MANY_BYTES, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
+from .model_server import MANY_BYTES, NUMBERED, DescribeRequest, Description, Failure, ForgetRequest, Outputs, RunRequest
 
 TIME_LIMIT = 300.0
 """Seconds that one model may take in a comparison, over all its runs."""
@@ -173,6 +173,11 @@ class Session:
         answer = self._worker._ask(request, max(self._seconds_left, 0))
         self._seconds_left -= time.monotonic() - start
         return cast("list[Outputs | Failure] | Failure", answer)
+
+    def numbered(self) -> Session:
+        """A session for the same model whose failures say which node failed, if the runtime can."""
+        runtime = NUMBERED if self._runtime == "onnxruntime" else self._runtime
+        return Session(self._worker, Path(self._path), runtime, next(self._worker._numbers))
 
     def __enter__(self) -> Session:
         return self

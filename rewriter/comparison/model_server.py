@@ -6,6 +6,7 @@ The output that native code prints is discarded, and a crash there affects no ot
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import pickle
 import re
@@ -19,6 +20,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 import onnx
 
+from ..graph.protos import subgraphs
 from ..serving import leave, lift_time_limit, limit_memory, limit_time, open_pipes, receive, send
 from .differences import byte_size
 from .float64 import widen, widened
@@ -47,17 +49,23 @@ ML_DTYPES = {
 """Element types that numpy does not have, and their names in ml_dtypes."""
 
 
+NUMBERED = "onnxruntime with numbers"
+"""onnxruntime, whose failures state the number of the node."""
+
+
 class Failure(NamedTuple):
     """Why a model did not run.
 
     `kind` is "unsupported" where the runtime lacks something; "invalid" where it rejects the model; "runtime" where it rejects the
     inputs or the run failed; "crashed" where the process died; "timeout" or "memory" where a limit was reached. `certain` is False
-    where the cause may only be that the runtime is incomplete.
+    where the cause may only be that the runtime is incomplete. `node` is the number of the node that failed, counted through all
+    graphs; -1 where it is unknown.
     """
 
     kind: Kind
     message: str
     certain: bool = True
+    node: int = -1
 
 
 class Outputs(NamedTuple):
@@ -77,7 +85,8 @@ class Description(NamedTuple):
     `random` names a node that draws random numbers. `defects` maps runtimes to the reason why they cannot be trusted on this model.
     `disputed` names a node that onnxruntime computes differently from the specification. `lax` says what onnxruntime accepts in
     this model although the specification forbids it. `doubt` says why onnxruntime may give other numbers for another graph that
-    computes the same. `readings` says what is done with the values of the inputs.
+    computes the same. `readings` says what is done with the values of the inputs. `declared` has serialized ValueInfoProtos of the
+    outputs.
     """
 
     required: tuple[bytes, ...]
@@ -89,6 +98,7 @@ class Description(NamedTuple):
     lax: str
     doubt: Doubt | None
     readings: Readings = NO_READINGS
+    declared: tuple[bytes, ...] = ()
 
 
 class DescribeRequest(NamedTuple):
@@ -158,6 +168,7 @@ def describe(path: str) -> Description:
         lax=lax_operator(model),
         doubt=doubt(model),
         readings=readings(model),
+        declared=tuple(value.SerializeToString() for value in model.graph.output),
     )
 
 
@@ -165,6 +176,8 @@ class _OnnxRuntime:
     """An onnxruntime session in one thread and without optimizations, which computes the nodes as they are,
     so that results are exact.
     """
+
+    numbers_nodes = False
 
     def __init__(self, path: str, probes: tuple[str, ...]) -> None:
         try:
@@ -180,6 +193,9 @@ class _OnnxRuntime:
         if probes:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
             model = _with_outputs(path, probes)
+        if self.numbers_nodes:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(path))
+            model = _with_numbers(path)
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
@@ -218,6 +234,24 @@ class _OnnxRuntime:
         dtype = numpy_dtype(value.element_type())
         data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
         return np.frombuffer(data, dtype).reshape(value.shape())
+
+
+class _Numbered(_OnnxRuntime):
+    """An onnxruntime session whose failures say which node failed."""
+
+    numbers_nodes = True
+
+
+def _with_numbers(path: str) -> bytes:
+    """The bytes of the model file, with the number of each node as its name."""
+    model = onnx.load(path, load_external_data=False)
+    numbers = itertools.count()
+    graphs = [model.graph]
+    while graphs:
+        for node in graphs.pop(0).node:
+            node.name = str(next(numbers))
+            graphs.extend(graph for _, graph in subgraphs(node))
+    return model.SerializeToString()
 
 
 def _is_before_onnxruntime(path: str) -> bool:
@@ -268,7 +302,8 @@ def _onnxruntime_failure(error: Exception, otherwise: Kind) -> Failure:
     if unknown := re.search(_NO_OPERATOR, text):
         name, domain, version = unknown.groups()
         return Failure("unsupported" if _exists(name, domain, int(version)) else "invalid", message)
-    return Failure("unsupported" if re.search(_LACKS, text) else otherwise, message)
+    numbers = re.findall(r"Name:'(\d{1,9})'", text)
+    return Failure("unsupported" if re.search(_LACKS, text) else otherwise, message, node=int(numbers[-1]) if numbers else -1)
 
 
 def _exists(operator: str, domain: str, opset: int) -> bool:
@@ -358,6 +393,7 @@ def _as_array(value: Any) -> Any:
 
 _RUNTIMES: dict[str, Callable[[str, tuple[str, ...]], _Loaded]] = {
     "onnxruntime": _OnnxRuntime,
+    NUMBERED: _Numbered,
     "onnx.reference": _Reference,
     "float64": _Float64,
 }

@@ -23,6 +23,8 @@ MAX_NODES = 3000
 """The number of nodes in the main graph up to which inputs are followed."""
 _MAX_LANDMARKS = 24
 """The largest number of landmarks for one input."""
+_MAX_COMPARED = 4
+"""The largest number of numbers that one input is compared with."""
 _FEW = 8
 """The number of elements up to which a constant may be a bound, a threshold or a scale."""
 
@@ -38,11 +40,12 @@ class Reading:
     done. `shape`: the declared shape that a Reshape makes of it. `shifts`, `divides`, `powers`, `scales`, `offsets`: it is the
     amount of a shift, a divisor, an exponent, the scale of a resize, a diagonal or padding. `starts`, `ends`, `strides`: it is
     where a Slice begins or ends, which may be beyond the axis, or its step, which is not 0; `ranges`: that of a Range.
-    `is_lower`, `is_upper`: it is a bound of a Clip. `from_front`: positions are not counted from the back; `is_count`: they are
-    counts, from 1 on; `ignored`: numbers that stand for no position. `becomes_integer`: it is cast or quantized, which is not
-    defined for NaN and infinities; `is_cast`: nor for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is
-    the place of the largest, where no specification says where NaN goes. `landmarks`: the numbers that it meets: constants and
-    attributes of the nodes that read it.
+    `lengths`: it is the step or the length of a frame, or the sizes of a block, from 1 on. `is_lower`, `is_upper`: it is a bound of
+    a Clip. `from_front`: positions are not counted from the back; `is_count`: they are counts, from 1 on; `ignored`: numbers that
+    stand for no position. `becomes_integer`: it is cast or quantized, which is not defined for NaN and infinities; `is_cast`: nor
+    for numbers beyond the type. `is_ordered`: what comes of it is sorted, or is the place of the largest, where no specification
+    says where NaN goes. `landmarks`: the numbers that it meets: constants and attributes of the nodes that read it. `compared`:
+    numbers for which a comparison with a constant gives what it seldom gives for others.
     """
 
     positions: set[Dim] = field(default_factory=set)
@@ -58,6 +61,7 @@ class Reading:
     starts: bool = False
     ends: bool = False
     strides: bool = False
+    lengths: bool = False
     is_lower: bool = False
     is_upper: bool = False
     from_front: bool = False
@@ -67,6 +71,7 @@ class Reading:
     is_cast: bool = False
     is_ordered: bool = False
     landmarks: set[float] = field(default_factory=set)
+    compared: set[float] = field(default_factory=set)
 
     @property
     def counts_elements(self) -> bool:
@@ -92,6 +97,7 @@ class Reading:
             self.starts or other.starts,
             self.ends or other.ends,
             self.strides or other.strides,
+            self.lengths or other.lengths,
             self.is_lower or other.is_lower,
             self.is_upper or other.is_upper,
             self.from_front,
@@ -101,6 +107,7 @@ class Reading:
             self.is_cast,
             self.is_ordered or other.is_ordered,
             self.landmarks | other.landmarks,
+            self.compared,
         )
 
 
@@ -190,6 +197,8 @@ _SCALES: dict[str, tuple[int, ...]] = {
     "QLinearConv": (1, 4, 6),
 }
 _OFFSETS = {"Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
+_COMPARISONS = frozenset({"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"})
+_LENGTHS = {"STFT": (1, 3), "DFT": (1,), "Col2Im": (1, 2)}
 _DIVISORS = {"Div": 1, "Mod": 1}
 _SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
 """Operators that read only the shape of their input."""
@@ -270,6 +279,7 @@ class _Walk:
             reading.shape = self._declared_sizes(node.output[0])
         reading.ranges |= name == "Range" and index < 2
         reading.strides |= index == {"Slice": 4, "Range": 2}.get(name)
+        reading.lengths |= index in _LENGTHS.get(name, ())
         reading.starts |= name == "Slice" and index == 1
         reading.ends |= name == "Slice" and index == 2
         reading.is_lower |= name == "Clip" and index == 1
@@ -288,6 +298,9 @@ class _Walk:
         if index in _AXES.get(name, ()):
             added = self._dims.get(node.input[1], ()) if name == "Unsqueeze" else ()
             reading.axes.add(len(self._dims.get(node.input[0], ())) + sum(dim for dim in added if isinstance(dim, int)))
+        if name in _COMPARISONS and len(reading.compared) < _MAX_COMPARED:
+            beyond = int(name != "Equal")
+            reading.compared.update(number + beyond for number in self._numbers(node, index))
         if len(reading.landmarks) < _MAX_LANDMARKS:
             reading.landmarks.update(self._numbers(node, index))
 

@@ -14,13 +14,16 @@ import onnx
 from ..errors import ArgumentError
 from ..opsets.inference import symbol
 from .deciding import Style, as_it_is_read, decide_floats, decide_integers, far_bound, on_its_side, styles
-from .model_server import ML_DTYPES, Description, numpy_dtype
+from .declared_outputs import Contradiction, DeclaredOutputs, bound_sizes
+from .model_server import ML_DTYPES, Description, Outputs, numpy_dtype
 from .readers import Reading
 
 MAX_INPUT_BYTES = 1 << 30
 """The bytes that the inputs of one run may take, unless the user provides them."""
 _MAX_CHOICES = 100
 """The largest number of choices of inputs that are tried for one model."""
+_MAX_CONDITIONS = 6
+"""The largest number of conditions for each of which inputs are looked for."""
 _WORDS = ("", "a", "bc", "naïve", "0", "word word")
 
 _DECIDED_FLOATS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
@@ -29,6 +32,9 @@ _UNREAD = Reading()
 Dim = int | str
 Shape = tuple[Dim, ...] | None
 Integers = Literal["small", "binary", "ones", "zeros"]
+Values = tuple[float, ...]
+_FEW_ELEMENTS = 16
+"""The number of elements up to which each element of an input may be settled."""
 
 
 class SampleError(Exception):
@@ -59,7 +65,8 @@ class Choice(NamedTuple):
     `size`: the size of every symbolic dimension; None gives each symbol a size of its own. `integers`: "small" is 0 to 3, "binary"
     0 or 1. `rank`: the rank of inputs of unknown rank. `positive`: floats from 0.1 to 1 instead of normally distributed ones, for
     Log and similar operators. `style`: fills floats, integers or both with decisive values, chosen by what reads them; `integers`
-    and `positive` are for the rest.
+    and `positive` are for the rest. `sizes` and `values` were settled before: sizes of symbolic dimensions, and the elements
+    of small inputs.
     """
 
     size: int | None = None
@@ -68,6 +75,16 @@ class Choice(NamedTuple):
     positive: bool = False
     style: Style | None = None
     decides: Literal["all", "floats", "integers"] = "all"
+    sizes: tuple[tuple[str, int], ...] = ()
+    values: tuple[tuple[str, Values], ...] = ()
+
+    def with_size(self, name: str, size: int) -> Choice:
+        """This choice, with another size of the symbolic dimension `name`."""
+        return self._replace(sizes=tuple(sorted({**dict(self.sizes), name: size}.items())))
+
+    def with_values(self, name: str, values: Values) -> Choice:
+        """This choice, with other elements of the input `name`."""
+        return self._replace(values=tuple(sorted({**dict(self.values), name: values}.items())))
 
     @property
     def seed(self) -> list[int]:
@@ -105,6 +122,7 @@ class InputSpace:
         self._required = _values(original.required)
         self._readings = _joined(original.readings.by_input, result.readings.by_input)
         self._nodes = original.readings.nodes
+        self._declared = DeclaredOutputs(_values(original.declared))
         self._types = {value.name: value.type for value in [*self._required, *_values(original.overridable)]}
         self._bound: dict[str, int] = {}
         self._shapes: dict[str, Shape] = {}
@@ -162,16 +180,36 @@ class InputSpace:
         ways: tuple[Literal["all", "floats", "integers"], ...] = ("all",)
         ways += ("integers", "floats") if any(kinds[0]) and any(kinds[1]) else ()
         wanted = styles(self._nodes, len(self._floats))
-        bases = [usual[number % min(2, len(usual))] for number in range(len(wanted))]
-        return [[base._replace(style=style, decides=way) for way in ways] for style, base in zip(wanted, bases, strict=True)]
+        varied = [*usual[:2], *(choice for choice in usual[2:] if choice.values)]
+        bases = [varied[number % len(varied)] for number in range(len(wanted))]
+        settled = {base: self._settled(base) for base in bases}
+        return [
+            [*(base._replace(style=style, decides=way) for way in ways), settled[base]._replace(style=style, decides="floats")]
+            for style, base in zip(wanted, bases, strict=True)
+        ]
 
-    def make(self, choice: Choice) -> dict[str, Any]:
-        """The inputs for both models: name → array, list of arrays (sequence) or dict (map). Raises: SampleError."""
+    def styled(self, choice: Choice) -> list[Choice]:
+        """The choice with decisive numbers, which may give outputs of other sizes where these depend on the data."""
+        wanted = [style for style in styles(self._nodes) if style.floats not in ("nan", "infinite")]
+        return [choice._replace(style=style) for style in wanted] if choice.style is None else []
+
+    def _settled(self, choice: Choice) -> Choice:
+        """The choice with the elements that it gives to all small inputs."""
+        inputs = self.make(choice)
+        for name in self.small_inputs(inputs):
+            choice = choice.with_values(name, tuple(inputs[name].reshape(-1).tolist()))
+        return choice
+
+    def make(self, choice: Choice, room: int = MAX_INPUT_BYTES) -> dict[str, Any]:
+        """The inputs for both models: name → array, list of arrays (sequence) or dict (map). They take at most `room` bytes.
+
+        Raises: SampleError.
+        """
         random = np.random.default_rng([self._samples.seed, *choice.seed] if choice.style else self._samples.seed)
-        sizes = self._sizes(choice)
+        sizes = self.sizes(choice)
         usual = self._filled_as_usual(choice)
+        settled = dict(choice.values)
         inputs: dict[str, Any] = dict(self._data)
-        room = MAX_INPUT_BYTES
         for value in self._required:
             if value.name in inputs:
                 inputs[value.name] = _as_declared(inputs[value.name], value.type)
@@ -183,6 +221,9 @@ class InputSpace:
             room -= math.prod(max(dim, 1) for dim in dims) * 8  # numpy makes no empty array that is too big without its 0
             if room < 0:
                 raise SampleError(f"the inputs are too big to invent: {value.name} {_type_text(value.type)}")
+            if len(settled.get(value.name, ())) == math.prod(dims) and value.name in settled:
+                inputs[value.name] = _as_array(settled[value.name], dims, value.type)
+                continue
             reading = self._readings.get(value.name, _UNREAD)
             inputs[value.name] = _Filler(random, choice, reading, sizes, value.name in usual).fill(value.type, dims)
         return inputs
@@ -228,7 +269,8 @@ class InputSpace:
         shape = self._shapes[name]
         return shape is None or any(isinstance(dim, str) and dim not in self._bound for dim in shape)
 
-    def _sizes(self, choice: Choice) -> dict[str, int]:
+    def sizes(self, choice: Choice) -> dict[str, int]:
+        """The sizes of all symbolic dimensions."""
         names = [dim for shape in self._shapes.values() for dim in shape or () if isinstance(dim, str)]
         leading = {shape[0] for shape in self._shapes.values() if shape is not None and len(shape) > 1}
         sizes: dict[str, int] = {}
@@ -236,7 +278,52 @@ class InputSpace:
             size = 3 + len(sizes) if choice.size is None else choice.size
             # A batch of 224 images of 224 x 224 would prove no more than one of 2.
             sizes[name] = min(size, 2) if name in leading and size > 12 else size
-        return sizes | self._bound
+        return sizes | dict(choice.sizes) | self._bound
+
+    def open_sizes(self, choice: Choice) -> dict[str, int]:
+        """The sizes of the symbolic dimensions that can be chosen."""
+        return {name: size for name, size in self.sizes(choice).items() if name not in self._bound}
+
+    def length_of(self, name: str) -> str:
+        """The symbolic dimension that is the length of a vector, and of no other input; "" where there is none."""
+        shape = self._shapes[name]
+        if shape is None or len(shape) != 1 or not isinstance(shape[0], str) or shape[0] in self._bound:
+            return ""
+        others = (dim for other, dims in self._shapes.items() if other != name for dim in dims or ())
+        return "" if shape[0] in others else shape[0]
+
+    def small_inputs(self, inputs: Mapping[str, Any]) -> dict[str, Reading]:
+        """The inputs in whose elements a search may look for what fits: few integers, and floats that are no plain numbers."""
+        found = {}
+        for value in self._required:
+            array, reading = inputs.get(value.name), self._readings.get(value.name, _UNREAD)
+            if value.name in self._data or not isinstance(array, np.ndarray) or array.size > _FEW_ELEMENTS:
+                continue
+            is_settled = reading.counts_elements or (reading.compared and array.size == 1)
+            if array.dtype.kind in "iub" or (array.dtype.kind in "fV" and is_settled):
+                found[value.name] = reading
+        return found
+
+    def conditions(self, inputs: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """Single numbers in the inputs, each with a number on which a comparison in the model depends."""
+        small = self.small_inputs(inputs)
+        found = [(name, number) for name, reading in small.items() for number in sorted(reading.compared)]
+        return [(name, number) for name, number in found if inputs[name].size == 1][:_MAX_CONDITIONS]
+
+    def contradictions(self, inputs: Mapping[str, Any], outputs: Outputs, *, by_symbols: bool = True) -> list[Contradiction]:
+        """The outputs of the original whose shapes contradict its own declaration. Inputs that the user gave are never doubted.
+
+        With `by_symbols`, a symbol that the inputs determine counts as a declared size.
+        """
+        sizes = self._sizes_in(inputs) if by_symbols else {}
+        return [] if self.is_given else self._declared.contradictions(outputs, sizes)
+
+    def declared_shapes(self, inputs: Mapping[str, Any]) -> list[tuple[Dim, ...]]:
+        """The shapes that the original declares for its outputs, with the sizes that the inputs determine."""
+        return self._declared.shapes(self._sizes_in(inputs))
+
+    def _sizes_in(self, inputs: Mapping[str, Any]) -> dict[str, int]:
+        return bound_sizes(inputs, {name: _shape(declared) for name, declared in self._types.items()})
 
 
 class _Filler:
@@ -281,7 +368,7 @@ class _Filler:
             return on_its_side(integers, self._reading).astype(dtype)
         if dtype.kind in "iu" or name in ("INT4", "UINT4", "INT2", "UINT2"):
             integers = self._whole_numbers(dims, largest=1 if name == "INT2" else 3)
-            return on_its_side(as_it_is_read(integers, self._reading), self._reading).astype(dtype)
+            return np.asarray(on_its_side(as_it_is_read(integers, self._reading), self._reading)).astype(dtype)
         if name == "FLOAT8E8M0":  # powers of two, no sign
             return np.exp2(self._random.integers(-3, 4, dims)).astype(dtype)
         if dtype.kind == "c":
@@ -309,6 +396,13 @@ class _Filler:
     def _map(self, declared: onnx.TypeProto.Map) -> dict[Any, Any]:
         keys = _WORDS[1:4] if declared.key_type == onnx.TensorProto.STRING else range(3)
         return {key: self.fill(declared.value_type, ()).item() for key in keys}
+
+
+def _as_array(values: Values, dims: tuple[int, ...], declared: onnx.TypeProto) -> np.ndarray:
+    """The elements in the declared type, as far as it has them."""
+    dtype = numpy_dtype(declared.tensor_type.elem_type)
+    array = np.array(values, dtype=np.float64).reshape(dims)
+    return np.asarray(array.clip(np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else array).astype(dtype)
 
 
 def _joined(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str, Reading]:

@@ -6,8 +6,8 @@
 Right results are made by converting ONNX's node tests and the models in models/. Each is damaged in one place (see `mutants`;
 `PAIRS` are written by hand), and the comparison is asked. Three columns: `caught` (different), `missed` (equal) and
 `unjudged` (not compared). A mutant counts only where a *witness* is known, inputs that the original takes and on which it and
-the mutant give other outputs: the inputs of the node test, or random changes of them; the search for one shares nothing
-with the comparison. Mutants without a witness are counted apart: they may be the same function, or differ where no inputs reach.
+the mutant give other outputs: the inputs of the node test, or random changes of them under which the original makes the shapes
+that it declares; the search for one shares nothing with the comparison. Mutants without a witness are counted apart: they may be the same function, or differ where no inputs reach.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class Bench:
         for path in self._paths:
             with self._worker.open(path) as session:
                 answers.append([session.run(feed) for feed in feeds])
-        return any(_differ(*pair, right.tolerance) for pair in zip(*answers, strict=True))
+        shapes = _declared_shapes(right.original)
+        return any(_holds(pair[0], shapes) and _differ(*pair, right.tolerance) for pair in zip(*answers, strict=True))
 
 
 def _is_valid(model: ModelProto) -> bool:
@@ -110,6 +111,22 @@ def _is_valid(model: ModelProto) -> bool:
     except Exception:
         return False
     return True
+
+
+def _declared_shapes(model: ModelProto) -> list[tuple[int, ...] | None]:
+    """The shapes of the outputs that are declared in numbers; None for others."""
+    shapes = []
+    for value in model.graph.output:
+        dims = value.type.tensor_type.shape.dim
+        shapes.append(tuple(dim.dim_value for dim in dims) if dims and all(dim.HasField("dim_value") for dim in dims) else None)
+    return shapes
+
+
+def _holds(answer: Any, shapes: list[tuple[int, ...] | None]) -> bool:
+    """Whether the original makes the shapes that it declares: rules go by them."""
+    if not isinstance(answer, Outputs):
+        return False
+    return all(shape is None or np.shape(value) == shape for shape, value in zip(shapes, answer.values, strict=True))
 
 
 def _changed(random: np.random.Generator, feeds: dict[str, Any], mutant: Mutant) -> dict[str, Any]:
