@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from .. import child_call
 from ..engine.repeats import Form, OncePerForm, forms_of
-from ..errors import ArgumentError, CheckError, InvalidModelError
+from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
 from ..graph.model import Model
 from ..graph.node import Node
@@ -212,7 +212,7 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
     """
     try:
         yield
-    except (TypeError, AttributeError, UnicodeDecodeError):
+    except (TypeError, AttributeError, UnicodeDecodeError, RuleError):
         for graph in graphs:
             if isinstance(graph, onnx.FunctionProto):
                 _require_text(*graph.input, *graph.output)
