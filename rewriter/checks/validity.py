@@ -19,6 +19,7 @@ from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_op
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import inference
+from ..opsets.choices import CHOOSING, refused_choice
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from . import wrong_opset
 from .function_calls import check_calls
@@ -227,6 +228,8 @@ def _check_scope(scope: Scope) -> None:
         return
     check_once = OncePerForm(_check_node, scope)
     for index, label in enumerate(scope.labels):
+        if label in CHOOSING and (problem := refused_choice(scope.graph.node[index])):
+            raise _invalid(Node(scope.graph.node[index], scope, scope.opset), problem)
         if label in _CHECKS:
             check_once(scope.graph.node[index], index)
         elif label in GRAPH_HOLDERS or "::" in label:
@@ -239,7 +242,11 @@ def _check_node(node: Node) -> None:
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
-        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
+        raise _invalid(node, problem)
+
+
+def _invalid(node: Node, problem: str) -> InvalidModelError:
+    return InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
 
 
 def _split_problems(node: Node) -> Iterator[str]:

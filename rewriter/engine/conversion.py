@@ -23,6 +23,7 @@ from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
 from .failures import NOT_OF_THE_RULE, rule_error
 from .flags import odd_flag
+from .operands import make_vectors
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
 from .repeats import Form, RecordedNode, Repeats
@@ -419,6 +420,8 @@ class Engine:
         self._model.sizes_relied_on.clear()
         odd = odd_flag(node.proto)
         self._at_work = rule.name
+        if rule.kind in ("upgrade", "downgrade", "decompose"):
+            make_vectors(node)
         rule.apply(node)
         if node.changed and odd:
             advice = f"set {odd.partition('=')[0]} to 0 or 1"
