@@ -196,10 +196,10 @@ def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[O
 
 @contextmanager
 def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Iterator[None]:
-    """Raises InvalidModelError where the code inside the `with` fails as only a wrong rule can, but on a model that no runtime runs.
+    """Raises InvalidModelError where the code inside the `with` fails as only a wrong rule can, but on a model that does not run.
 
-    Neither onnx.checker nor a rule sees all shapes and numbers that contradict each other. Whether the rule or the model is wrong is
-    not guessed: the model is run. That takes time only after a failure.
+    Neither onnx.checker nor a rule sees all shapes and numbers that contradict each other. Whether the rule is wrong, or the model,
+    is not guessed: the model is run. That takes time only after a failure.
     """
     try:
         yield
@@ -210,9 +210,10 @@ def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Itera
         if options.assume_opset is not None:
             stamp(skeleton.proto, options.assume_opset)
         refusal = refusal_of_model(skeleton, options.samples, is_as_in_file=options.assume_opset is None)
-        if not refusal:
+        if refusal is None:
             raise
-        raise InvalidModelError(f"the input is not a valid model: {refusal}") from error
+        runtime, tried, message = refusal
+        raise InvalidModelError(f"the input is not a valid model: {runtime} cannot run it{tried}: {message}") from error
 
 
 def _log_report(report: Report, what: str) -> None:

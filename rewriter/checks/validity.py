@@ -19,7 +19,7 @@ from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_op
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import inference
-from ..opsets.choices import CHOOSING, refused_choice
+from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from . import wrong_opset
 from .function_calls import check_calls
@@ -228,7 +228,7 @@ def _check_scope(scope: Scope) -> None:
         return
     check_once = OncePerForm(_check_node, scope)
     for index, label in enumerate(scope.labels):
-        if label in CHOOSING and (problem := refused_choice(scope.graph.node[index])):
+        for problem in _choice_problems(scope.graph.node[index]) if label in CHOOSING else ():
             raise _invalid(Node(scope.graph.node[index], scope, scope.opset), problem)
         if label in _CHECKS:
             check_once(scope.graph.node[index], index)
@@ -247,6 +247,17 @@ def _check_node(node: Node) -> None:
 
 def _invalid(node: Node, problem: str) -> InvalidModelError:
     return InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
+
+
+def _choice_problems(node: NodeProto) -> Iterator[str]:
+    """The attributes with a value that no specification lists and no runtime takes."""
+    for attribute in node.attribute:
+        if attribute.type not in (AttributeProto.STRING, AttributeProto.INT) or attribute.ref_attr_name:
+            continue
+        value = attribute.s.decode(errors="replace") if attribute.type == AttributeProto.STRING else attribute.i
+        known = other_choices(node.op_type, attribute.name, value)
+        if known and not is_taken(attribute.name, value):
+            yield f"{attribute.name} is {value!r}; {node.op_type} has only {known}"
 
 
 def _split_problems(node: Node) -> Iterator[str]:

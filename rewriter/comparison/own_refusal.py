@@ -8,6 +8,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from ..storage import stage
 from ..storage.skeleton import Skeleton
@@ -22,8 +23,16 @@ _SECONDS = 20.0
 """The time after which no further input is tried."""
 
 
-def refusal_of_model(skeleton: Skeleton, samples: Samples | None, *, is_as_in_file: bool) -> str:
-    """Why a runtime refuses to run the model on any input, for a message; "" where one runs it, or where none can tell.
+class OwnRefusal(NamedTuple):
+    """`runtime` refuses to run a model, with the first of its messages. `tried` is "", or says on how many inputs."""
+
+    runtime: str
+    tried: str
+    message: str
+
+
+def refusal_of_model(skeleton: Skeleton, samples: Samples | None, *, is_as_in_file: bool) -> OwnRefusal | None:
+    """Why a runtime refuses to run the model on any input; None where one runs it, or where none can tell.
 
     `is_as_in_file` says that the file of the skeleton, if it has one, holds this model unchanged.
     """
@@ -31,14 +40,15 @@ def refusal_of_model(skeleton: Skeleton, samples: Samples | None, *, is_as_in_fi
         path = (skeleton.path if is_as_in_file else None) or stack.enter_context(stage(skeleton, Path(folder, "model.onnx"))).path
         for engine in _ENGINES:
             if importlib.util.find_spec(engine.partition(".")[0]):
-                refusal = _refusal_in(engine, path, samples or Samples(), worker)
-                if refusal is not None:
-                    return refusal
-    return ""
+                refused = _refused_by(engine, path, samples or Samples(), worker)
+                if refused is not None:
+                    tried = f" on any inputs tried ({len(refused)})"
+                    return OwnRefusal(engine, tried * (refused[0].kind == "runtime"), refused[0].message) if refused else None
+    return None
 
 
-def _refusal_in(engine: str, path: Path, samples: Samples, worker: Worker) -> str | None:
-    """Why `engine` refuses the model; "" where it runs it, None where that says nothing about the model."""
+def _refused_by(engine: str, path: Path, samples: Samples, worker: Worker) -> list[Failure] | None:
+    """The refusals of `engine`, one for each input; none where it runs the model, None where it says nothing about the model."""
     described = worker.describe(path)
     if isinstance(described, Failure):
         return None
@@ -53,15 +63,10 @@ def _refusal_in(engine: str, path: Path, samples: Samples, worker: Worker) -> st
                 except (SampleError, RejectedError):
                     return None
                 if not isinstance(answer, Failure):
-                    return ""
+                    return []
                 if not answer.certain or answer.kind in ("unsupported", "timeout", "memory"):
                     return None
                 refused.append(answer)
                 if answer.kind != "runtime" or time.monotonic() > until:
-                    return _shown(engine, refused)
-    return _shown(engine, refused) if refused else None
-
-
-def _shown(engine: str, refused: list[Failure]) -> str:
-    tried = f" on any inputs tried ({len(refused)})" if refused[0].kind == "runtime" else ""
-    return f"{engine} cannot run it{tried}: {refused[0].message}"
+                    return refused
+    return refused or None

@@ -21,7 +21,7 @@ from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
-from .failures import NOT_OF_THE_RULE, rule_error
+from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .flags import odd_flag
 from .operands import make_vectors
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
@@ -256,7 +256,7 @@ class Engine:
         except NOT_OF_THE_RULE:
             raise
         except Exception as error:
-            raise rule_error(self._at_work, node, "" if step is None else str(step.transition), error) from error
+            raise_rule_error(self._at_work, node, "" if step is None else str(step.transition), error)
 
     def _simplify(self, node: Node, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ..errors import RuleError, SplitRewriteError
 from ..graph.node import Node
 
@@ -11,8 +13,8 @@ system.
 """
 
 
-def rule_error(rule: str, node: Node, transition: str, error: Exception) -> RuleError:
-    """The error that says that `rule` failed on `node` with `error`. `transition` is "17→18", or "" outside of a version step."""
+def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -> NoReturn:
+    """Raises RuleError: `rule` failed on `node` with `error`. `transition` is "17→18", or "" outside of a version step."""
     step = transition and f" {transition}"
     what = f"{node.op_type} '{node.name}' ({node.where}){step}: {type(error).__name__}: {error}"
-    return RuleError(f"rule {rule} failed on {what}; please report this")
+    raise RuleError(f"rule {rule} failed on {what}; please report this") from error

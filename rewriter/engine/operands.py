@@ -16,7 +16,6 @@ _VECTORS: dict[str, tuple[int, ...]] = {
     "Resize": (1, 2, 3),
     "Slice": (1, 2, 3, 4),
     "Squeeze": (1,),
-    "Tile": (1,),
     "Unsqueeze": (1,),
     "Upsample": (1,),
 }

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
-from ..opsets.choices import unlisted
+from ..opsets.choices import other_choices
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_dtype
 from . import hints
@@ -179,8 +179,8 @@ class Node:
 
     def _value_of(self, attribute: AttributeProto) -> Any:
         value = _attribute_value(attribute)
-        if problem := unlisted(self.op_type, attribute.name, value):
-            raise Unconvertible(problem, "set it to one of these")
+        if known := other_choices(self.op_type, attribute.name, value):
+            raise Unconvertible(f"{attribute.name} is {value!r}; {self.op_type} has only {known}", "set it to one of these")
         return value
 
     # -- inputs and outputs

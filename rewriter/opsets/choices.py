@@ -6,7 +6,7 @@ all versions of an operator, from https://onnx.ai/onnx/operators/. That an older
 
 from __future__ import annotations
 
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import TensorProto
 
 _AUTO_PAD = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _DIRECTION = ("forward", "reverse", "bidirectional")
@@ -70,31 +70,21 @@ _TAKEN: dict[str, frozenset[str | int] | None] = {
     "softmax_precision": None,
     "stash_type": None,
 }
-"""Values of attributes that are in no list, and which onnxruntime takes nevertheless; None for any value. They are a problem only to a
-rule that has to know what they mean.
+"""Values of attributes that are in no list, and which onnxruntime takes nevertheless; None for any value.
+
+They are a problem only to a rule that has to know what they mean.
 """
 CHOOSING = frozenset(op_type for op_type, _ in CHOICES)
 """The operators with such an attribute."""
 
 
-def unlisted(op_type: str, name: str, value: object) -> str:
-    """What is wrong with an attribute whose value the specification does not list; "" where it does, or has no list."""
+def other_choices(op_type: str, name: str, value: object) -> str:
+    """The values that the specification lists for the attribute, for a message, if `value` is none of them; else ""."""
     known = CHOICES.get((op_type, name)) if isinstance(value, str | int) else None
-    if known is None or value in known:
-        return ""
-    shown = f"'{value}'" if isinstance(value, str) else value
-    return f"{name} is {shown}; {op_type} has only {', '.join(map(str, known))}"
+    return "" if known is None or value in known else ", ".join(map(str, known))
 
 
-def refused_choice(node: NodeProto) -> str:
-    """What is wrong with the first attribute of a node whose value no specification lists and no runtime takes; "" if there is
-    none.
-    """
-    for attribute in node.attribute:
-        if attribute.type not in (AttributeProto.STRING, AttributeProto.INT) or attribute.ref_attr_name:
-            continue
-        value = attribute.s.decode(errors="replace") if attribute.type == AttributeProto.STRING else attribute.i
-        taken = _TAKEN.get(attribute.name, frozenset())
-        if taken is not None and value not in taken and (problem := unlisted(node.op_type, attribute.name, value)):
-            return problem
-    return ""
+def is_taken(name: str, value: str | int) -> bool:
+    """Whether onnxruntime takes `value` for an attribute `name` although no specification lists it."""
+    taken = _TAKEN.get(name, frozenset())
+    return taken is None or value in taken

@@ -50,6 +50,8 @@ FORMS = ("given", "constant")
 """Whether the operands that say how (axes, sizes, …) are inputs of the model, or constants."""
 INTS = (0, 1, -1, 2, 5, -7, 99, 2**40, -(2**63))
 FLOATS = (0.0, -1.0, float("nan"), float("inf"))
+BELIED = "the model declares another shape of output"
+"""The beginning of what is said where the shape of an output, which is only known of models that run, is declared wrongly."""
 LARGEST = 4096
 """The number of elements of the largest operand of a node test that is tried."""
 
@@ -313,7 +315,7 @@ def _convert(model: ModelProto, target: int) -> tuple[str, str, Any]:
     except InvalidModelError as error:
         return "invalid", str(error), None
     except CheckError as error:
-        return "selfcheck", str(error), None
+        return ("refused" if str(error).startswith(BELIED) else "selfcheck"), str(error), None
     except Exception as error:
         return "internal", f"{type(error).__name__}: {error}", None
 
@@ -333,13 +335,12 @@ def _judge(original: Original, result: Any, folder: Path) -> tuple[str, str]:
     return outcome, reason
 
 
-def explore(source: Source, targets: Sequence[int], only: str = "") -> list[Found]:
-    """What came of every mutant of the model, or of the one called `only`."""
+def explore(source: Source, targets: Sequence[int], chosen: Sequence[Mutant]) -> list[Found]:
+    """What came of the `chosen` mutants of the model."""
     found: list[Found] = []
     with private_folder() as folder, np.errstate(all="ignore"):
-        for mutant in mutants(source):
-            if not only or mutant.name == only:
-                found += convert_all(case_of(source, mutant, folder), targets, folder)
+        for mutant in chosen:
+            found += convert_all(case_of(source, mutant, folder), targets, folder)
     return found
 
 
@@ -347,17 +348,13 @@ def explore(source: Source, targets: Sequence[int], only: str = "") -> list[Foun
 
 
 def sample(sources: Sequence[Source], count: int, seed: int = 0) -> list[tuple[Source, Mutant]]:
-    """`count` mutants, the same each time: as many of each operator, as far as it has so many."""
+    """`count` mutants of models of different operators, the same each time."""
     chance = random.Random(seed)
     by_operator: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
         by_operator[source.node.op_type].append(source)
-    chosen: list[tuple[Source, Mutant]] = []
-    while len(chosen) < count:
-        for _, own in sorted(by_operator.items()):
-            source = chance.choice(own)
-            chosen.append((source, chance.choice(list(mutants(source)))))
-    return chance.sample(chosen, count)
+    chosen = [chance.choice(own) for _, own in sorted(by_operator.items())]
+    return [(source, chance.choice(list(mutants(source)))) for source in chance.sample(chosen, count)]
 
 
 def table(counts: Mapping[str, Counter[str]]) -> str:
@@ -379,7 +376,8 @@ def main() -> int:
     for index, source in enumerate(sources):
         if index % options.parts != options.part:
             continue
-        for found in explore(source, options.targets, options.only):
+        chosen = [mutant for mutant in mutants(source) if options.only in ("", mutant.name)]
+        for found in explore(source, options.targets, chosen):
             counts[found.op_type][found.outcome] += 1
             if found.outcome in FINDINGS or found.outcome in options.list or options.only:
                 print(f"{found.outcome}: {found.mutant} → {found.target}: {' '.join(found.reason.split())}", flush=True)
