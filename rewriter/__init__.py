@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from .comparison.tolerance import Tolerance
     from .convert_pass import ConvertOpset
     from .driver import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
-    from .errors import ArgumentError, Blocker, CheckError, CompareError, InvalidModelError, SplitRewriteError, UnconvertibleError
+    from .errors import (
+        ArgumentError,
+        Blocker,
+        CheckError,
+        CompareError,
+        InvalidModelError,
+        RuleError,
+        SplitRewriteError,
+        UnconvertibleError,
+    )
     from .options import Options
     from .report.summary import Report
 
@@ -39,6 +48,7 @@ _MODULES = {
         "CheckError",
         "CompareError",
         "InvalidModelError",
+        "RuleError",
         "SplitRewriteError",
         "UnconvertibleError",
     ),
@@ -60,6 +70,7 @@ __all__ = [
     "ModelReport",
     "Options",
     "Report",
+    "RuleError",
     "Samples",
     "SplitRewriteError",
     "Tolerance",

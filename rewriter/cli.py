@@ -20,7 +20,7 @@ from .cli_many import inputs_of_many
 from .cli_options import job_options
 from .cli_parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
 from .cli_run import Run, check_streams, only_destination, progress_bar, readable_input, run_job
-from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, SplitRewriteError, UnconvertibleError, status_and_line
+from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
 from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals
 
 INTERRUPTED = 130
@@ -402,7 +402,7 @@ def run(arguments: Sequence[str]) -> int:
         with suppress(SplitRewriteError):  # the exit status says it, too
             for line in lines:
                 say(one_line(line), sys.stderr)
-        if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError) and verbose:
+        if verbose and _is_bug(error, status):
             traceback.print_exc()
         return status
     return 0
@@ -422,9 +422,15 @@ def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, ["interrupted"]
     status, line = status_and_line(error)
-    if status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError):
-        return status, [f"internal error: {line}; please report it (-v shows where it is from)"]
+    if _is_bug(error, status):
+        request = "" if isinstance(error, RuleError) else "; please report it"
+        return status, [f"internal error: {line}{request} (-v shows where it is from)"]
     return status, [f"error: {line}"]
+
+
+def _is_bug(error: BaseException, status: int) -> bool:
+    """Whether `error`, which ends the program with `status`, is a bug of this program."""
+    return isinstance(error, RuleError) or (status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError))
 
 
 def main() -> NoReturn:

@@ -19,7 +19,8 @@ from .checks.repair import repair
 from .engine.narrow_types import UNROUNDED
 from .engine.outcome import Outcome, Remark
 from .engine.reach import find_reach
-from .errors import CheckError, CompareError, InvalidModelError, UnconvertibleError
+from .engine.stamp import stamp
+from .errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
 from .graph.model import Model
 from .graph.survey import all_graphs
 from .job import Job, blockers_of, duplicate, state_opset
@@ -188,14 +189,37 @@ def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[O
     If the model is not valid, it is repaired and tried once more, provided that a repair applies.
     """
     child_call.prepare()
+    with _models_fault_told(opening, options):
+        try:
+            return work(opening(), ())
+        except InvalidModelError as error:
+            opened = opening()
+            repairs = repair(opened.skeleton, str(error), replacements_of(options))
+            if not repairs:
+                raise
+            return work(opened, repairs)
+
+
+@contextmanager
+def _models_fault_told(opening: Callable[[], Opened], options: Options) -> Iterator[None]:
+    """Raises InvalidModelError where the code inside the `with` fails as only a wrong rule can, but on a model that does not run.
+
+    Neither onnx.checker nor a rule sees all shapes and numbers that contradict each other. Whether the rule is wrong, or the model,
+    is not guessed: the model is run. That takes time only after a failure.
+    """
     try:
-        return work(opening(), ())
-    except InvalidModelError as error:
-        opened = opening()
-        repairs = repair(opened.skeleton, str(error), replacements_of(options))
-        if not repairs:
+        yield
+    except (RuleError, CheckError) as error:
+        from .comparison.own_refusal import refusal_of_model
+
+        skeleton = opening().skeleton
+        if options.assume_opset is not None:
+            stamp(skeleton.proto, options.assume_opset)
+        refusal = refusal_of_model(skeleton, options.samples, is_as_in_file=options.assume_opset is None)
+        if refusal is None:
             raise
-        return work(opened, repairs)
+        runtime, tried, message = refusal
+        raise InvalidModelError(f"the input is not a valid model: {runtime} cannot run it{tried}: {message}") from error
 
 
 def _log_report(report: Report, what: str) -> None:

@@ -97,6 +97,15 @@ class CompareError(SplitRewriteError):
     exit_status = 3
 
 
+class RuleError(SplitRewriteError):
+    """A rule failed on a node with an exception that is no refusal. That is a bug in the rule, whatever the model contains.
+
+    The message names rule, node and transition. `__cause__` is the exception.
+    """
+
+    exit_status = INTERNAL_ERROR
+
+
 class Unconvertible(Exception):
     """A rule raises this for a node that cannot be expressed at the next opset. `hint` says what the user can do."""
 

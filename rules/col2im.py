@@ -42,6 +42,8 @@ def sum_of_blocks(node: Node) -> None:
     """Each pixel gathers the elements that blocks put onto it, or zeros where others get more of them, and sums them."""
     op = node.op
     kind = node.need_elem_type()
+    if 0 in (node.shape() or ()):
+        raise Unconvertible(f"'{node.input(0)}' has no elements, and a Reshape cannot tell what its shape becomes")
     if kind not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64):
         raise Unconvertible(f"older operators cannot add {type_name(kind)}")
     image, block = node.constant(1), node.constant(2)

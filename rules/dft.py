@@ -79,6 +79,8 @@ def multiply_by_roots_of_unity(node: Node) -> None:
     onesided, inverse = bool(node.attr("onesided", 0)), bool(node.attr("inverse", 0))
     default = 2 * (size - 1) if onesided and inverse else size
     count = int(one_number(node.const_input(1, "the length"))) if node.has_input(1) else default
+    if parts not in (1, 2) or count < 1:
+        raise Unconvertible(f"a DFT is of numbers of 1 or 2 parts, and of a length above 0, and not of {parts} and {count}")
     if max(size, count) > MAX_LENGTH:
         raise Unconvertible(f"the matrix of a DFT of length {max(size, count)} would be larger than {MAX_LENGTH}² elements")
     if onesided and parts != 1 + inverse:

@@ -45,6 +45,7 @@ def _terms(node: Node) -> tuple[list[str], str]:
     equation = node.attr("equation").replace(" ", "")
     left, arrow, output = equation.partition("->")
     terms = left.split(",")
+    _require_sense(node, equation, terms, output)
     spare = [letter for letter in ascii_letters if letter not in equation]
     counts = {node.need_rank(i) - len(term) + 3 for i, term in enumerate(terms) if "..." in term}
     if len(counts) > 1:
@@ -54,6 +55,22 @@ def _terms(node: Node) -> tuple[list[str], str]:
         letters = re.sub(r"[.,]", "", left)
         output = ("..." if ellipsis else "") + "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
     return [term.replace("...", ellipsis) for term in terms], output.replace("...", ellipsis)
+
+
+def _require_sense(node: Node, equation: str, terms: list[str], output: str) -> None:
+    """Raises Unconvertible where the equation has another form than the specification gives, or does not fit the operands."""
+    inner = [term.replace("...", "", 1) for term in terms]
+    result = output.replace("...", "", 1)
+    if any(letter not in ascii_letters for letter in "".join([*inner, result])):
+        raise Unconvertible(f"the equation '{equation}' is not of the form that Einsum has", "correct it")
+    if len(terms) != len(node.inputs):
+        raise Unconvertible(f"the equation '{equation}' has {len(terms)} terms for {len(node.inputs)} operands", "correct it")
+    if len(set(result)) < len(result) or not set(result) <= set("".join(inner)):
+        raise Unconvertible(f"the result of the equation '{equation}' has letters twice, or that no operand has", "correct it")
+    for index, term in enumerate(terms):
+        rank, letters = node.rank(index), len(inner[index])
+        if rank is not None and (rank < letters or (rank > letters and "..." not in term)):
+            raise Unconvertible(f"the term '{term}' does not fit '{node.input(index)}', which has rank {rank}", "correct it")
 
 
 def _diagonal(node: Node, operand: _Operand) -> _Operand:
@@ -92,8 +109,9 @@ def _sum(node: Node, operand: _Operand, keep: set[str]) -> _Operand:
 
 def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> _Operand:
     """Multiply two operands by MatMul. Shared axes that are `needed` are its batch; other shared axes are summed."""
-    left = _sum(node, left, needed | set(right[1]))
-    right = _sum(node, right, needed | set(left[1]))
+    left, right = _sum(node, left, needed | set(right[1])), _sum(node, right, needed | set(left[1]))
+    left, right = _without_broadcast(node, left, right, needed), _without_broadcast(node, right, left, needed)
+    left, right = _sum(node, left, needed | set(right[1])), _sum(node, right, needed | set(left[1]))
     batch = [letter for letter in left[1] if letter in right[1] and letter in needed]
     inner = [letter for letter in left[1] if letter in right[1] and letter not in needed]
     rows = [letter for letter in left[1] if letter not in right[1]]
@@ -107,6 +125,21 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
     # the lengths of a batch are those of the product: one of its operands may have broadcast
     lengths = [*(length(node, product, axis) for axis in range(len(batch))), *(sizes[letter] for letter in rows + columns)]
     return _reshape(node, product, lengths), "".join(letters)
+
+
+def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: set[str]) -> _Operand:
+    """`operand` without the axes of length 1 that are longer in `other`, and that MatMul does not broadcast as it does a batch."""
+    name, letters = operand
+    shape, other_shape = node.scope.shape(name), node.scope.shape(other[0])
+    if shape is None or other_shape is None:
+        return operand
+    own, others = dict(zip(letters, shape, strict=True)), dict(zip(other[1], other_shape, strict=True))
+    is_batched = len(own.keys() - others) == len(others.keys() - own) == 1  # MatMul itself broadcasts the batch
+    gone = [x for x in letters if own[x] == 1 and others.get(x, 1) != 1 and not (x in needed and is_batched)]
+    if not gone:
+        return operand
+    squeezed = node.op.Squeeze(name, axes=[letters.index(letter) for letter in gone])
+    return squeezed, "".join(letter for letter in letters if letter not in gone)
 
 
 def _as_matrices(

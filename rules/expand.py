@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from ..rewriter.engine.registry import decompose
+from ..rewriter.engine.registry import decompose, downgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
+
+
+@downgrade("Expand", 13)
+def shape_as_vector(node: Node) -> None:
+    """A shape that is no vector becomes one: the shape inference of older opsets refuses it, and runtimes take it."""
+    if node.rank(1) not in (None, 1):
+        sizes = node.op.Reshape(node.input(1), node.op.int64([-1]))
+        node.set_input(1, sizes)
 
 
 @decompose("Expand", opset=7)

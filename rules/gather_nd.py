@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..rewriter.engine.registry import decompose, downgrade
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.flat_indices import count_elements, flattened, index_depth, row_places
 from .shared.indices import length
@@ -21,6 +22,8 @@ def put_batch_positions_first(node: Node) -> None:
     if batch_dims == 0:
         return
     shape = node.need_shape(1)
+    if not 0 < batch_dims < len(shape):
+        raise Unconvertible(f"batch_dims is {batch_dims}, and the indices have rank {len(shape)}", "correct the model")
     grid = index_grid(shape[:batch_dims], dtype=np.int64)  # [batch_dims, *batch]
     positions = np.moveaxis(grid, 0, -1).reshape(*shape[:batch_dims], *[1] * (len(shape) - batch_dims - 1), batch_dims)
     spread = np.broadcast_to(positions, (*shape[:-1], batch_dims))

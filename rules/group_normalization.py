@@ -9,10 +9,12 @@ import numpy as np
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
+from ..rewriter.errors import Unconvertible
 from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.indices import length
 from .shared.normalization import cast_between, mean_and_deviation, working_type
+from .shared.tables import require_few
 
 
 @decompose("GroupNormalization", opset=13, exact=False, any_version=True)
@@ -24,7 +26,7 @@ def normalize_groups(node: Node) -> None:
     bfloat16, whose powers opset 13 lacks, the node becomes ONNX's function body.
     """
     op = node.op
-    kind, groups, is_per_channel = node.need_elem_type(), node.attr("num_groups"), node.opset >= 21
+    kind, groups, is_per_channel = node.need_elem_type(), _groups(node), node.opset >= 21
     stash = working_type(kind, node.attr("stash_type", TensorProto.FLOAT)) if is_per_channel else kind
     if node.rank() is None or stash == TensorProto.BFLOAT16:
         bodies.expand(node)
@@ -44,6 +46,15 @@ def normalize_groups(node: Node) -> None:
         node.become.Add(scaled, bias)
     else:
         node.become.Reshape(op.Add(scaled, bias), form)
+
+
+def _groups(node: Node) -> int:
+    """The number of groups. Raises Unconvertible where the channels cannot be divided into so many."""
+    groups, channels = node.attr("num_groups"), node.dimension(1)
+    if groups < 1 or (isinstance(channels, int) and channels % groups):
+        raise Unconvertible(f"{channels or 'the'} channels do not divide into {groups} groups", "correct num_groups")
+    require_few(groups)
+    return groups
 
 
 def _form(node: Node, x: str) -> str:
@@ -78,7 +89,7 @@ def per_channel(node: Node) -> None:
 def _repeated(node: Node, index: int) -> str:
     """Repeat each of [num_groups] numbers for all channels of the group: [C]."""
     op = node.op
-    groups = node.attr("num_groups")
+    groups = _groups(node)
     channels, value = node.dimension(1), node.constant(index)
     if value is not None and isinstance(channels, int):
         return op.const(np.repeat(value, channels // groups), value.dtype)

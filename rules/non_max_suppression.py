@@ -41,6 +41,10 @@ def select_best_remaining_box(node: Node) -> None:
     boxes = node.need_dimension(2, 1)
     if boxes == 0:
         raise Unconvertible("NonMaxSuppression of 0 boxes is new in opset 10")
+    for index, what in ((2, "max_output_boxes_per_class"), (3, "iou_threshold"), (4, "score_threshold")):
+        shape = node.shape(index) or ()
+        if any(dim != 1 for dim in shape):
+            raise Unconvertible(f"{what} '{node.input(index)}' is not known to be a single number", node.shape_hint(index))
     most = node.op.Reshape(_most(node), node.op.int64([]))
     lanes = _lanes(node, boxes, most)
     picks = _select(node, lanes, boxes, most, _corners(node))

@@ -54,6 +54,9 @@ def axes_to_attribute(node: Node) -> None:
     """Constant axes become the attribute; for computed axes, the data is reshaped and reduced once for each axis."""
     reduces_nothing = node.pop_attr("noop_with_empty_axes", 0)
     axes = axes_of(node)
+    rank = node.rank()
+    if axes and rank is not None and len({axis % rank for axis in axes} if rank else ()) < len(axes):
+        raise Unconvertible(f"axes has an axis twice: {axes}", "remove one of them")
     if axes or (axes is None and not node.has_input(1)):
         if axes is None and reduces_nothing:
             _keep_the_rest(node)

@@ -18,7 +18,7 @@ from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
 from .shared.indices import length
-from .shared.tables import arange
+from .shared.tables import arange, require_few
 
 _ROWS, _COLUMNS = 2, 3
 """The spatial axes of the data, [N, C, H, W]."""
@@ -74,12 +74,15 @@ def sample_by_gather(node: Node, is_shifted: bool) -> None:
     op = node.op
     if not isfinite(node.attr("spatial_scale", 1.0)):
         raise Unconvertible(f"spatial_scale={node.attr('spatial_scale'):g}: no position is a number", "correct the model")
+    bins = [node.attr("output_height", 1), node.attr("output_width", 1)]
+    if min(bins) < 1:
+        raise Unconvertible(f"regions of {bins[0]} × {bins[1]} bins have no samples", "correct the model")
+    require_few(max(bins) * node.attr("sampling_ratio"))
     given = node.need_elem_type()
     kind = TensorProto.DOUBLE if given == TensorProto.DOUBLE else TensorProto.FLOAT
     data, regions = (name if given == kind else op.Cast(name, to=kind) for name in node.inputs[:2])
     rows, columns = (_axis(node, regions, kind, axis, is_shifted) for axis in (_ROWS, _COLUMNS))
     parts = _parts(node, _flat(node, data), rows, columns, kind)
-    bins = [node.attr("output_height", 1), node.attr("output_width", 1)]
     samples = node.attr("sampling_ratio")
     count = op.int64([bins[0], samples, bins[1], samples])
     shape = [length(node, node.input(1), 0), count, length(node, node.input(0), 1)]

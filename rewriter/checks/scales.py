@@ -41,7 +41,9 @@ def quantization_problems(node: Node) -> Iterator[str]:
         yield from _axis_problems(node)
     yield from _zero_point_problems(node)
     kind, stated = node.elem_type(_ZERO), node.attr("output_dtype", 0)
-    if node.op_type == "QuantizeLinear" and node.opset >= _BLOCKS_FROM and kind and stated not in (0, kind):
+    if stated not in TensorProto.DataType.values():
+        yield f"output_dtype is {stated}, which is no type"
+    elif node.op_type == "QuantizeLinear" and node.opset >= _BLOCKS_FROM and kind and stated not in (0, kind):
         yield f"output_dtype is {elem_type_name(stated)} and the zero point {elem_type_name(kind)}"
 
 

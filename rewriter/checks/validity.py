@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from .. import child_call
 from ..engine.repeats import Form, OncePerForm, forms_of
-from ..errors import ArgumentError, CheckError, InvalidModelError
+from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
 from ..graph.model import Model
 from ..graph.node import Node
@@ -19,6 +19,7 @@ from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_op
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import inference
+from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from . import wrong_opset
 from .function_calls import check_calls
@@ -212,7 +213,7 @@ def names_explained(graphs: list[GraphLike]) -> Iterator[None]:
     """
     try:
         yield
-    except (TypeError, AttributeError, UnicodeDecodeError):
+    except (TypeError, AttributeError, UnicodeDecodeError, RuleError):
         for graph in graphs:
             if isinstance(graph, onnx.FunctionProto):
                 _require_text(*graph.input, *graph.output)
@@ -227,6 +228,8 @@ def _check_scope(scope: Scope) -> None:
         return
     check_once = OncePerForm(_check_node, scope)
     for index, label in enumerate(scope.labels):
+        for problem in _choice_problems(scope.graph.node[index]) if label in CHOOSING else ():
+            raise _invalid(Node(scope.graph.node[index], scope, scope.opset), problem)
         if label in _CHECKS:
             check_once(scope.graph.node[index], index)
         elif label in GRAPH_HOLDERS or "::" in label:
@@ -239,7 +242,22 @@ def _check_node(node: Node) -> None:
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
     for problem in _CHECKS[node.op_type](node):
-        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
+        raise _invalid(node, problem)
+
+
+def _invalid(node: Node, problem: str) -> InvalidModelError:
+    return InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
+
+
+def _choice_problems(node: NodeProto) -> Iterator[str]:
+    """The attributes with a value that no specification lists and no runtime takes."""
+    for attribute in node.attribute:
+        if attribute.type not in (AttributeProto.STRING, AttributeProto.INT) or attribute.ref_attr_name:
+            continue
+        value = attribute.s.decode(errors="replace") if attribute.type == AttributeProto.STRING else attribute.i
+        known = other_choices(node.op_type, attribute.name, value)
+        if known and not is_taken(attribute.name, value):
+            yield f"{attribute.name} is {value!r}; {node.op_type} has only {known}"
 
 
 def _split_problems(node: Node) -> Iterator[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from onnx import NodeProto
 
 from .. import progress
-from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible, Undecided
+from ..errors import ArgumentError, Blocker, NotSimplified, Unconvertible, Undecided
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
@@ -21,7 +21,9 @@ from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
 from . import cleanup, widening
+from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .flags import odd_flag
+from .operands import make_vectors
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
 from .repeats import Form, RecordedNode, Repeats
@@ -74,6 +76,8 @@ class Engine:
         self._routes = Routes(registry, selection, restrictions, self._types)
         self._blocked: list[tuple[NodeProto, Blocker]] = []
         self._left: list[tuple[NodeProto, Remark]] = []
+        self._at_work = ""
+        """The name of the rule or mechanism that was started last."""
         self.outcome = Outcome()
 
     @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
@@ -207,7 +211,7 @@ class Engine:
         self._require(rule.name)
         try:
             self._apply(rule, node)
-        except (SplitRewriteError, Unconvertible):
+        except (Unconvertible, *NOT_OF_THE_RULE):
             raise
         except Exception as error:  # whatever a user's function raises
             what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
@@ -224,6 +228,7 @@ class Engine:
         made = node.source_index is None
         written = "" if made else node.op_type
         step: Step | None = None
+        self._at_work = "conversion"
         try:
             while not node.removed:
                 op_type = node.op_type
@@ -248,11 +253,10 @@ class Engine:
                 step = None
         except Unconvertible as refusal:
             self._block(node, step, _with_reason_to_stay(node, step, refusal), origin)
-        except UnicodeError:
+        except NOT_OF_THE_RULE:
             raise
-        except (ArithmeticError, LookupError, ValueError) as error:  # onnx.checker does not see all numbers that make no sense
-            reason = f"its attributes, constants and shapes contradict each other: {error}"
-            self._block(node, step, Unconvertible(reason, "correct the model; if it runs, please report this"), origin)
+        except Exception as error:
+            raise_rule_error(self._at_work, node, "" if step is None else str(step.transition), error)
 
     def _simplify(self, node: Node, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
@@ -327,6 +331,7 @@ class Engine:
         if transition.older is None:
             self._decompose(node, transition)
             return
+        self._at_work = f"steps.{transition.op_type}"
         if step.refusal is not None:
             raise Unconvertible(step.refusal.reason, step.refusal.hint)
         opset = node.opset
@@ -375,12 +380,14 @@ class Engine:
         name = f"widening.{node.op_type}"
         self._require(name)
         self._change(name, node)
+        self._at_work = name
         if not widening.widen(node, wrong, delta):
             self.outcome.inexact.add(name)
 
     def _decompose(self, node: Node, step: Transition) -> None:
         """Replace an operator that is newer than the target: by its constant value, by a rule, or by ONNX's own function body."""
         node.begin_rule(node.opset)
+        name = self._at_work = f"expansion.{step.op_type}"
         if self._selection.allows("expansion.constant") and bodies.fold(node):
             self._change("expansion.constant", node)
             return
@@ -391,7 +398,6 @@ class Engine:
             if not node.removed and node.op_type == step.op_type:
                 raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
             return
-        name = f"expansion.{step.op_type}"
         self._require(name)
         exact = bodies.expand(node)
         self._change(name, node)
@@ -413,6 +419,9 @@ class Engine:
         node.begin_rule(rule.written_for)
         self._model.sizes_relied_on.clear()
         odd = odd_flag(node.proto)
+        self._at_work = rule.name
+        if rule.kind in ("upgrade", "downgrade", "decompose"):
+            make_vectors(node)
         rule.apply(node)
         if node.changed and odd:
             advice = f"set {odd.partition('=')[0]} to 0 or 1"

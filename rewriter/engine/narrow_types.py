@@ -30,6 +30,7 @@ from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
 from .cleanup import clean
 from .conversion import rebuild
+from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .outcome import Change, Outcome, Remark
 from .registry import Registry
 from .selection import Selection
@@ -178,6 +179,11 @@ class _Widening:
             except Unconvertible as refusal:
                 blocker = Blocker(node.op_type, node.name, node.where, "", refusal.reason, refusal.hint)
                 self.outcome.blockers.append(blocker)
+            except NOT_OF_THE_RULE:
+                raise
+            except Exception as error:
+                rule = self._registry.widening(node.op_type)
+                raise_rule_error(NAME if rule is None else rule.name, node, "", error)
             if node.added_before or node.added_after:
                 nodes = (*node.added_before, *(() if node.removed else (node,)), *node.added_after)
                 replaced[index] = [made.proto for made in nodes]

@@ -63,6 +63,8 @@ def expand(node: Node) -> bool:
 
     Raises Unconvertible where the schema has no body, or where a context-dependent body needs types that are unknown.
     """
+    for name in [attribute.name for attribute in node.proto.attribute if not attribute.ref_attr_name]:
+        node.attr(name)  # refuses a value that the specification does not list
     schema = schema_at(node.op_type, node.opset)
     body = None if schema is None else _body(schema, node)
     if schema is None or body is None:

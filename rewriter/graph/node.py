@@ -15,7 +15,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
-from ..opsets.choices import CHOICES
+from ..opsets.choices import other_choices
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_dtype
 from . import hints
@@ -180,9 +180,8 @@ class Node:
 
     def _value_of(self, attribute: AttributeProto) -> Any:
         value = _attribute_value(attribute)
-        known = CHOICES.get((self.op_type, attribute.name)) if isinstance(value, str) else None
-        if known is not None and value not in known:
-            raise Unconvertible(f"{attribute.name} is '{value}'; {self.op_type} has only {', '.join(known)}", "correct the model")
+        if known := other_choices(self.op_type, attribute.name, value):
+            raise Unconvertible(f"{attribute.name} is {value!r}; {self.op_type} has only {known}", "set it to one of these")
         return value
 
     # -- inputs and outputs

@@ -1,10 +1,12 @@
-"""The values that the specification lists for attributes that are a choice between words, such as `mode` of Resize.
+"""The values that the specification lists for attributes that are a choice, such as the words for `mode` of Resize.
 
-ONNX's schemas only say that such an attribute is a string, so onnx.checker accepts any word. The words here are those of all
-versions of an operator, from https://onnx.ai/onnx/operators/. That an older version has fewer of them is handled by rules.
+ONNX's schemas only say that such an attribute is a string or a number, so onnx.checker accepts any. The values here are those of
+all versions of an operator, from https://onnx.ai/onnx/operators/. That an older version has fewer of them is handled by rules.
 """
 
 from __future__ import annotations
+
+from onnx import TensorProto
 
 _AUTO_PAD = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _DIRECTION = ("forward", "reverse", "bidirectional")
@@ -22,7 +24,9 @@ _TRANSFORMATIONS = (
     "tf_crop_and_resize",
 )
 
-CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+
+CHOICES: dict[tuple[str, str], tuple[str | int, ...]] = {
     **{
         (op_type, "auto_pad"): _AUTO_PAD for op_type in ("AveragePool", "Conv", "ConvInteger", "ConvTranspose", "LpPool", "MaxPool")
     },
@@ -31,6 +35,9 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     **{(op_type, "reduction"): _SCATTER for op_type in ("ScatterElements", "ScatterND")},
     **{(op_type, "mode"): _SPACE_DEPTH for op_type in ("DepthToSpace", "SpaceToDepth")},
     **{(op_type, "round_mode"): _UP_OR_DOWN for op_type in ("Cast", "CastLike")},
+    **{(op_type, "stash_type"): _FLOATS for op_type in ("GroupNormalization", "LayerNormalization", "RMSNormalization")},
+    ("Attention", "qk_matmul_output_mode"): (0, 1, 2, 3),
+    ("Attention", "softmax_precision"): (TensorProto.UNDEFINED, *_FLOATS),
     ("BitShift", "direction"): ("LEFT", "RIGHT"),
     ("CausalConvWithState", "activation"): ("none", "silu", "swish"),
     ("ConvInteger", "auto_pad"): _AUTO_PAD,
@@ -52,7 +59,32 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("TfIdfVectorizer", "mode"): ("TF", "IDF", "TFIDF"),
     ("Upsample", "mode"): ("nearest", "linear", "bilinear", "trilinear"),
 }
-"""The words for each operator and attribute.
+"""The words or numbers for each operator and attribute. Those for types are of TensorProto.DataType.
 
 Attributes that are not listed may be any text, such as the pattern of RegexFullMatch.
 """
+_TAKEN: dict[str, frozenset[str | int] | None] = {
+    "auto_pad": frozenset({""}),
+    "nearest_mode": frozenset({""}),
+    "qk_matmul_output_mode": None,
+    "softmax_precision": None,
+    "stash_type": None,
+}
+"""Values of attributes that are in no list, and which onnxruntime takes nevertheless; None for any value.
+
+They are a problem only to a rule that has to know what they mean.
+"""
+CHOOSING = frozenset(op_type for op_type, _ in CHOICES)
+"""The operators with such an attribute."""
+
+
+def other_choices(op_type: str, name: str, value: object) -> str:
+    """The values that the specification lists for the attribute, for a message, if `value` is none of them; else ""."""
+    known = CHOICES.get((op_type, name)) if isinstance(value, str | int) else None
+    return "" if known is None or value in known else ", ".join(map(str, known))
+
+
+def is_taken(name: str, value: str | int) -> bool:
+    """Whether onnxruntime takes `value` for an attribute `name` although no specification lists it."""
+    taken = _TAKEN.get(name, frozenset())
+    return taken is None or value in taken

@@ -28,6 +28,8 @@ def arange(*bounds: int, dtype: Any = None) -> np.ndarray:
 
 
 def index_grid(shape: Sequence[int], dtype: Any = np.int64) -> np.ndarray:
-    """np.indices. Raises Unconvertible where the result would be too large."""
+    """np.indices. Raises Unconvertible where the result would be too large, or a length is negative."""
+    if min(shape, default=0) < 0:
+        raise Unconvertible(f"a table of the shape {list(shape)} is needed, which there is not", "correct the model")
     require_few(len(shape) * prod(shape))
     return np.indices(tuple(shape), dtype)

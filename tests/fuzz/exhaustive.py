@@ -117,7 +117,7 @@ def _convert_and_judge(original: Original, target: int, folder: Path) -> tuple[s
         result = convert_version(original.case.model, target, compare="off")
     except UnconvertibleError as error:
         reason = "; ".join(dict.fromkeys(blocker.reason for blocker in error.blockers))
-        return ("internal" if original.is_sound and "contradict each other" in reason else "refused"), reason
+        return "refused", reason
     except (CheckError, InvalidModelError) as error:
         return ("internal" if original.is_sound else "unjudged"), str(error)
     except Exception:

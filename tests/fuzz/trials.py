@@ -135,8 +135,7 @@ def _convert(source: Path, destination: Path, target: int) -> Verdict:
     try:
         report = convert_file(source, destination, target, compare="off")
     except UnconvertibleError as error:
-        reasons = "\n".join(map(str, error.blockers))
-        verdict = Verdict("TRACEBACK" if "contradict each other" in reasons else "refused", reasons)  # these models are sound
+        verdict = Verdict("refused", "\n".join(map(str, error.blockers)))
     except InvalidModelError as error:
         verdict = Verdict("CALLED INVALID", str(error))
     except CheckError as error:

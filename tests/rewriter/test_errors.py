@@ -353,6 +353,10 @@ def a_rule_makes_an_invalid_model(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(validity, "checker_failure", lambda *_, **__: next(answers))
 
 
+def a_rule_fails(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(split_rules, "equal_sizes", fails(KeyError(0)))
+
+
 def a_rule_is_wrong(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(split_rules, "equal_sizes", lambda dimension, parts: [3, 1, 3])
 
@@ -778,6 +782,12 @@ WRONG: dict[str, Row] = {
         "open.onnx o.onnx -t 17", "outputs differ (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
     ),
     "cannot-be-compared": Row("foreign.onnx o.onnx -t 13 --compare required", "the result could not be compared: …"),
+    "bug-in-a-rule": Row(
+        "open.onnx o.onnx -t 17",
+        "internal error: rule split.spell_out_parts failed on Split 'cut' (main graph) 18→17: KeyError: 0; please report this "
+        "(-v shows where it is from)",
+        a_rule_fails,
+    ),
     "bug": Row(
         "m.onnx o.onnx",
         "internal error: KeyError: 'x'; please report it (-v shows where it is from)",
@@ -825,9 +835,18 @@ def beyond_its_type() -> bytes:
     return proto.SerializeToString()
 
 
+CONTRADICTION = bytes_of("g (float[2,3] x, float[4] s) => (float[2,3] y) { y = LayerNormalization(x, s) }", 17)
+CONTRADICTED = "the input is not a valid model: onnxruntime cannot run it on any inputs tried (…): …Scale…"
 CUT = "Split 'cut' (main graph) is invalid: "
 Q = "QuantizeLinear 'q' (main graph) is invalid: "
 INVALID: dict[str, tuple[bytes, str]] = {
+    "word-of-no-opset": (
+        bytes_of(
+            'g (float[4] x, int64[2] i, float[2] u) => (float[4] y) {[s] y = ScatterElements<reduction = "sum">(x, i, u)}', 16
+        ),
+        "ScatterElements 's' (main graph) is invalid: reduction is 'sum'; ScatterElements has only none, add, mul, max, min",
+    ),
+    "type-of-no-number": (quantize(21, "<output_dtype = 99>"), Q + "output_dtype is 99, which is no type"),
     "blocks-and-scales": (quantize(21, "<block_size = 2>", "[4,2]"), Q + "a dimension of 6 has 3 blocks of 2, and the scale has 2"),
     "scales-beside-blocks": (quantize(21, "<block_size = 2>", "[3,3]"), Q + "dimension 0 of x is 4, and the scale has 3"),
     "scale-of-another-rank": (
@@ -1018,6 +1037,12 @@ def test_invalid(folder: Path, content: bytes, message: str) -> None:
     assert_fails(folder, "m.onnx o.onnx", 2, message)
 
 
+def test_a_model_that_contradicts_itself(folder: Path) -> None:
+    """Nobody sees it before a rule fails; then the model is run."""
+    Path("m.onnx").write_bytes(CONTRADICTION)
+    assert_fails(folder, "m.onnx o.onnx -t 16", 2, CONTRADICTED)
+
+
 @pytest.mark.parametrize("row", WRONG.values(), ids=WRONG)
 def test_wrong_results(folder: Path, monkeypatch: pytest.MonkeyPatch, row: Row) -> None:
     prepare(folder, row.arguments)
@@ -1039,7 +1064,7 @@ SECTIONS = {
     "Wrong usage (status 2)": [row.message for row in USAGE.values()] + [message for _, message in LIBRARY.values()],
     "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()]
     + [message for _, message in LIBRARY.values()],
-    "The input is not a valid model (status 2)": [message for _, message in INVALID.values()],
+    "The input is not a valid model (status 2)": [message for _, message in INVALID.values()] + [CONTRADICTED],
     "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()]
     + [message for _, message in LIBRARY.values()],
     "The result is not right (status 3)": [row.message for row in WRONG.values()],

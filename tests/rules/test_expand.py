@@ -40,7 +40,21 @@ def test_shapes(shape, sizes, is_constant):
     assert got.shape == np.broadcast_shapes(shape, tuple(sizes))
 
 
+def test_a_shape_that_is_a_matrix_is_taken_as_onnxruntime_takes_it():
+    text = "g (float[3,1] x) => (float[A,B] y) <int64[1,2] s = {3, 4}> { y = Expand (x, s) }"
+    x = np.float32([[1], [np.nan], [-0.0]])
+    for target in (11, 7):
+        np.testing.assert_array_equal(run(convert_version(model(text, 13), target).model, {"x": x})[0], np.tile(x, 4))
+
+
 REWRITES = [
+    (
+        "expand.shape_as_vector",
+        13,
+        12,
+        "g (float[3,1] x) => (float[A,B] y) <int64[1,2] s = {3, 4}> { y = Expand (x, s) }",
+        "<int64[2] v = {3, 4}> { y = Expand (x, v) }",
+    ),
     (
         "expand.tile_dimensions_of_one",
         8,

@@ -63,7 +63,7 @@ def _by_scales(scales: str, attributes: str, shape: str = "1, 1, 6, 8") -> str:
         pytest.param(
             "g (float[1, 1, 6, 8] x) => (float[1, 1, 6, 7] y) <float r = {1}, int64[4] z = {1, 1, 6, 7}> "
             '{ y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , z) }',
-            *(13, 10, "the region of interest must have the shape [8], and not []"),
+            *(13, 10, "the region of interest must have the shape [8], and not [1]"),
             id="a_region_that_is_no_vector",
         ),
         pytest.param(

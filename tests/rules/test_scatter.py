@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
+from split_rewrite.rewriter import InvalidModelError
+
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], np.float32)
 
@@ -161,7 +163,8 @@ def test_refuses_an_index_that_there_is_not() -> None:
 
 def test_refuses_a_reduction_that_there_is_not() -> None:
     text = 'g (float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {0}> {y = ScatterND<reduction = "sum">(x, i, u)}'
-    assert "reduction is 'sum'; ScatterND has only none, add, mul, max, min" in refusal(model(text, 16), 15)
+    with pytest.raises(InvalidModelError, match="reduction is 'sum'; ScatterND has only none, add, mul, max, min"):
+        convert_version(model(text, 16), 15)
 
 
 REWRITES = [

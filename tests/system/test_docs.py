@@ -26,6 +26,7 @@ ERRORS = {
     "PathConflictError",
     "SplitRewriteError",
     "CheckError",
+    "RuleError",
     "CompareError",
     "Unconvertible",
     "Undecided",

@@ -389,7 +389,51 @@ REFUSED: dict[str, Refusal] = {
     ),
     "no-groups": Refusal(
         "g (float[1, 4, 4] x) => (float[A, B, C] y) <float[2] s = {1, 1}> {y = GroupNormalization<num_groups = 0>(x, s, s)}",
-        18, 21, "its attributes, constants and shapes contradict each other: integer division or modulo by zero",
+        18, 21, "4 channels do not divide into 0 groups",
+    ),
+    "regions-of-no-bins": Refusal(
+        "g (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, A, B] y) {y = RoiAlign<output_height = -1, sampling_ratio = 2>(x, r, b)}",
+        16, 15, "regions of -1 × 1 bins have no samples",
+    ),
+    "batch-of-negative-length": Refusal(
+        "g (float[2, 2] x, int64[2, 1] i) => (float[A] y) {y = GatherND<batch_dims = -1>(x, i)}",
+        12, 11, "batch_dims is -1, and the indices have rank 2", as_in_big_models,
+    ),
+    "image-of-negative-length": Refusal(
+        "g (float[1, 5, 5] x) => (float[A, B, C, D] y) <int64[2] i = {-1, 5}, int64[2] b = {1, 5}> {y = Col2Im(x, i, b)}",
+        18, 17, "a table of the shape [-1, 5] is needed, which there is not", as_in_big_models,
+    ),
+    "axis-twice": Refusal(
+        "g (float[2, 3] x) => (float[A] y) <int64[2] a = {1, -1}> {y = ReduceMax<keepdims = 0>(x, a)}",
+        18, 17, "axes has an axis twice: [1, -1]",
+    ),
+    "two-thresholds": Refusal(
+        "g (float[1, 6, 4] x, float[1, 1, 6] s, int64[1] m, float[1] i, float[2] t) => (int64[A, 3] y) {y = NonMaxSuppression(x, s, m, i, t)}",
+        11, 9, "score_threshold 't' is not known to be a single number",
+    ),
+    "numbers-of-no-parts": Refusal(
+        "g (float[1, 4, 0] x) => (float[1, 4, 2] y) {y = DFT(x)}",
+        17, 16, "a DFT is of numbers of 1 or 2 parts, and of a length above 0, and not of 0 and 4", as_in_big_models,
+    ),
+    "nothing-to-gather": Refusal(
+        "g (float[0, 5, 5] x) => (float[A, B, C, D] y) <int64[2] i = {5, 5}, int64[2] b = {1, 5}> {y = Col2Im(x, i, b)}",
+        18, 17, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
+    ),
+    "two-arrows": Refusal(
+        'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij->ji->">(x)}',
+        12, 11, "the equation 'ij->ji->' is not of the form that Einsum has", as_in_big_models,
+    ),
+    "more-terms-than-operands": Refusal(
+        'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij,jk->ik">(x)}',
+        12, 11, "the equation 'ij,jk->ik' has 2 terms for 1 operands", as_in_big_models,
+    ),
+    "letter-of-no-operand": Refusal(
+        'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij->ik">(x)}',
+        12, 11, "the result of the equation 'ij->ik' has letters twice, or that no operand has", as_in_big_models,
+    ),
+    "term-of-another-rank": Refusal(
+        'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ijk->ij">(x)}',
+        12, 11, "the term 'ijk' does not fit 'x', which has rank 2", as_in_big_models,
     ),
     "channels-that-are-no-blocks": Refusal(
         'g (float[1, 8, 2, 2] x) => (float[A, B, C, D] y) {y = DepthToSpace<blocksize = 3, mode = "CRD">(x)}',
@@ -560,9 +604,9 @@ REFUSED: dict[str, Refusal] = {
         'g () => (string y) {y = Constant<value_string = "a">()}',
         12, 11, "attribute value_string is b'\\xff', which is not UTF-8", change=text_to_bytes,
     ),
-    "word-that-no-version-has": Refusal(
-        'g (float[2] x) => (float[2] y) {y = Gelu<approximate = "tahn">(x)}',
-        20, 13, "approximate is 'tahn'; Gelu has only none, tanh",
+    "number-that-no-version-has": Refusal(
+        "g (float[2, 3] x, float[3] s) => (float[2, 3] y) {y = LayerNormalization<stash_type = 0>(x, s)}",
+        17, 16, "stash_type is 0; LayerNormalization has only 1, 10, 11, 16",
     ),
     "directions-of-nothing": Refusal(
         "g (float[1] x, float[2, 1] z) => (float[1] y) {y = Scan<num_scan_inputs = 1, scan_input_directions = [0, 0], body = b (float[1] v, float[1] s) => (float[1] w) {w = Add(v, s)}>(x, z)}",

@@ -1,12 +1,15 @@
-"""Attributes that are a choice between words."""
+"""Attributes that are a choice between words or numbers."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_same, convert_version, model, refusal
 
+from split_rewrite.rewriter import InvalidModelError
 from split_rewrite.rewriter.opsets.choices import CHOICES
 
 X = np.array([-1, 2], np.float32)
@@ -28,18 +31,44 @@ _FREE = {
             'g (float[2] x) => (float[2] y) { y = Gelu<approximate = "tahn">(x) }',
             20,
             13,
-            "approximate is 'tahn'; Gelu has only none, tanh … hint: correct the model",
+            "Gelu 'y' (main graph) is invalid: approximate is 'tahn'; Gelu has only none, tanh",
         ),
         (
             'g (float[1,4,2,2] x) => (float[1,1,4,4] y) { y = DepthToSpace<blocksize = 2, mode = "CDR">(x) }',
             11,
             10,
-            "mode is 'CDR'; DepthToSpace has only DCR, CRD … hint: correct the model",
+            "mode is 'CDR'; DepthToSpace has only DCR, CRD",
+        ),
+        pytest.param(
+            'g (float[4] x, int64[2] i, float[2] u) => (float[4] y) { y = ScatterElements<reduction = "odd">(x, i, u) }',
+            16,
+            18,
+            "reduction is 'odd'; ScatterElements has only none, add, mul, max, min",
+            id="where-no-rule-reads-it",
+        ),
+        pytest.param(
+            "g (bool c, float[1,1,4,4] x) => (float[1,1,4,4] y) { y = If(c) <then_branch = t () => (float[1,1,4,4] a) "
+            '{ a = Pad<mode = "mirror", pads = [0,0,0,0,0,0,0,0]>(x) }, else_branch = e () => (float[1,1,4,4] b) { b = Relu(x) }> }',
+            7,
+            9,
+            "Pad 'a' (If 'y' then_branch) is invalid: mode is 'mirror'; Pad has only constant, reflect, edge, wrap",
+            id="in-a-branch",
         ),
     ],
 )
-def test_refuses_a_word_that_the_specification_does_not_have(text: str, opset: int, target: int, message: str) -> None:
-    assert message in refusal(model(text, opset), target)
+def test_names_a_word_that_the_specification_does_not_have_at_the_check_of_the_input(
+    text: str, opset: int, target: int, message: str
+) -> None:
+    with pytest.raises(InvalidModelError, match=re.escape(message)):
+        convert_version(model(text, opset), target)
+
+
+def test_does_not_turn_a_value_away_that_onnxruntime_takes_and_no_rule_reads() -> None:
+    text = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization<stash_type = 0>(x, s) }"
+    convert_version(model(text, 17), 18)
+    assert "stash_type is 0; LayerNormalization has only 1, 10, 11, 16 … hint: set it to one of these" in refusal(
+        model(text, 17), 16
+    )
 
 
 def test_takes_the_words_of_the_specification() -> None:

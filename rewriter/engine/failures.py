@@ -1,0 +1,20 @@
+"""What becomes of an exception that leaves a rule and is no refusal: it is a bug in the rule, and not a mistake in the model."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ..errors import RuleError, SplitRewriteError
+from ..graph.node import Node
+
+NOT_OF_THE_RULE = (SplitRewriteError, MemoryError, RecursionError, OSError)
+"""The exceptions that may pass through a rule without its being wrong: errors with a message of their own, and limits of the
+system.
+"""
+
+
+def raise_rule_error(rule: str, node: Node, transition: str, error: Exception) -> NoReturn:
+    """Raises RuleError: `rule` failed on `node` with `error`. `transition` is "17→18", or "" outside of a version step."""
+    step = transition and f" {transition}"
+    what = f"{node.op_type} '{node.name}' ({node.where}){step}: {type(error).__name__}: {error}"
+    raise RuleError(f"rule {rule} failed on {what}; please report this") from error
