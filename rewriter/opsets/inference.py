@@ -322,6 +322,21 @@ def shape_of(proto: TypeProto) -> Shape | None:
     return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
 
 
+def tensors_in(kind: TypeProto) -> Iterator[TypeProto.Tensor | TypeProto.SparseTensor]:
+    """The tensor types in `kind`: itself, or those of the elements of a sequence, optional or map."""
+    match kind.WhichOneof("value"):
+        case "tensor_type":
+            yield kind.tensor_type
+        case "sparse_tensor_type":
+            yield kind.sparse_tensor_type
+        case "sequence_type":
+            yield from tensors_in(kind.sequence_type.elem_type)
+        case "optional_type":
+            yield from tensors_in(kind.optional_type.elem_type)
+        case "map_type":
+            yield from tensors_in(kind.map_type.value_type)
+
+
 def is_known(shape: Shape | None) -> TypeGuard[Shape]:
     """Whether the rank is known and every dimension is a number."""
     return shape is not None and all(isinstance(dim, int) for dim in shape)
