@@ -143,7 +143,8 @@ class _Propagation:
         data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}
         serialized = node.SerializeToString()
         try:
-            found = child_call.infer_node(node.op_type, self._opset, serialized, types, data, self._ir_version)
+            known = inference.usable_data(node, data)
+            found = child_call.infer_node(node.op_type, self._opset, serialized, types, known, self._ir_version)
         except (child_call.Crashed, child_call.Refused):
             raise _Unknown from None
         constant = _constant_of(node) if node.op_type == "Constant" else None

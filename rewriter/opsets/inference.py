@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import zip_longest
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import onnx
+import onnx.parser
 from onnx import TypeProto, shape_inference
 from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
@@ -17,6 +18,7 @@ from .. import child_call
 Dimension = int | str | None
 Shape = tuple[Dimension, ...]
 _DEFAULT_DOMAINS = ("", "ai.onnx")
+_Data = TypeVar("_Data")
 
 
 _ML = "ai.onnx.ml"
@@ -74,9 +76,39 @@ def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {_default_opset(entries) for entries in imports}
-    return (10 in opsets and b"Slice" in serialized) or any(
+    if b"Slice" in serialized and (10 in opsets or _cuts_by_unknown_steps(model)):
+        return True
+    return any(
         op_type.encode() in serialized for opset in opsets for op_type in _KEEPS_ITS_INPUT if keeps_its_input(op_type, opset)
     )
+
+
+def _cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
+    known = _constants(model)
+    return any(_has_unknown_steps(node, known) for node, _ in _nodes_with_opset(model))
+
+
+def _has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
+    """Whether `node` is a Slice by steps that are not among the `known` values.
+
+    onnx infers for it that the steps are 1, as if they were absent.
+    """
+    return node.op_type == "Slice" and len(node.input) > 4 and node.input[4] != "" and node.input[4] not in known
+
+
+def _constants(model: onnx.ModelProto) -> set[str]:
+    """The names that stand for a constant wherever the model uses them."""
+    stored: set[str] = set()
+    computed: set[str] = set()
+    pending: list[onnx.GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
+    while pending:
+        graph = pending.pop()
+        if isinstance(graph, onnx.GraphProto):
+            stored.update(tensor.name for tensor in graph.initializer)
+        for node in graph.node:
+            (stored if node.op_type == "Constant" else computed).update(node.output)
+            pending += [inner for a in node.attribute if a.type in _GRAPHS for inner in (a.g, *a.graphs)]
+    return stored - computed
 
 
 def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
@@ -85,22 +117,26 @@ def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     Returns the old nodes by their position.
     """
     replaced: dict[int, onnx.NodeProto] = {}
+    known = _constants(model)
     for index, (node, opset) in enumerate(_nodes_with_opset(model)):
         if node.domain not in _DEFAULT_DOMAINS or not node.input or not node.output:
             continue
-        is_kept = keeps_its_input(node.op_type, opset)
-        if not is_kept and ((node.op_type, opset) != _WRONG_SYMBOLS or len(node.input) not in _SLICES):
+        is_kept, has_unknown_steps = keeps_its_input(node.op_type, opset), _has_unknown_steps(node, known)
+        if not is_kept and not has_unknown_steps and ((node.op_type, opset) != _WRONG_SYMBOLS or len(node.input) not in _SLICES):
             continue
         replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
         if is_kept:
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
+        elif has_unknown_steps:
+            node.domain, node.op_type = _STAND_INS, _CUT_ANYHOW.name
+            del node.input[2:]
         else:
             node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
     if any(before.op_type == "Slice" for before in replaced.values()):
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
-        model.functions.extend(_SLICES.values())
+        model.functions.extend((*_SLICES.values(), _CUT_ANYHOW))
     return replaced
 
 
@@ -132,6 +168,18 @@ def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
 
 _SLICES = {inputs: _slice_of_opset_11(inputs) for inputs in (3, 4, 5)}
 """The stand-ins for Slice by their number of inputs, because a call cannot pass an absent input to a function."""
+
+
+def _slice_by_unknown_bounds() -> onnx.FunctionProto:
+    """A Slice of which only the rank can be inferred: no inference follows its bounds through an Exp."""
+    body = "{ f = Cast <to = 1> (starts)\n e = Exp (f)\n unknown = Cast <to = 7> (e)\n part = Slice (data, unknown, unknown) }"
+    return onnx.parser.parse_function(
+        f'<domain: "{_STAND_INS}", opset_import: ["" : 13]> SliceAnyhow (data, starts) => (part) {body}'
+    )
+
+
+_CUT_ANYHOW = _slice_by_unknown_bounds()
+"""The stand-in for Slice by steps that are not constant."""
 
 
 def _nodes_with_opset(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
@@ -219,19 +267,25 @@ def infer_node(
         return {}
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
+    known = usable_data(node, data)
     try:
         schema = onnx.defs.get_schema(node.op_type, 11 if (node.op_type, opset) == _WRONG_SYMBOLS else opset, "")
         return shape_inference.infer_node_outputs(
             schema,
             node,
             dict(types),
-            dict(data),
+            dict(known),
             None,
             [onnx.helper.make_opsetid("", opset)],
             ir_version,
         )
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}
+
+
+def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str, _Data]:
+    """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps."""
+    return {} if _has_unknown_steps(node, data) else data
 
 
 def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:

@@ -15,14 +15,12 @@ there is a contradiction.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -31,9 +29,12 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
 from opset_matrix import Case, collect_cases
 from random_models import random_case
-from random_shapes import random_shapes
+from random_shapes import random_shapes, runtime_session
 
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.graph.scope import Scope
@@ -246,25 +247,16 @@ def _honest(model: ModelProto) -> ModelProto:
 
 
 def _run(model: ModelProto, feeds: Feeds) -> list[tuple[tuple[Any, ...], Values]] | None:
-    """The values of the main graph in one run in onnxruntime, or where that refuses the model, in onnx.reference."""
+    """The values of the main graph in one run in onnxruntime; a single node that it lacks runs in onnx.reference."""
     names = list(dict.fromkeys(name for node in model.graph.node for name in node.output if name))
     session = _session(model.SerializeToString(), tuple(names))
     if session is None:
-        return _run_deep(model, feeds)
+        return _run_deep(model, feeds) if len(model.graph.node) == 1 else None
     try:
         found = session.run(names, {value.name: feeds[value.name] for value in session.get_inputs()})
     except Exception:
         return None
     return [(_key(model.graph), {**feeds, **dict(zip(names, found, strict=True))})]
-
-
-@cache
-def _runtime() -> Any:
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime
-
-    onnxruntime.set_default_logger_severity(4)
-    return onnxruntime
 
 
 _sessions: dict[bytes, Any] = {}
@@ -274,17 +266,10 @@ def _session(serialized: bytes, names: tuple[str, ...]) -> Any:
     """A session with all values as outputs; None where onnxruntime refuses the model. The last one is kept."""
     if serialized not in _sessions:
         _sessions.clear()
-        runtime = _runtime()
         model = ModelProto.FromString(serialized)
         stated = {value.name for value in model.graph.output}
         model.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in stated)
-        options = runtime.SessionOptions()
-        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level, options.intra_op_num_threads = 4, 1
-        try:
-            _sessions[serialized] = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        except Exception:
-            _sessions[serialized] = None
+        _sessions[serialized] = runtime_session(model)
     return _sessions[serialized]
 
 
@@ -334,7 +319,9 @@ def weaker(model: ModelProto, feeds: Feeds, random: Random) -> Iterator[Weaker]:
         longer = _with_dims(opened, tensor.name, lambda _: None)
         yield f"{tensor.name} is an input of unknown length", longer, _samples(longer, feed, random)
     small = [name for name, value in feeds.items() if isinstance(value, np.ndarray) and value.dtype.kind in "ib" and value.size <= 64]
-    for names in [[name] for name in small] + [small] * (len(small) > 1):
+    several = [small] * (len(small) > 1)
+    several += [[name for name in small if name != open_] for open_ in small] if len(small) > 2 else []
+    for names in [*([name] for name in small), *several]:
         if len(names) < len(feeds):
             fixed = _as_constants(model, {name: feeds[name] for name in names})
             rest = {name: value for name, value in feeds.items() if name not in names}
