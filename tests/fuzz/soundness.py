@@ -133,7 +133,7 @@ class _Graph:
 def _statements(name: str, known: Knowledge, values: Values, bound: dict[str, int]) -> Iterator[tuple[str, bool, str]]:
     """Each statement about a value: its kind, whether it holds, and a text. Symbols get their sizes in `bound`."""
     value = values[name]
-    if known.type is not None and (found := _type_of(value)) is not None:
+    if known.type is not None and not known.type.startswith("optional") and (found := _type_of(value)) is not None:
         yield "type", found == known.type, f"it is {found}, not {known.type}"
     if not isinstance(value, np.ndarray):
         return
@@ -189,7 +189,8 @@ def check(model: ModelProto, samples: Sequence[Feeds], tally: Tally, where: str,
     """
     honest = _honest(model)
     fitting = [(feeds, symbols) for feeds in samples if (symbols := _symbols(model, feeds)) is not None]
-    runs = [(values, symbols) for feeds, symbols in fitting if (values := (_run_deep if deep else _run)(honest, feeds)) is not None]
+    ran = [(values, symbols) for feeds, symbols in fitting if (values := (_run_deep if deep else _run)(honest, feeds)) is not None]
+    runs = [run for run in ran if _keeps_interface(model, run[0])]
     if not runs:
         return
     graphs = {_key(graph): _Graph(scope, graph) for scope, graph in graphs_of(model)}
@@ -224,6 +225,18 @@ def _symbols(model: ModelProto, feeds: Feeds) -> dict[str, int] | None:
             if is_wrong or (dim.dim_param and symbols.setdefault(dim.dim_param, size) != size):
                 return None
     return symbols
+
+
+def _keeps_interface(model: ModelProto, bodies: list[tuple[tuple[Any, ...], Values]]) -> bool:
+    """Whether the outputs of a run have the ranks and sizes that the model declares; it states something for such runs only."""
+    values = next(values for key, values in bodies if key == _key(model.graph))
+    for output in model.graph.output:
+        value, kind = values[output.name], output.type.tensor_type
+        if isinstance(value, np.ndarray) and kind.HasField("shape"):
+            sizes = [dim.dim_value if dim.HasField("dim_value") else size for dim, size in zip(kind.shape.dim, value.shape, strict=False)]
+            if len(kind.shape.dim) != value.ndim or sizes != list(value.shape):
+                return False
+    return True
 
 
 def _honest(model: ModelProto) -> ModelProto:
