@@ -219,7 +219,11 @@ class _Judge:
         if not all(found):
             return None
         shapes = [{value.name: seen.shapes[value.name] for value, seen in zip(wanted, run, strict=True)} for run in zip(*found, strict=False)]
-        values = [{name: array for seen in run for name, array in seen.values.items()} for run in zip(*found, strict=False)]
+        names = [value.name for value in wanted]
+        values = [
+            {name: seen.values[name] for name, seen in zip(names, run, strict=True) if name in seen.values}
+            for run in zip(*found, strict=False)
+        ]
         return list(map(Seen, shapes, values))
 
     def verdict(self, region: Region) -> Comparison:
@@ -253,9 +257,11 @@ class _Judge:
         if seen and any(self._models.contradicts(region, run) for run in seen):
             return self._on_all(region, [Plan(seen=run) for run in seen])
         found = self._verdict_by_types(region)
-        if seen is not None or found.status != "equal":
-            return found
-        return self._with_weak_shapes(region)
+        if seen and found.status == "not compared":
+            return self._on_all(region, [Plan(seen=run) for run in seen])
+        if seen is None and found.status == "equal":
+            return self._with_weak_shapes(region)
+        return found
 
     def _on_all(self, region: Region, plans: list[Plan]) -> Comparison:
         """The first verdict that is not "equal", else the first one."""

@@ -22,7 +22,7 @@ from .changed_nodes import GraphPair
 from .model_client import Worker
 from .model_server import Failure, Outputs, RejectedError
 from .region_keys import FEW
-from .regions import Input
+from .regions import Input, is_small_whole_numbers
 from .samples import InputSpace, SampleError, Samples
 
 MOST_RUNS = 3
@@ -98,7 +98,7 @@ class Observations:
 
     def _passed_on(self, pair: GraphPair) -> Iterator[str]:
         """The values of `pair` on which bodies are run, and those that may be constants."""
-        yield from (name for name in self._names.get(id(pair), {}) if is_computed_constant(Input(pair, name)))
+        yield from (name for name in self._names.get(id(pair), {}) if _may_be_sizes(Input(pair, name)))
         for inner in self._pairs:
             if inner.parent is pair and id(inner) in self._needed:
                 yield from (name for name in _read_by(inner) if _defines(pair, name))
@@ -278,6 +278,11 @@ def is_computed_constant(value: Input) -> bool:
     """Whether the program takes the value, which nodes compute, for a constant."""
     maker = value.pair.old_maker(value.name)
     return maker is not None and maker[0].old_nodes[maker[1]].op_type != "Constant" and value.pair.constant(value.name) is not None
+
+
+def _may_be_sizes(value: Input) -> bool:
+    """Whether the value may decide how a node works, which random numbers in its place would not."""
+    return is_small_whole_numbers(value.pair.type(value.name)) or is_computed_constant(value)
 
 
 def _home(value: Input) -> GraphPair | None:

@@ -155,10 +155,10 @@ class RegionModels:
         """The input as an initializer; None where it becomes an input of the models."""
         if not value.name:
             raise UnfitError(f"what replaces it reads '{name}', which only the result has")
-        array = small_constant(value)
+        seen = None if plan.seen is None or is_given(value) else plan.seen.values.get(value.name)
+        array = small_constant(value) if seen is None else seen
         if array is not None:
-            seen = None if plan.seen is None else plan.seen.values.get(value.name)
-            return tensor_of(array if seen is None or is_given(value) else seen, name)
+            return tensor_of(array, name)
         stored = self._stored(name, value) if plan.with_values else None
         if stored is None:
             return None
