@@ -205,7 +205,7 @@ class _Judge:
         self._observations = observations
 
     def surprise(self, region: Region) -> Hashable:
-        """The shapes that the inputs of the region have in runs of the original, if they are not what is known of them; else None."""
+        """The shapes of the region's inputs in runs of the original, if they are not what is known of them; else None."""
         runs = [] if region.problem else self._seen(region)
         if not runs or not any(self._models.contradicts(region, seen) for seen in runs):
             return None
@@ -214,11 +214,18 @@ class _Judge:
 
     def _seen(self, region: Region) -> list[Seen] | None:
         """What was seen of the inputs that the original computes, in each run; None where one was not observed."""
-        wanted = [value for value in region.inputs.values() if value.name and not is_given(value) and not value.pair.is_sequence(value.name)]
+        wanted = [
+            value
+            for value in region.inputs.values()
+            if value.name and not is_given(value) and not value.pair.is_sequence(value.name)
+        ]
         found = [self._observations.of(value) for value in wanted]
         if not all(found):
             return None
-        shapes = [{value.name: seen.shapes[value.name] for value, seen in zip(wanted, run, strict=True)} for run in zip(*found, strict=False)]
+        shapes = [
+            {value.name: seen.shapes[value.name] for value, seen in zip(wanted, run, strict=True)}
+            for run in zip(*found, strict=False)
+        ]
         names = [value.name for value in wanted]
         values = [
             {name: seen.values[name] for name, seen in zip(names, run, strict=True) if name in seen.values}

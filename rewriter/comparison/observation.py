@@ -1,8 +1,9 @@
 """Observes which shapes the values of the original have in a run.
 
-A comparison node by node must not take shapes from inference, because a rule may have been misled by the same inference. So the original
-is run on a few samples, with `Shape` nodes as its only outputs. Its large weights are not read: constants of the same type and shape take
-their place. The body of an If, Loop or Scan, and that of a function, is run as a model of its own, on what was observed around it.
+A comparison node by node must not take shapes from inference, because a rule may have been misled by the same inference. So the
+original is run on a few samples, with `Shape` nodes as its only outputs. Its large weights are not read: constants of the same type and
+shape take their place. The body of an If, Loop or Scan, and that of a function, is run as a model of its own, on what was observed
+around it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class Seen(NamedTuple):
 class Observations:
     """What is seen of the values that regions read, in runs of the original."""
 
-    def __init__(self, original: Model, pairs: Sequence[GraphPair], inputs: Iterable[Input], folder: Path, engines: Sequence[str]) -> None:
+    def __init__(
+        self, original: Model, pairs: Sequence[GraphPair], inputs: Iterable[Input], folder: Path, engines: Sequence[str]
+    ) -> None:
         """Prepare to observe the `inputs` of regions in the graphs `pairs` of the original. The models that are run are put into
         `folder`; `engines` are the runtimes to ask, in order.
         """
@@ -122,7 +125,9 @@ class Observations:
         return self._model(graph, inputs, [*graph.initializer], names, kept, self._original.main.opset)
 
     def _body(self, pair: GraphPair, inputs: Mapping[str, Any], names: Sequence[str], kept: Sequence[str]) -> ModelProto:
-        declared = [helper.make_tensor_value_info(name, element_type_of(array.dtype), array.shape) for name, array in inputs.items()]
+        declared = [
+            helper.make_tensor_value_info(name, element_type_of(array.dtype), array.shape) for name, array in inputs.items()
+        ]
         graph = pair.old.graph
         stored = [*graph.initializer] if isinstance(graph, GraphProto) else []
         return self._model(graph, declared, stored, names, kept, pair.opsets[0])
@@ -163,11 +168,17 @@ class Observations:
             graph.initializer.remove(tensor)
         nodes: list[NodeProto] = []
         for node in graph.node:
-            value = next((a.t for a in node.attribute if a.name == "value" and node.op_type == "Constant" and a.HasField("t")), None)
+            value = next(
+                (a.t for a in node.attribute if a.name == "value" and node.op_type == "Constant" and a.HasField("t")), None
+            )
             nodes += [node] if value is None or self._keep(value, opset) else _filled(value, node.output[0])
             for _, inner in subgraphs(node):
                 self._lighten(inner, opset)
-        copies = [NodeProto.FromString(node.SerializeToString()) for node in (*first, *nodes)] if first or len(nodes) > len(graph.node) else []
+        copies = (
+            [NodeProto.FromString(node.SerializeToString()) for node in (*first, *nodes)]
+            if first or len(nodes) > len(graph.node)
+            else []
+        )
         if copies:
             del graph.node[:]
             graph.node.extend(copies)
@@ -198,7 +209,9 @@ class Observations:
         else:
             assert pair.parent is not None
             found = [self._inputs_of_body(pair, pair.parent, seen) for seen in self._runs(pair.parent)]
-        return [inputs for inputs in found if inputs is not None and all(isinstance(value, np.ndarray) for value in inputs.values())]
+        return [
+            inputs for inputs in found if inputs is not None and all(isinstance(value, np.ndarray) for value in inputs.values())
+        ]
 
     def _inputs_of_body(self, pair: GraphPair, outer: GraphPair, seen: Seen) -> dict[str, Any] | None:
         graph, node = pair.old.graph, outer.old_nodes[pair.place[-2]]
@@ -247,7 +260,9 @@ class Observations:
             if found:
                 return
 
-    def _on_inputs(self, model: ModelProto, samples: list[dict[str, Any]], names: Sequence[str], kept: Sequence[str]) -> Iterator[Seen]:
+    def _on_inputs(
+        self, model: ModelProto, samples: list[dict[str, Any]], names: Sequence[str], kept: Sequence[str]
+    ) -> Iterator[Seen]:
         """Run the model of a body on `samples`."""
         self._path.write_bytes(model.SerializeToString())
         for engine in self._usable(model):
@@ -328,7 +343,9 @@ def _first_slices(node: NodeProto, given: list[Any]) -> list[Any]:
     attributes = {attribute.name: attribute for attribute in node.attribute}
     states = len(given) - attributes["num_scan_inputs"].i
     axes = list(attributes["scan_input_axes"].ints) if "scan_input_axes" in attributes else [0] * len(given)
-    slices = [None if array is None or not array.size else array.take(0, axis) for array, axis in zip(given[states:], axes, strict=False)]
+    slices = [
+        None if array is None or not array.size else array.take(0, axis) for array, axis in zip(given[states:], axes, strict=False)
+    ]
     return [*given[:states], *slices]
 
 
@@ -342,7 +359,7 @@ def _seen(answer: Outputs, inputs: Mapping[str, Any], names: Sequence[str], kept
 def _filled(tensor: TensorProto, name: str) -> list[NodeProto]:
     """Nodes that make a tensor of the type and shape of `tensor`, with other elements."""
     sizes = helper.make_tensor(f"{name}_sizes", TensorProto.INT64, [len(tensor.dims)], tensor.dims)
-    element = helper.make_tensor(f"{name}_element", tensor.data_type, [1], [_FILLS[tensor.data_type]])
+    element = helper.make_tensor(f"{name}_element", tensor.data_type, [1], [_FILLS.get(tensor.data_type, 1)])
     return [
         helper.make_node("Constant", [], [f"{name}_observed_sizes"], value=sizes),
         helper.make_node("ConstantOfShape", [f"{name}_observed_sizes"], [name], value=element),

@@ -65,7 +65,7 @@ class RegionModels:
         return plans if is_certain else [plan._replace(declared_from=axis) for axis in (None, 1, 0) for plan in plans]
 
     def weak_plans(self, region: Region) -> list[Plan]:
-        """A plan for each rank that the inputs which the original computes may have; none where they are constants to the program."""
+        """A plan for each rank that the computed inputs may have; none where the program takes one for a constant."""
         if any(is_computed_constant(value) and not is_given(value) for value in region.inputs.values() if value.name):
             return []
         return [Plan(rank=rank, weak=True) for rank in range(_MAX_RANK + 1)]

@@ -1,13 +1,13 @@
 """Compares what a model declares about the values of its nodes with what follows from its inputs.
 
-The declared types of the model's inputs are its interface: who runs the model keeps to them. What it declares of any other value is a
-claim, which nothing has to keep to. Editors that make the batch size dynamic change the inputs, but leave old sizes in value_info, in
-the outputs, and in the inputs and outputs of subgraphs; exporters give all sizes that they do not know the same name. So:
+The declared types of the model's inputs are its interface: who runs the model keeps to them. What it declares of any other value is
+a claim, which nothing has to keep to. Editors that make the batch size dynamic change the inputs, but leave old sizes in value_info,
+in the outputs, and in the inputs and outputs of subgraphs; exporters give all sizes that they do not know the same name. So:
 
 - Shapes follow from the inputs, by inference. A declared shape that contradicts them is reported, and not used.
-- A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which are its interface
-  too; what nodes of other domains make, of which nothing else can say what it is; and what the user vouches for (`--declare`). If the inputs
-  have open sizes, a size that is only declared is marked as unproven.
+- A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which are its
+  interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and what the user
+  vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
 - A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
 - Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.
 """
@@ -141,7 +141,8 @@ def _credible(model: ModelProto, vouched: Collection[str]) -> set[tuple[int, str
     found = {(0, value.name) for value in model.graph.output}
     for position, graph in enumerate(_graphs(model)):
         for node in graph.node:
-            if node.domain not in DEFAULT_DOMAINS and (node.domain, node.op_type) not in functions:
+            is_called = (node.domain, node.op_type) in functions
+            if node.domain not in DEFAULT_DOMAINS and not is_called and not inference.is_inferred(node):
                 found.update((position, name) for name in node.output)
         found.update((position, name) for name in vouched)
     return found
@@ -200,7 +201,9 @@ def _compare(
         known = types.shape(place)
         if known is not None and contradict(shape, known):
             contradictions.append(Contradiction(place[1], shape, show(known)))
-        elif place in credible and (known is None or any(isinstance(a, int) and b is None for a, b in zip(shape, known, strict=True))):
+        elif place in credible and (
+            known is None or any(isinstance(a, int) and b is None for a, b in zip(shape, known, strict=True))
+        ):
             claims.append(_Claim(place, shape))
     return claims, contradictions
 

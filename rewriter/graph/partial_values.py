@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ..opsets import inference, partial
+from ..opsets import partial
 from ..opsets.partial import Entries
 from .protos import DEFAULT_DOMAINS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
 from typing import TypeGuard, TypeVar
@@ -35,6 +35,10 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
         _state_ml_types(copy, copy.graph)
         serialized = copy.SerializeToString()
     inferred = _infer_isolated(serialized)
+    may_err = any(op_type.encode() in serialized for op_type in _ERRS)
+    while may_err and inferred is not None and (wrong := _wrongly_inferred(inferred)):
+        serialized = _hidden(serialized, wrong, replaced)
+        inferred = _infer_isolated(serialized)
     while has_ml and inferred is not None and _state_ml_types(inferred, inferred.graph):  # what follows says more then
         inferred = _infer_isolated(inferred.SerializeToString())
     if inferred is not None and replaced:
@@ -182,6 +186,88 @@ _CUT_ANYHOW = _slice_by_unknown_bounds()
 """The stand-in for Slice by steps that are not constant."""
 
 
+def _attention_errs(_inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of Attention took unknown sizes of the values for 0, or left out what it did not know."""
+    return any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs)
+
+
+def _gather_nd_errs(inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of GatherND found a rank although the length of an index is unknown."""
+    indices = inputs[1] if len(inputs) > 1 else None
+    return outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
+
+
+def _stft_errs(_inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of STFT found a shape: its number of frequencies does not depend on `onesided`."""
+    return outputs[0] is not None
+
+
+_ERRS: dict[str, Callable[[Sequence[Shape | None], Sequence[Shape | None]], bool]] = {
+    "Attention": _attention_errs,
+    "GatherND": _gather_nd_errs,
+    "STFT": _stft_errs,
+}
+"""Operators of which onnx infers wrong shapes, and when, by the shapes of the inputs and of the outputs that it found."""
+
+
+def is_inferred(node: onnx.NodeProto) -> bool:
+    """Whether onnx can infer the outputs of `node`, whatever its domain."""
+    if not onnx.defs.has(node.op_type, node.domain):
+        return False
+    return onnx.defs.get_schema(node.op_type, domain=node.domain).has_type_and_shape_inference_function
+
+
+def may_be_wrong(op_type: str) -> bool:
+    """Whether onnx infers wrong shapes for some nodes of this operator."""
+    return op_type in _ERRS
+
+
+def is_wrongly_inferred(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> bool:
+    """Whether the types `found` for the outputs of `node`, whose inputs have `types`, are known to be wrong."""
+    if node.op_type not in _ERRS or node.domain not in _DEFAULT_DOMAINS:
+        return False
+    empty = TypeProto()
+    inputs = [shape_of(types.get(name, empty)) for name in node.input]
+    return _ERRS[node.op_type](inputs, [shape_of(found.get(name, empty)) for name in node.output])
+
+
+def _wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
+    """The positions of nodes that onnx inferred wrongly in `model`, each with the element types of its outputs."""
+    types: dict[str, TypeProto] = {}
+    pending: list[onnx.GraphProto] = [model.graph]
+    while pending:
+        graph = pending.pop()
+        for values in (graph.value_info, graph.output, graph.input):
+            types.update((value.name, value.type) for value in values)
+        types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
+        pending += [inner for node in graph.node for a in node.attribute if a.type in _GRAPHS for inner in (a.g, *a.graphs)]
+    return {
+        index: {name: _shapeless(types[name]) for name in node.output if name in types}
+        for index, (node, _) in enumerate(_nodes_with_opset(model))
+        if is_wrongly_inferred(node, types, types)
+    }
+
+
+def _shapeless(kind: TypeProto) -> TypeProto:
+    return TypeProto(tensor_type=TypeProto.Tensor(elem_type=kind.tensor_type.elem_type))
+
+
+def _hidden(serialized: bytes, wrong: Mapping[int, dict[str, TypeProto]], replaced: dict[int, onnx.NodeProto]) -> bytes:
+    """The serialized model in which no inference sees the nodes at the positions `wrong`; they are added to `replaced`."""
+    model = onnx.ModelProto.FromString(serialized)
+    for index, (node, _) in enumerate(_nodes_with_opset(model)):
+        if index in wrong:
+            replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+            node.domain = _STAND_INS
+    model.graph.value_info.extend(
+        onnx.ValueInfoProto(name=name, type=kind) for types in wrong.values() for name, kind in types.items()
+    )
+    for owner in (model, *model.functions):
+        if not any(entry.domain == _STAND_INS for entry in owner.opset_import):
+            owner.opset_import.add(domain=_STAND_INS, version=1)
+    return model.SerializeToString()
+
+
 def _nodes_with_opset(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
     """All nodes of all graphs and functions, each with the opset of its form."""
     for body in (model.graph, *model.functions):
@@ -270,7 +356,7 @@ def infer_node(
     known = usable_data(node, data)
     try:
         schema = onnx.defs.get_schema(node.op_type, 11 if (node.op_type, opset) == _WRONG_SYMBOLS else opset, "")
-        return shape_inference.infer_node_outputs(
+        found = shape_inference.infer_node_outputs(
             schema,
             node,
             dict(types),
@@ -279,6 +365,8 @@ def infer_node(
             [onnx.helper.make_opsetid("", opset)],
             ir_version,
         )
+        is_wrong = is_wrongly_inferred(node, types, found)
+        return {name: _shapeless(kind) for name, kind in found.items()} if is_wrong else found
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}
 

@@ -16,7 +16,18 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 MOST_ELEMENTS = 4096
 """The elements of the largest value that is kept."""
-_CLAIMS: tuple[list[int | str | None] | None, ...] = (["N"], ["N", "N"], ["N", "N", 4], [2], [3], [1], [], [2, 4], ["N", 5], [None, 1, 2])
+_CLAIMS: tuple[list[int | str | None] | None, ...] = (
+    ["N"],
+    ["N", "N"],
+    ["N", "N", 4],
+    [2],
+    [3],
+    [1],
+    [],
+    [2, 4],
+    ["N", 5],
+    [None, 1, 2],
+)
 
 
 @cache
@@ -71,7 +82,9 @@ class _Builder:
             return None  # by ONNX this removes no axis, and by onnxruntime all of length 1
         name = f"v{len(self.nodes)}"
         node = helper.make_node(op_type, inputs, [name], **attributes)
-        graph = helper.make_graph([node], "g", [_untyped(n, self.values[n]) for n in dict.fromkeys(inputs) if n], [ValueInfoProto(name=name)])
+        graph = helper.make_graph(
+            [node], "g", [_untyped(n, self.values[n]) for n in dict.fromkeys(inputs) if n], [ValueInfoProto(name=name)]
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
         session = runtime_session(model)
         try:
@@ -105,7 +118,11 @@ def random_shapes(random: Random) -> tuple[ModelProto, list[dict[str, np.ndarray
         sizes = [(0, 3, 4), (2, 0, 4), (1, 1, 4), (3, 3, 4)]
     dims = random.choice((["B", "L", 4], [None, "L", 4], ["B", None, None], ["B", "L", None], None, ["N", "L", 4]))
     b.add_input("x", [np.zeros(size, np.float32) for size in sizes], dims)
-    b.add_input("z", [np.zeros(size[1:], np.float32) for size in sizes], random.choice((["L", 4], ["M", 4], [None, None], ["N", 4] if dims and "N" not in dims else None)))
+    b.add_input(
+        "z",
+        [np.zeros(size[1:], np.float32) for size in sizes],
+        random.choice((["L", 4], ["M", 4], [None, None], ["N", 4] if dims and "N" not in dims else None)),
+    )
     b.add_input("n", [np.array(value) for value in (2, 1, 3, -1)], random.choice(([], None)))
     vectors = [np.array(value) for value in ([1], [2], [-1], [0])]
     b.add_input("m", vectors, random.choice(([1], ["V"], [None])))
@@ -147,7 +164,13 @@ def _step(b: _Builder) -> None:
         op_type = random.choice(("Squeeze", "Unsqueeze"))
         source = b.whole()
         if b.opset >= 13:
-            axes = [b.constant([0])] if random.random() < 0.5 else [b.whole(1)] if op_type == "Unsqueeze" or random.random() < 0.5 else []
+            axes = (
+                [b.constant([0])]
+                if random.random() < 0.5
+                else [b.whole(1)]
+                if op_type == "Unsqueeze" or random.random() < 0.5
+                else []
+            )
             b.add(op_type, [source, *axes])
         else:
             b.add(op_type, [source], axes=[0])
@@ -188,7 +211,9 @@ def _slice(b: _Builder, source: str) -> None:
 
 def _shape_something(b: _Builder) -> None:
     random = b.random
-    kind = random.choice(("Reshape", "Expand", "ConstantOfShape", "Range", "Unsqueeze", "Squeeze", "Slice", "Tile", "NonZero", "Transpose", "Add"))
+    kind = random.choice(
+        ("Reshape", "Expand", "ConstantOfShape", "Range", "Unsqueeze", "Squeeze", "Slice", "Tile", "NonZero", "Transpose", "Add")
+    )
     tensor = b.pick("float32")
     if kind in ("Reshape", "Expand", "Tile"):
         attributes = {"allowzero": random.randint(0, 1)} if kind == "Reshape" and b.opset >= 14 else {}

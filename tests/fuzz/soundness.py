@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, helper, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -157,7 +157,16 @@ def _statements(name: str, known: Knowledge, values: Values, bound: dict[str, in
             yield "origin", value.shape[axis] == size, f"axis {axis} is not as long as {origin}"
 
 
-_UNSEEN = ("optional", "tensor(float8", "tensor(float4", "tensor(int4", "tensor(uint4", "tensor(int2", "tensor(uint2", "tensor(bfloat16")
+_UNSEEN = (
+    "optional",
+    "tensor(float8",
+    "tensor(float4",
+    "tensor(int4",
+    "tensor(uint4",
+    "tensor(int2",
+    "tensor(uint2",
+    "tensor(bfloat16",
+)
 """The beginnings of types that a run does not show: numpy has no such types, and an optional is its element."""
 
 
@@ -241,7 +250,9 @@ def _keeps_interface(model: ModelProto, bodies: list[tuple[tuple[Any, ...], Valu
     for output in model.graph.output:
         value, kind = values[output.name], output.type.tensor_type
         if isinstance(value, np.ndarray) and kind.HasField("shape"):
-            sizes = [dim.dim_value if dim.HasField("dim_value") else size for dim, size in zip(kind.shape.dim, value.shape, strict=False)]
+            sizes = [
+                dim.dim_value if dim.HasField("dim_value") else size for dim, size in zip(kind.shape.dim, value.shape, strict=False)
+            ]
             if len(kind.shape.dim) != value.ndim or sizes != list(value.shape):
                 return False
     return True
@@ -341,7 +352,9 @@ def weaker(model: ModelProto, feeds: Feeds, random: Random) -> Iterator[Weaker]:
         yield f"{tensor.name} is an input", opened, _samples(opened, feed, random)
         longer = _with_dims(opened, tensor.name, lambda _: None)
         yield f"{tensor.name} is an input of unknown length", longer, _samples(longer, feed, random)
-    small = [name for name, value in feeds.items() if isinstance(value, np.ndarray) and value.dtype.kind in "ib" and value.size <= 64]
+    small = [
+        name for name, value in feeds.items() if isinstance(value, np.ndarray) and value.dtype.kind in "ib" and value.size <= 64
+    ]
     several = [small] * (len(small) > 1)
     several += [[name for name in small if name != open_] for open_ in small] if len(small) > 2 else []
     for names in [*([name] for name in small), *several]:
@@ -446,7 +459,9 @@ def _with_claims(model: ModelProto, dims: Callable[[Sequence[int]], list[Dimensi
         copy.graph.node.append(helper.make_node("Shape", [name], [f"{name}_sizes"]))
         copy.graph.node.append(helper.make_node("Size", [name], [f"{name}_size"]))
         number = types[name].tensor_type.elem_type
-        copy.graph.output.append(ValueInfoProto(name=f"{name}_same", type=TypeProto(tensor_type=TypeProto.Tensor(elem_type=number))))
+        copy.graph.output.append(
+            ValueInfoProto(name=f"{name}_same", type=TypeProto(tensor_type=TypeProto.Tensor(elem_type=number)))
+        )
         copy.graph.output.append(helper.make_tensor_value_info(f"{name}_sizes", 7, None))
         copy.graph.output.append(helper.make_tensor_value_info(f"{name}_size", 7, None))
     return copy

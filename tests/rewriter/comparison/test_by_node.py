@@ -12,8 +12,8 @@ from helpers import command_line, convert_version, known, model
 from onnx import helper, numpy_helper
 
 from split_rewrite.rewriter import Tolerance
-from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison import verification
+from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
 from split_rewrite.rewriter.comparison.changed_nodes import GraphPair
 from split_rewrite.rewriter.engine import conversion
