@@ -1,9 +1,9 @@
 """Observes which shapes the values of the original have in a run.
 
 A comparison node by node must not take shapes from inference, because a rule may have been misled by the same inference. So the
-original is run on a few samples, with `Shape` nodes as its only outputs. Its large weights are not read: constants of the same type
-and shape take their place. The body of an If, Loop or Scan, and that of a function, is run as a model of its own, on what was observed
-around it.
+original is run on a few samples, with `Shape` nodes as its only outputs. Its large weights are not read: constants of the same
+type and shape take their place. The body of an If, Loop or Scan, and that of a function, is run as a model of its own, on what
+was observed around it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Compares what a model declares about the values of its nodes with what follows from its inputs.
 
-The declared types of the model's inputs are its interface: who runs the model keeps to them. What it declares of any other value is
-a claim, which nothing has to keep to. Editors that make the batch size dynamic change the inputs, but leave old sizes in
-value_info, in the outputs, and in the inputs and outputs of subgraphs; exporters give all sizes that they do not know the same name. So:
+The declared types of the model's inputs are its interface: who runs the model keeps to them. What it declares of any other
+value is a claim, which nothing has to keep to. Editors that make the batch size dynamic change the inputs, but leave old sizes
+in value_info, in the outputs, and in the inputs and outputs of subgraphs; exporters give all sizes that they do not know the
+same name. So:
 
 - Shapes follow from the inputs, by inference. A declared shape that contradicts them is reported, and not used.
-- A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which are
-  its interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and what the user
-  vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
+- A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which
+  are   its interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and
+  what the user   vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
 - A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
 - Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.
 """
