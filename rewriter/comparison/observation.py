@@ -36,7 +36,7 @@ MOST_REFERENCE_NODES = 1000
 """The number of nodes of the largest graph that onnx.reference runs where onnxruntime cannot."""
 _KEPT = 8192
 """The number of elements up to which integers are kept as they are."""
-_FILLS = {
+_FILLS: dict[int, float] = {
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE), 0.02),
     **dict.fromkeys((TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64), 1),
 }
@@ -359,7 +359,7 @@ def _seen(answer: Outputs, inputs: Mapping[str, Any], names: Sequence[str], kept
 def _filled(tensor: TensorProto, name: str) -> list[NodeProto]:
     """Nodes that make a tensor of the type and shape of `tensor`, with other elements."""
     sizes = helper.make_tensor(f"{name}_sizes", TensorProto.INT64, [len(tensor.dims)], tensor.dims)
-    element = helper.make_tensor(f"{name}_element", tensor.data_type, [1], [_FILLS.get(tensor.data_type, 1)])
+    element = helper.make_tensor(f"{name}_element", tensor.data_type, [1], [_FILLS[tensor.data_type]])
     return [
         helper.make_node("Constant", [], [f"{name}_observed_sizes"], value=sizes),
         helper.make_node("ConstantOfShape", [f"{name}_observed_sizes"], [name], value=element),
