@@ -71,7 +71,8 @@ class Job:
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
         semantics = self._options.semantics
-        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey)
+        vouched = frozenset(self._options.declare or ())
+        return Model(skeleton, constants_as_initializers=may_add, like=like, semantics=semantics, survey=survey, vouched=vouched)
 
     def try_at(self, opset: int | None) -> tuple[Skeleton, Outcome]:
         """Convert a copy of the model to `opset`. Returns the copy and the outcome."""

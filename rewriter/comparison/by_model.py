@@ -136,7 +136,7 @@ def compare(
     Raises: ArgumentError where `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
-    engines = _installed(runtime)
+    engines = installed(runtime)
     with nullcontext(worker) if worker else lent_worker() as chosen:
         judge = _Judge(original, result, samples, tolerance, chosen, thorough, semantics)
         found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
@@ -167,7 +167,7 @@ def run_usual(original: Path, result: Path, samples: Samples, worker: Worker, *,
     return runs
 
 
-def _installed(runtime: Runtime) -> list[str]:
+def installed(runtime: Runtime) -> list[str]:
     """The runtimes to ask, in order. Raises ArgumentError where the named one is not installed."""
     engines = [name for name in _ENGINES[runtime] if importlib.util.find_spec(name.partition(".")[0])]
     if not engines or (runtime == "both" and "onnxruntime" not in engines):

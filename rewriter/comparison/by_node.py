@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -22,11 +22,12 @@ from ..errors import InvalidModelError
 from ..graph.model import Model, Semantics
 from ..graph.protos import only_moves
 from ..storage.skeleton import Skeleton
-from .by_model import Comparison, Piece, Runtime, compare
+from .by_model import Comparison, Piece, Runtime, compare, installed
 from .model_client import Worker
+from .observation import Observations, Seen, is_given
 from .region_keys import RegionKeys
 from .region_models import Plan, RegionModels, UnfitError
-from .regions import Region, RegionFinder
+from .regions import Input, Region, RegionFinder, free_reads
 from .retyped import with_own_names
 from .samples import Samples
 from .tolerance import EXACT, Tolerance
@@ -70,10 +71,12 @@ def compare_nodes(
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
     result = with_own_names(original, result)
     finder = RegionFinder(original, result.proto, aliases)
-    groups = _group(finder)
+    regions = list(finder.rewritten())
     with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:
         settings = _Settings(runtime, seed, tolerance, worker, original.semantics)
-        judge = _Judge(finder, RegionModels(original, result), Path(folder), settings)
+        observations = Observations(original, finder.pairs, _read(regions, finder), Path(folder), installed(runtime))
+        judge = _Judge(finder, RegionModels(original, result), Path(folder), settings, observations)
+        groups = _group(finder, regions, judge)
         pieces, runtimes = _judge_all(groups, judge)
     return replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
 
@@ -152,12 +155,27 @@ def _sum_up(pieces: list[Piece]) -> Comparison:
 # --- which regions are alike ------------------------------------------------------------------------------------------
 
 
-def _group(finder: RegionFinder) -> list[_Group]:
+def _read(regions: list[Region], finder: RegionFinder) -> Iterator[Input]:
+    """The values of the original that regions read, also those around them, which widened regions read."""
+    for region in regions:
+        yield from (value for value in region.inputs.values() if value.name)
+        wider = region
+        for _ in range(_WIDENINGS if not region.problem else 0):
+            widened = finder.widened(wider)
+            if widened is None:
+                break
+            wider = widened
+            yield from (value for value in wider.inputs.values() if value.name)
+    for changed in finder.kept:
+        yield from (Input(changed.pair, name) for name in free_reads(changed.node))
+
+
+def _group(finder: RegionFinder, regions: list[Region], judge: _Judge) -> list[_Group]:
     """The regions of a conversion, with regions that are alike in one group."""
     keys = RegionKeys()
     groups: dict[Hashable, _Group] = {}
-    for region in finder.rewritten():
-        key = keys.of_region(region)
+    for region in regions:
+        key = keys.of_region(region), judge.surprise(region)
         if key in groups:
             groups[key].count += 1
         else:
@@ -177,11 +195,43 @@ def _group(finder: RegionFinder) -> list[_Group]:
 class _Judge:
     """Compares the old and the new nodes of regions."""
 
-    def __init__(self, finder: RegionFinder, models: RegionModels, folder: Path, settings: _Settings) -> None:
+    def __init__(
+        self, finder: RegionFinder, models: RegionModels, folder: Path, settings: _Settings, observations: Observations
+    ) -> None:
         self._finder = finder
         self._models = models
         self._folder = folder
         self._settings = settings
+        self._observations = observations
+
+    def surprise(self, region: Region) -> Hashable:
+        """The shapes of the region's inputs in runs of the original, if they are not what is known of them; else None."""
+        runs = [] if region.problem else self._seen(region)
+        if not runs or not any(self._models.contradicts(region, seen) for seen in runs):
+            return None
+        names = [value.name for value in region.inputs.values()]
+        return tuple(tuple(seen.shapes.get(name) for name in names) for seen in runs)
+
+    def _seen(self, region: Region) -> list[Seen] | None:
+        """What was seen of the inputs that the original computes, in each run; None where one was not observed."""
+        wanted = [
+            value
+            for value in region.inputs.values()
+            if value.name and not is_given(value) and not value.pair.is_sequence(value.name)
+        ]
+        found = [self._observations.of(value) for value in wanted]
+        if not all(found):
+            return None
+        shapes = [
+            {value.name: seen.shapes[value.name] for value, seen in zip(wanted, run, strict=True)}
+            for run in zip(*found, strict=False)
+        ]
+        names = [value.name for value in wanted]
+        values = [
+            {name: seen.values[name] for name, seen in zip(names, run, strict=True) if name in seen.values}
+            for run in zip(*found, strict=False)
+        ]
+        return list(map(Seen, shapes, values))
 
     def verdict(self, region: Region) -> Comparison:
         """The verdict on the region for arbitrary inputs.
@@ -209,14 +259,42 @@ class _Judge:
         return Comparison("not compared", reason=f"what replaces it reads {reads}, which it did not depend on")
 
     def _verdict_alone(self, region: Region) -> Comparison:
+        """The verdict on the region, for inputs of shapes that were observed or that are the interface's."""
+        seen = [] if region.problem else self._seen(region)
+        if seen and any(self._models.contradicts(region, run) for run in seen):
+            return self._on_all(region, [Plan(seen=run) for run in seen])
+        found = self._verdict_by_types(region)
+        if seen and found.status == "not compared":
+            return self._on_all(region, [Plan(seen=run) for run in seen])
+        if seen is None and found.status == "equal":
+            return self._with_weak_shapes(region)
+        return found
+
+    def _on_all(self, region: Region, plans: list[Plan]) -> Comparison:
+        """The first verdict that is not "equal", else the first one."""
+        found = [self._tried(region, plan) for plan in plans]
+        return next((one for one in found if one.status != "equal"), found[0])
+
+    def _with_weak_shapes(self, region: Region) -> Comparison:
+        """The verdict on a region whose inputs could not be observed: "equal" only if it is so for all ranks with which it runs."""
+        found = [self._tried(region, plan) for plan in self._models.weak_plans(region)]
+        equal = [one for one in found if one.status == "equal"]
+        if equal and not any(one.status == "different" for one in found):
+            return equal[0]
+        return Comparison("not compared", reason="the original does not run, which would show the shapes of its inputs")
+
+    def _tried(self, region: Region, plan: Plan) -> Comparison:
+        try:
+            return self._run(region, plan)
+        except (UnfitError, InvalidModelError) as problem:
+            return Comparison("not compared", reason=str(problem))
+
+    def _verdict_by_types(self, region: Region) -> Comparison:
         found = Comparison("different" if region.is_wrong else "not compared", reason=region.problem)
         for plan in [] if region.problem else self._models.plans(region):
             if plan.declared_from is not None and found.status == "different":
                 break
-            try:
-                found = self._run(region, plan)
-            except (UnfitError, InvalidModelError) as problem:
-                found = Comparison("not compared", reason=str(problem))
+            found = self._tried(region, plan)
             if found.status == "equal":
                 break
         return self._unless_by_rank(region, found) if found.status == "different" else found

@@ -4,7 +4,7 @@ the same inputs and outputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx
@@ -13,9 +13,10 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShape
 from ..graph.declarations import DECLARED_SIZE
 from ..graph.model import Model
 from ..graph.protos import subgraphs
-from ..opsets.inference import Shape, symbol
+from ..opsets.inference import Shape, shape_of, symbol
 from ..storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ..storage.skeleton import Skeleton
+from .observation import Seen, is_computed_constant, is_given
 from .region_keys import FEW, small_constant
 from .regions import Input, Region, element_count, free_reads
 
@@ -40,6 +41,10 @@ class Plan(NamedTuple):
     """The first axis from which on sizes are used that only a declaration states; None where no such size is used."""
     rank: int | None = None
     """The rank for inputs of unknown rank; None leaves the choice to the samples."""
+    seen: Seen | None = None
+    """A run of the original, whose shapes and values the inputs have."""
+    weak: bool = False
+    """Whether of the inputs that the original computes nothing is known but the element type and `rank`."""
 
 
 class RegionModels:
@@ -58,6 +63,32 @@ class RegionModels:
         plans = self._plans(region)
         is_certain = not any(_has_declared_sizes(value) for value in region.inputs.values())
         return plans if is_certain else [plan._replace(declared_from=axis) for axis in (None, 1, 0) for plan in plans]
+
+    def weak_plans(self, region: Region) -> list[Plan]:
+        """A plan for each rank that the computed inputs may have; none where the program takes one for a constant."""
+        if any(is_computed_constant(value) and not is_given(value) for value in region.inputs.values() if value.name):
+            return []
+        return [Plan(rank=rank, weak=True) for rank in range(_MAX_RANK + 1)]
+
+    def contradicts(self, region: Region, seen: Seen) -> bool:
+        """Whether a run of the original has other shapes, or other values in place of constants, than the plans assume."""
+        symbols: dict[str, int] = {}
+        for name, value in region.inputs.items():
+            if not value.name or value.name not in seen.shapes:
+                continue
+            constant = small_constant(value)
+            if constant is not None:
+                found = seen.values.get(value.name)
+                if found is not None and (found.shape != constant.shape or found.tobytes() != constant.tobytes()):
+                    return True
+                continue
+            try:
+                kind = _input_type(name, value, {}, Plan())
+            except UnfitError:
+                continue
+            if not _fits(kind, seen.shapes[value.name], symbols):
+                return True
+        return False
 
     def by_rank(self, region: Region) -> list[Plan]:
         """A plan for each rank that inputs of unknown rank may have; none where every rank is known."""
@@ -124,7 +155,8 @@ class RegionModels:
         """The input as an initializer; None where it becomes an input of the models."""
         if not value.name:
             raise UnfitError(f"what replaces it reads '{name}', which only the result has")
-        array = small_constant(value)
+        seen = None if plan.seen is None or is_given(value) else plan.seen.values.get(value.name)
+        array = small_constant(value) if seen is None else seen
         if array is not None:
             return tensor_of(array, name)
         stored = self._stored(name, value) if plan.with_values else None
@@ -223,6 +255,10 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -
     if kind is None or kind.WhichOneof("value") is None:
         raise UnfitError(f"the type of '{name}' is unknown")
     kind = TypeProto.FromString(kind.SerializeToString())
+    if kind.WhichOneof("value") == "tensor_type" and plan.seen is not None and value.name in plan.seen.shapes:
+        return helper.make_tensor_type_proto(kind.tensor_type.elem_type, plan.seen.shapes[value.name])
+    if kind.WhichOneof("value") == "tensor_type" and plan.weak and not is_given(value):
+        return helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * (plan.rank or 0))
     if kind.WhichOneof("value") == "tensor_type":
         proven = value.pair.old.types.proven_shape(value.name)
         if proven is None and plan.rank is not None:
@@ -234,6 +270,16 @@ def _input_type(name: str, value: Input, sizes: Mapping[int, int], plan: Plan) -
             if dim.dim_value in sizes:
                 dim.dim_value = sizes[dim.dim_value]
     return kind
+
+
+def _fits(kind: TypeProto, shape: Sequence[int], symbols: dict[str, int]) -> bool:
+    """Whether a tensor of this type may have the `shape`, where `symbols` have their sizes; new ones are added."""
+    known = shape_of(kind) if kind.WhichOneof("value") == "tensor_type" else None
+    if known is None:
+        return True
+    pairs = zip(known, shape, strict=False)
+    bound = (size if dim is None else dim if isinstance(dim, int) else symbols.setdefault(dim, size) for dim, size in pairs)
+    return len(known) == len(shape) and list(bound) == list(shape)
 
 
 def _fill_sizes(tensor: TypeProto.Tensor, proven: Shape | None) -> None:

@@ -76,6 +76,8 @@ class RegionFinder:
         self._nodes = NodeChanges(original, result, aliases)
         self._resolve = self._nodes.resolve
         self._targets = set(map(self._resolve, aliases))
+        self.pairs = self._nodes.pairs
+        """The graphs that both models have, at any depth."""
         self.kept = self._nodes.kept
         """Nodes that did not change, apart from names, while the definition of their operator did."""
 

@@ -166,7 +166,7 @@ class Constants:
 
     def _shape_value(self, node: NodeProto) -> np.ndarray | None:
         """The value of `node`, a Shape or Size, if the dimensions that it reads are known numbers."""
-        shape = self._scope.shape(node.input[0])
+        shape = self._scope.types.proven_shape(node.input[0])
         if shape is None:
             return None
         if node.op_type == "Size":

@@ -1,7 +1,16 @@
 """Compares what a model declares about the values of its nodes with what follows from its inputs.
 
-Editors that make the batch size dynamic change the inputs, but leave old sizes in value_info, in the outputs, and in the inputs and
-outputs of subgraphs. So what follows from the inputs takes precedence, and what is only declared counts as a hint.
+The declared types of the model's inputs are its interface: who runs the model keeps to them. What it declares of any other
+value is a claim, which nothing has to keep to. Editors that make the batch size dynamic change the inputs, but leave old sizes
+in value_info, in the outputs, and in the inputs and outputs of subgraphs; exporters give all sizes that they do not know the
+same name. So:
+
+- Shapes follow from the inputs, by inference. A declared shape that contradicts them is reported, and not used.
+- A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which
+  are its interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and
+  what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
+- A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
+- Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.
 """
 
 from __future__ import annotations
@@ -14,7 +23,7 @@ from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from ..opsets import inference
 from ..opsets.inference import Shape
-from .protos import GraphLike, subgraphs
+from .protos import DEFAULT_DOMAINS, GraphLike, subgraphs
 from .survey import all_graphs
 
 DECLARED_SIZE = "declared size "
@@ -56,21 +65,23 @@ class _Claim(NamedTuple):
     shape: Shape
 
 
-def weigh(serialized: bytes) -> Evidence | None:
-    """Find the evidence about the types of the values of a model; None where inference crashes or refuses the model."""
+def weigh(serialized: bytes, vouched: Collection[str] = ()) -> Evidence | None:
+    """Find the evidence about the types of the values of a model; None where inference crashes or refuses the model.
+
+    `vouched` are the names of values whose declared types are the user's.
+    """
     model = ModelProto.FromString(serialized)
     declared = _take_declarations(model)
     derived = inference.infer_model(model)
     if derived is None:
-        whole = inference.infer_model(ModelProto.FromString(serialized))
-        return None if whole is None else Evidence(whole, whole, whole, [])
-    claims, contradictions = _compare(declared, derived)
+        return None
+    claims, contradictions = _compare(declared, derived, _credible(model, vouched))
     if not claims:
         return Evidence(derived, derived, derived, contradictions)
     unproven, belied = _try_sizes(model, claims)
     claims = [claim for claim in claims if claim not in belied]
-    believed = _with_claims(model, {claim.place: list(claim.shape) for claim in claims})
-    opened = {claim.place: [_opened(dim) if claim in unproven else dim for dim in claim.shape] for claim in claims}
+    believed = _with_claims(model, {claim.place: list(map(_without_symbol, claim.shape)) for claim in claims})
+    opened = {claim.place: [_opened(dim) if claim in unproven else _without_symbol(dim) for dim in claim.shape] for claim in claims}
     proven = _with_claims(model, opened) if unproven else believed
     return Evidence(believed or derived, proven or derived, derived, [*contradictions, *belied.values()])
 
@@ -90,8 +101,12 @@ def infer_sized(serialized: bytes) -> ModelProto | None:
     return inference.infer_model(sized)
 
 
+def _without_symbol(dim: inference.Dimension) -> int | None:
+    return dim if isinstance(dim, int) else None
+
+
 def _opened(dim: inference.Dimension) -> inference.Dimension:
-    return f"{DECLARED_SIZE}{dim}" if isinstance(dim, int) else dim
+    return f"{DECLARED_SIZE}{dim}" if isinstance(dim, int) else None
 
 
 def _graphs(model: ModelProto) -> list[GraphProto]:
@@ -114,9 +129,23 @@ def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
     found: dict[tuple[int, str], Shape] = {}
     for position, value in _stated(model):
         shape = inference.shape_of(value.type)
-        if shape:  # the rank of a scalar is no size
+        if shape is not None:
             found[position, value.name] = shape
-            value.type.tensor_type.ClearField("shape")
+        for tensor in inference.tensors_in(value.type):
+            tensor.ClearField("shape")
+    return found
+
+
+def _credible(model: ModelProto, vouched: Collection[str]) -> set[tuple[int, str]]:
+    """The values whose declared shapes are used, each as the position of its graph and its name."""
+    functions = {(function.domain, function.name) for function in model.functions}
+    found = {(0, value.name) for value in model.graph.output}
+    for position, graph in enumerate(_graphs(model)):
+        for node in graph.node:
+            is_called = (node.domain, node.op_type) in functions
+            if node.domain not in DEFAULT_DOMAINS and not is_called and not inference.is_inferred(node):
+                found.update((position, name) for name in node.output)
+        found.update((position, name) for name in vouched)
     return found
 
 
@@ -137,10 +166,6 @@ class _Types:
         shape = self._shapes[position].get(name)
         initial = self._first_values.get(place)
         return self._shapes[initial[0]].get(initial[1]) if shape is None and initial is not None else shape
-
-    def is_carried(self, place: tuple[int, str]) -> bool:
-        """Whether a Loop carries the value, so that its shape may change from one iteration to the next."""
-        return place in self._first_values
 
 
 def _shapes_among(names: Container[str], graph: GraphProto) -> dict[str, Shape | None]:
@@ -166,7 +191,10 @@ def _first_values(graphs: Sequence[GraphProto]) -> dict[tuple[int, str], tuple[i
     return found
 
 
-def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> tuple[list[_Claim], list[Contradiction]]:
+def _compare(
+    declared: Mapping[tuple[int, str], Shape], derived: ModelProto, credible: Container[tuple[int, str]]
+) -> tuple[list[_Claim], list[Contradiction]]:
+    """The claims that are used, and the declared shapes that contradict the inputs."""
     types = _Types(derived, declared)
     claims: list[_Claim] = []
     contradictions: list[Contradiction] = []
@@ -174,8 +202,8 @@ def _compare(declared: Mapping[tuple[int, str], Shape], derived: ModelProto) -> 
         known = types.shape(place)
         if known is not None and contradict(shape, known):
             contradictions.append(Contradiction(place[1], shape, show(known)))
-        elif (
-            known is None or types.is_carried(place) or any(a is not None and b is None for a, b in zip(shape, known, strict=True))
+        elif place in credible and (
+            known is None or any(isinstance(a, int) and b is None for a, b in zip(shape, known, strict=True))
         ):
             claims.append(_Claim(place, shape))
     return claims, contradictions
@@ -207,7 +235,7 @@ def _try_sizes(model: ModelProto, claims: list[_Claim]) -> tuple[set[_Claim], di
             known = types.shape(claim.place)
             if known is not None and contradict(claim.shape, known) and claim not in belied:
                 belied[claim] = Contradiction(claim.place[1], claim.shape, "another size for other sizes of the inputs")
-            elif inference.is_known(claim.shape) and (not inference.is_known(known) or types.is_carried(claim.place)):
+            elif inference.is_known(claim.shape) and not inference.is_known(known):
                 unproven.add(claim)
     return unproven - belied.keys(), belied
 

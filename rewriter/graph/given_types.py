@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, parser
 from onnx.helper import make_tensor_type_proto
@@ -171,7 +171,7 @@ def _write_derived(tensor: TypeProto.Tensor, derived: Shape | None) -> None:
 
 
 def _write_symbols(kind: TypeProto, sizes: Mapping[str, int]) -> None:
-    for tensor in _tensors(kind):
+    for tensor in inference.tensors_in(kind):
         for dim in tensor.shape.dim:
             size = _size_of(dim.dim_param, sizes)
             if size is not None:
@@ -200,18 +200,3 @@ def _evaluated(formula: ast.expr, sizes: Mapping[str, int]) -> int:
             return _OPERATIONS[type(op)](_evaluated(left, sizes), _evaluated(right, sizes))
         case _:
             raise LookupError(ast.dump(formula))
-
-
-def _tensors(kind: TypeProto) -> Iterator[TypeProto.Tensor | TypeProto.SparseTensor]:
-    """The tensor types in `kind`: itself, or those of the elements of a sequence, optional or map."""
-    match kind.WhichOneof("value"):
-        case "tensor_type":
-            yield kind.tensor_type
-        case "sparse_tensor_type":
-            yield kind.sparse_tensor_type
-        case "sequence_type":
-            yield from _tensors(kind.sequence_type.elem_type)
-        case "optional_type":
-            yield from _tensors(kind.optional_type.elem_type)
-        case "map_type":
-            yield from _tensors(kind.map_type.value_type)

@@ -44,11 +44,12 @@ class Model:
         like: Model | None = None,
         semantics: Semantics | None = None,
         survey: Survey | None = None,
+        vouched: Collection[str] = (),
     ) -> None:
         """Prepare `skeleton` for conversion.
 
         `like` is an unchanged Model of the same content: its survey and what is known about its values are used again. `survey` is
-        a survey of the skeleton, if there is one already.
+        a survey of the skeleton, if there is one already. `vouched` are the values whose declared types are the user's.
         """
         self.skeleton = skeleton
         self.semantics: Semantics | None = semantics
@@ -84,6 +85,7 @@ class Model:
         self.survey = survey or (Survey(self.proto) if like is None else like.survey)
         """The survey of the model as it was read."""
         self._like = like
+        self._vouched = vouched
         self.main = Scope(self, self.proto.graph, None, "main graph", default_opset(self.proto.opset_import) or 0)
         self.main.labels = self.survey.main_labels
         self.functions = [
@@ -187,7 +189,7 @@ class Model:
     @cached_property
     def evidence(self) -> Evidence | None:
         """The original model with inferred types, at its own opset; None where shape inference fails on it."""
-        return declarations.weigh(self._without_defaults()) if self._like is None else self._like.evidence
+        return declarations.weigh(self._without_defaults(), self._vouched) if self._like is None else self._like.evidence
 
     def derived(self) -> onnx.ModelProto | None:
         """The original model with the types that follow from its inputs, without its declarations; None where inference fails."""

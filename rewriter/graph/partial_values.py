@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ..opsets import inference, partial
+from ..opsets import partial
 from ..opsets.partial import Entries
 from .protos import DEFAULT_DOMAINS
 
@@ -57,7 +57,7 @@ class PartialValues:
             is_short = constant.ndim < 2 and constant.size <= partial.MOST_ENTRIES and constant.dtype.kind in "iub"
             return tuple(int(entry) for entry in constant.reshape(-1)) if is_short else None
         kind = self._scope.type(name)
-        shape = None if kind is None else inference.shape_of(kind)
+        shape = None if kind is None else self._scope.types.proven_shape(name)
         if kind is None or shape is None or len(shape) > 1 or kind.tensor_type.elem_type not in _INTEGERS:
             return None
         length = shape[0] if shape else 1

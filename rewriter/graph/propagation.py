@@ -136,6 +136,8 @@ class _Propagation:
             raise _Unknown
 
     def _infer(self, node: NodeProto) -> list[int]:
+        if inference.may_be_wrong(node.op_type):
+            raise _Unknown
         if inference.keeps_its_input(node.op_type, self._opset) and len(node.output) == 1:
             return [self._values[node.input[0]]]
         read = {name: self._kinds[self._values[name]] for name in node.input if name}
@@ -143,7 +145,8 @@ class _Propagation:
         data = {name: kind.constant.SerializeToString() for name, kind in read.items() if kind.constant is not None}
         serialized = node.SerializeToString()
         try:
-            found = child_call.infer_node(node.op_type, self._opset, serialized, types, data, self._ir_version)
+            known = dict(inference.usable_data(node, data))
+            found = child_call.infer_node(node.op_type, self._opset, serialized, types, known, self._ir_version)
         except (child_call.Crashed, child_call.Refused):
             raise _Unknown from None
         constant = _constant_of(node) if node.op_type == "Constant" else None

@@ -166,7 +166,17 @@ class ValueTypes:
         if name in self._given:
             return self._given[name]
         known = self._inferred_type(name)
-        return self._declared.get(name) if known is None or inference.type_string(known) is None else known
+        return self._claimed_kind(name) if known is None or inference.type_string(known) is None else known
+
+    def _claimed_kind(self, name: str) -> TypeProto | None:
+        """The declared type of `name` without its shape, which is only a claim."""
+        declared = self._declared.get(name)
+        if declared is None:
+            return None
+        kind = TypeProto.FromString(declared.SerializeToString())
+        for tensor in inference.tensors_in(kind):
+            tensor.ClearField("shape")
+        return kind
 
     @cached_property
     def _given(self) -> dict[str, TypeProto]:

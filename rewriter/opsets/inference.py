@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import onnx
+import onnx.parser
 from onnx import TypeProto, shape_inference
 from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
@@ -17,6 +18,7 @@ from .. import child_call
 Dimension = int | str | None
 Shape = tuple[Dimension, ...]
 _DEFAULT_DOMAINS = ("", "ai.onnx")
+_Data = TypeVar("_Data")
 
 
 _ML = "ai.onnx.ml"
@@ -33,6 +35,10 @@ def infer_model(model: onnx.ModelProto) -> onnx.ModelProto | None:
         _state_ml_types(copy, copy.graph)
         serialized = copy.SerializeToString()
     inferred = _infer_isolated(serialized)
+    may_err = any(op_type.encode() in serialized for op_type in _ERRS)
+    while may_err and inferred is not None and (wrong := _wrongly_inferred(inferred)):
+        serialized = _hidden(serialized, wrong, replaced)
+        inferred = _infer_isolated(serialized)
     while has_ml and inferred is not None and _state_ml_types(inferred, inferred.graph):  # what follows says more then
         inferred = _infer_isolated(inferred.SerializeToString())
     if inferred is not None and replaced:
@@ -74,9 +80,39 @@ def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     """Whether `model` contains the names of operators that need a stand-in. Looking at all nodes would take longer."""
     imports = (model.opset_import, *(function.opset_import for function in model.functions))
     opsets = {_default_opset(entries) for entries in imports}
-    return (10 in opsets and b"Slice" in serialized) or any(
+    if b"Slice" in serialized and (10 in opsets or _cuts_by_unknown_steps(model)):
+        return True
+    return any(
         op_type.encode() in serialized for opset in opsets for op_type in _KEEPS_ITS_INPUT if keeps_its_input(op_type, opset)
     )
+
+
+def _cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
+    known = _constants(model)
+    return any(_has_unknown_steps(node, known) for node, _ in _nodes_with_opset(model))
+
+
+def _has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
+    """Whether `node` is a Slice by steps that are not among the `known` values.
+
+    onnx infers for it that the steps are 1, as if they were absent.
+    """
+    return node.op_type == "Slice" and len(node.input) > 4 and node.input[4] != "" and node.input[4] not in known
+
+
+def _constants(model: onnx.ModelProto) -> set[str]:
+    """The names that stand for a constant wherever the model uses them."""
+    stored: set[str] = set()
+    computed: set[str] = set()
+    pending: list[onnx.GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
+    while pending:
+        graph = pending.pop()
+        if isinstance(graph, onnx.GraphProto):
+            stored.update(tensor.name for tensor in graph.initializer)
+        for node in graph.node:
+            (stored if node.op_type == "Constant" else computed).update(node.output)
+            pending += [inner for a in node.attribute if a.type in _GRAPHS for inner in (a.g, *a.graphs)]
+    return stored - computed
 
 
 def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
@@ -85,22 +121,26 @@ def _put_stand_ins(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
     Returns the old nodes by their position.
     """
     replaced: dict[int, onnx.NodeProto] = {}
+    known = _constants(model)
     for index, (node, opset) in enumerate(_nodes_with_opset(model)):
         if node.domain not in _DEFAULT_DOMAINS or not node.input or not node.output:
             continue
-        is_kept = keeps_its_input(node.op_type, opset)
-        if not is_kept and ((node.op_type, opset) != _WRONG_SYMBOLS or len(node.input) not in _SLICES):
+        is_kept, has_unknown_steps = keeps_its_input(node.op_type, opset), _has_unknown_steps(node, known)
+        if not is_kept and not has_unknown_steps and ((node.op_type, opset) != _WRONG_SYMBOLS or len(node.input) not in _SLICES):
             continue
         replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
         if is_kept:
             node.op_type = "Identity"
             del node.input[1:], node.output[1:], node.attribute[:]
+        elif has_unknown_steps:
+            node.domain, node.op_type = _STAND_INS, _CUT_ANYHOW.name
+            del node.input[2:]
         else:
             node.domain, node.op_type = _STAND_INS, _SLICES[len(node.input)].name
     if any(before.op_type == "Slice" for before in replaced.values()):
         for owner in (model, *model.functions):
             owner.opset_import.add(domain=_STAND_INS, version=1)
-        model.functions.extend(_SLICES.values())
+        model.functions.extend((*_SLICES.values(), _CUT_ANYHOW))
     return replaced
 
 
@@ -132,6 +172,100 @@ def _slice_of_opset_11(inputs: int) -> onnx.FunctionProto:
 
 _SLICES = {inputs: _slice_of_opset_11(inputs) for inputs in (3, 4, 5)}
 """The stand-ins for Slice by their number of inputs, because a call cannot pass an absent input to a function."""
+
+
+def _slice_by_unknown_bounds() -> onnx.FunctionProto:
+    """A Slice of which only the rank can be inferred: no inference follows its bounds through an Exp."""
+    body = "{ f = Cast <to = 1> (starts)\n e = Exp (f)\n unknown = Cast <to = 7> (e)\n part = Slice (data, unknown, unknown) }"
+    return onnx.parser.parse_function(
+        f'<domain: "{_STAND_INS}", opset_import: ["" : 13]> SliceAnyhow (data, starts) => (part) {body}'
+    )
+
+
+_CUT_ANYHOW = _slice_by_unknown_bounds()
+"""The stand-in for Slice by steps that are not constant."""
+
+
+def _attention_errs(_inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of Attention took unknown sizes of the values for 0, or left out what it did not know."""
+    return any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs)
+
+
+def _gather_nd_errs(inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of GatherND found a rank although the length of an index is unknown."""
+    indices = inputs[1] if len(inputs) > 1 else None
+    return outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
+
+
+def _stft_errs(_inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+    """Whether the inference of STFT found a shape: its number of frequencies does not depend on `onesided`."""
+    return outputs[0] is not None
+
+
+_ERRS: dict[str, Callable[[Sequence[Shape | None], Sequence[Shape | None]], bool]] = {
+    "Attention": _attention_errs,
+    "GatherND": _gather_nd_errs,
+    "STFT": _stft_errs,
+}
+"""Operators of which onnx infers wrong shapes, and when, by the shapes of the inputs and of the outputs that it found."""
+
+
+def is_inferred(node: onnx.NodeProto) -> bool:
+    """Whether onnx can infer the outputs of `node`, whatever its domain."""
+    if not onnx.defs.has(node.op_type, node.domain):
+        return False
+    return onnx.defs.get_schema(node.op_type, domain=node.domain).has_type_and_shape_inference_function
+
+
+def may_be_wrong(op_type: str) -> bool:
+    """Whether onnx infers wrong shapes for some nodes of this operator."""
+    return op_type in _ERRS
+
+
+def is_wrongly_inferred(node: onnx.NodeProto, types: Mapping[str, TypeProto], found: Mapping[str, TypeProto]) -> bool:
+    """Whether the types `found` for the outputs of `node`, whose inputs have `types`, are known to be wrong."""
+    if node.op_type not in _ERRS or node.domain not in _DEFAULT_DOMAINS:
+        return False
+    empty = TypeProto()
+    inputs = [shape_of(types.get(name, empty)) for name in node.input]
+    return _ERRS[node.op_type](inputs, [shape_of(found.get(name, empty)) for name in node.output])
+
+
+def _wrongly_inferred(model: onnx.ModelProto) -> dict[int, dict[str, TypeProto]]:
+    """The positions of nodes that onnx inferred wrongly in `model`, each with the element types of its outputs."""
+    types: dict[str, TypeProto] = {}
+    pending: list[onnx.GraphProto] = [model.graph]
+    while pending:
+        graph = pending.pop()
+        for values in (graph.value_info, graph.output, graph.input):
+            types.update((value.name, value.type) for value in values)
+        types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, t.dims)) for t in graph.initializer)
+        pending += [inner for node in graph.node for a in node.attribute if a.type in _GRAPHS for inner in (a.g, *a.graphs)]
+    return {
+        index: {name: _shapeless(types[name]) for name in node.output if name in types}
+        for index, (node, _) in enumerate(_nodes_with_opset(model))
+        if is_wrongly_inferred(node, types, types)
+    }
+
+
+def _shapeless(kind: TypeProto) -> TypeProto:
+    return TypeProto(tensor_type=TypeProto.Tensor(elem_type=kind.tensor_type.elem_type))
+
+
+def _hidden(serialized: bytes, wrong: Mapping[int, dict[str, TypeProto]], replaced: dict[int, onnx.NodeProto]) -> bytes:
+    """The serialized model in which no inference sees the nodes at the positions `wrong`; they are added to `replaced`."""
+    model = onnx.ModelProto.FromString(serialized)
+    for index, (node, _) in enumerate(_nodes_with_opset(model)):
+        if index in wrong:
+            replaced[index] = onnx.NodeProto.FromString(node.SerializeToString())
+            node.domain = _STAND_INS
+    model.graph.value_info.extend(
+        onnx.ValueInfoProto(name=name, type=kind) for types in wrong.values() for name, kind in types.items()
+    )
+    for owner in (model, *model.functions):
+        if not any(entry.domain == _STAND_INS for entry in owner.opset_import):
+            owner.opset_import.add(domain=_STAND_INS, version=1)
+    return model.SerializeToString()
 
 
 def _nodes_with_opset(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
@@ -219,19 +353,27 @@ def infer_node(
         return {}
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
+    known = usable_data(node, data)
     try:
         schema = onnx.defs.get_schema(node.op_type, 11 if (node.op_type, opset) == _WRONG_SYMBOLS else opset, "")
-        return shape_inference.infer_node_outputs(
+        found = shape_inference.infer_node_outputs(
             schema,
             node,
             dict(types),
-            dict(data),
+            dict(known),
             None,
             [onnx.helper.make_opsetid("", opset)],
             ir_version,
         )
+        is_wrong = is_wrongly_inferred(node, types, found)
+        return {name: _shapeless(kind) for name, kind in found.items()} if is_wrong else found
     except (RuntimeError, ValueError, KeyError, onnx.defs.SchemaError, InferenceError, ValidationError):
         return {}
+
+
+def usable_data(node: onnx.NodeProto, data: Mapping[str, _Data]) -> Mapping[str, _Data]:
+    """The constants among the inputs of `node`, `data`, by which onnx infers it rightly: none, if it is a Slice by other steps."""
+    return {} if _has_unknown_steps(node, data) else data
 
 
 def fixed_types(node: onnx.NodeProto, opset: int, domain: str = "") -> dict[str, TypeProto]:
@@ -320,6 +462,21 @@ def shape_of(proto: TypeProto) -> Shape | None:
     """
     tensor = proto.tensor_type  # an empty one where it is no tensor
     return tuple([_dimension(dim) for dim in tensor.shape.dim]) if tensor.HasField("shape") else None
+
+
+def tensors_in(kind: TypeProto) -> Iterator[TypeProto.Tensor | TypeProto.SparseTensor]:
+    """The tensor types in `kind`: itself, or those of the elements of a sequence, optional or map."""
+    match kind.WhichOneof("value"):
+        case "tensor_type":
+            yield kind.tensor_type
+        case "sparse_tensor_type":
+            yield kind.sparse_tensor_type
+        case "sequence_type":
+            yield from tensors_in(kind.sequence_type.elem_type)
+        case "optional_type":
+            yield from tensors_in(kind.optional_type.elem_type)
+        case "map_type":
+            yield from tensors_in(kind.map_type.value_type)
 
 
 def is_known(shape: Shape | None) -> TypeGuard[Shape]:

@@ -19,6 +19,8 @@ from .inference import Dimension, Shape
 Entries = tuple[Dimension, ...]
 """The known entries of a scalar, or of a vector of known length. Booleans are 0 and 1."""
 Operands = Sequence[Entries | None]
+ABSENT: Entries = ("absent",)
+"""Stands for an input that the node does not have, while None stands for one of which nothing is known."""
 MOST_ENTRIES = 64
 """The number of entries up to which a vector may describe a shape."""
 
@@ -32,7 +34,8 @@ def entries(node: NodeProto, operands: Operands, ranks: Sequence[int | None]) ->
     if function is None or not node.input:
         return None
     attributes = _attributes(node)
-    found = None if attributes is None else function(operands, ranks, attributes)
+    given = [operand if name else ABSENT for name, operand in zip(node.input, operands, strict=True)]
+    found = None if attributes is None else function(given, ranks, attributes)
     return None if found is None or len(found) > MOST_ENTRIES else found
 
 
@@ -54,12 +57,23 @@ def _same(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[st
 
 
 def _cast(operands: Operands, _ranks: Sequence[int | None], attributes: dict[str, Any]) -> Entries | None:
-    """The entries after a Cast between integer types. A size that int32 cannot hold does not occur in a model that runs."""
-    return operands[0] if attributes.get("to") in _INTEGERS else None
+    """The entries after a Cast between integer types.
+
+    Numbers that int32 cannot hold become others. A size that it cannot hold does not occur in a model that runs.
+    """
+    if attributes.get("to") not in _INTEGERS or operands[0] is None:
+        return None
+    return tuple(map(_small, operands[0])) if attributes["to"] == _INT32 else operands[0]
 
 
-_INTEGERS = (6, 7)
+_INT32 = 6
+_INTEGERS = (_INT32, 7)
 """The TensorProto.DataType of int32 and of int64."""
+
+
+def _small(entry: Dimension) -> Dimension:
+    """`entry`; None where it is a number that int32 cannot hold, so that arithmetic may overflow."""
+    return entry if not isinstance(entry, int) or -(1 << 31) <= entry < 1 << 31 else None
 
 
 def _reshape(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
@@ -84,17 +98,14 @@ def _entry(data: Entries, index: Dimension) -> Dimension:
 
 
 def _slice(operands: Operands, _ranks: Sequence[int | None], attributes: dict[str, Any]) -> Entries | None:
-    given = [attributes.get(name) for name in ("starts", "ends")]
-    starts, ends = (
-        tuple(value) if value is not None else operands[index] if index < len(operands) else None
-        for index, value in enumerate(given, 1)
-    )
-    steps = operands[4] if len(operands) > 4 and operands[4] is not None else (1,)
-    bounds = [bound[0] if bound is not None and len(bound) == 1 else None for bound in (starts, ends, steps)]
-    start, end, step = bounds
-    if operands[0] is None or not isinstance(start, int) or not isinstance(end, int) or step != 1:
+    """The entries after a Slice with step 1, whose bounds are attributes or inputs."""
+    data, *bounds = operands
+    bounds = [tuple(attributes[name]) for name in ("starts", "ends") if name in attributes] or bounds
+    steps = bounds[3] if len(bounds) > 3 else ABSENT
+    if data is None or steps not in (ABSENT, (1,)) or [bound and len(bound) for bound in bounds[:2]] != [1, 1]:
         return None
-    return operands[0][start:end]
+    start, end = (bound[0] for bound in bounds[:2] if bound is not None)
+    return data[start:end] if isinstance(start, int) and isinstance(end, int) else None
 
 
 def _where(operands: Operands, _ranks: Sequence[int | None], _attributes: dict[str, Any]) -> Entries | None:
@@ -113,19 +124,19 @@ def _equal(one: Dimension, other: Dimension) -> Dimension:
 
 def _add(one: Dimension, other: Dimension) -> Dimension:
     if isinstance(one, int) and isinstance(other, int):
-        return one + other
+        return _small(one + other)
     return other if one == 0 else one if other == 0 else None
 
 
 def _subtract(one: Dimension, other: Dimension) -> Dimension:
     if isinstance(one, int) and isinstance(other, int):
-        return one - other
+        return _small(one - other)
     return one if other == 0 else 0 if one is not None and one == other else None
 
 
 def _multiply(one: Dimension, other: Dimension) -> Dimension:
     if isinstance(one, int) and isinstance(other, int):
-        return one * other
+        return _small(one * other)
     return other if one == 1 else one if other == 1 else None
 
 
@@ -251,7 +262,11 @@ def _unsqueezed(data: Shape | None, said: Operands, _attributes: dict[str, Any])
 
 def _squeezed(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:
     axes = said[1] if len(said) > 1 else None
-    return None if data is None or axes is None or len(axes) > len(data) else (None,) * (len(data) - len(axes))
+    known = [axis for axis in axes or () if isinstance(axis, int)]
+    if data is None or axes is None or len(known) < len(axes):
+        return None
+    cut = {axis % len(data) for axis in known if -len(data) <= axis < len(data)}  # an axis may be named twice
+    return (None,) * (len(data) - len(cut)) if axes else None
 
 
 def _sliced(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> Shape | None:

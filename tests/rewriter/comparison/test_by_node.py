@@ -12,11 +12,14 @@ from helpers import command_line, convert_version, known, model
 from onnx import helper, numpy_helper
 
 from split_rewrite.rewriter import Tolerance
+from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_model import Comparison
 from split_rewrite.rewriter.comparison.by_node import compare_nodes
+from split_rewrite.rewriter.comparison.changed_nodes import GraphPair
 from split_rewrite.rewriter.engine import conversion
 from split_rewrite.rewriter.errors import CompareError, InvalidModelError, SplitRewriteError
 from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.opsets import partial
 from split_rewrite.rewriter.storage import read
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
@@ -460,7 +463,7 @@ def test_a_stale_size_is_not_the_only_one_tried(maker: str) -> None:
 
 
 def test_sizes_that_rules_found_by_folding_are_those_that_are_tried() -> None:
-    text = """g (float[N] x) => (float[A,B] y) <int64[1] four = {4}, int64[1] once = {1}, int64[2] rest = {-1, 5}> {
+    text = """g (float[N] x) => (float[A,B] y) <int64[1] four = {4}, int64[1] once = {1}, int64[2] rest = {-1, 1}> {
         rows = Tile (four, once)
         sizes = Concat <axis = 0> (rest, rows)
         h = Reshape (x, sizes)
@@ -480,3 +483,46 @@ def test_last_bits_that_a_cast_rounds_are_judged_node_by_node(gelu: str, tmp_pat
     ended = command_line("-v", "-t", "13", f"{tmp_path}/m.onnx", f"{tmp_path}/o.onnx")
     assert (ended.status, "node by node" in ended.out) == (0, True), ended.err
     assert "round inputs that differ in their last bits" in ended.out + ended.err
+
+
+def test_a_rule_that_was_misled_by_inference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For [1,4], the shape that is said to be inferred, the result is right; the original has others there."""
+    before = "g (float[N,4] x, int64[2] s) => (float[A,B] y) { r = Relu (x)\n h = Reshape (r, s)\n y = Softmax <axis = 0> (h) }"
+    after = "g (float[N,4] x, int64[2] s) => (float[A,B] y) { r = Relu (x)\n h = Reshape (r, s)\n y = Div (h, h) }"
+    planted = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [1, 4])
+    known_types = GraphPair._known_types
+    monkeypatch.setattr(GraphPair, "_known_types", lambda self: {**known_types(self), "h": planted})
+    found = pair(before, after)
+    assert found.status == "different" and "Softmax" in found.reason
+
+
+@pytest.mark.parametrize("options", [{"compare": "nodes"}, {"compare": "auto"}])
+def test_a_conversion_by_a_wrong_inference_is_found(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the model has more nodes than are run as a whole."""
+    monkeypatch.setattr(verification, "WHOLE", verification.Budget(1 << 28, 2))
+    monkeypatch.setitem(partial._SHAPES, "Reshape", lambda *_: (5,))
+    text = """g (float[N,2] x) => (float[A] p, float[B] q) <int64[1] rest = {-1}> {
+        r = Relu (x)
+        h = Reshape (r, rest)
+        p, q = Split <axis = 0, num_outputs = 2> (h)
+    }"""
+    with pytest.raises(CompareError, match="Split"):
+        convert_version(model(text, 18), 13, **options)
+
+
+def test_what_cannot_be_run_is_not_equal_by_inferred_shapes() -> None:
+    """The two agree for the shape that is known, and for no other rank."""
+    text = """<ir_version: 8, opset_import: ["" : 18, "other" : 1]>
+    g (float[2,4] x) => (float y) <float[2,4] u> { u = other.Unknown (x)\n y = LAST }"""
+    before = model(text.replace("LAST", "ReduceSum <keepdims = 0> (u)"))
+    after = model(text.replace("LAST", 'Einsum <equation = "ab->"> (u)'))
+    found = compared(before, after, tolerance=Tolerance(inexact=True, sums=True))
+    assert found.status == "not compared" and "does not run" in found.reason
+
+
+def test_sizes_inside_of_branches_and_loops_are_observed() -> None:
+    text = """g (float[N,4] x, bool c, int64 n) => (float[A,B] y) {
+        y = If (c) <then_branch = t () => (float[P,Q] a) { r = Relu (x)\n a = LAST (r) }, else_branch = e () => (float[P,Q] b) { b = Neg (x) }>
+    }"""
+    assert pair(text.replace("LAST", "Softmax <axis = -1>"), text.replace("LAST", "Softmax <axis = 1>")).status == "equal"
+    assert pair(text.replace("LAST", "Softmax <axis = -1>"), text.replace("LAST", "Softmax <axis = 0>")).status == "different"
