@@ -1,7 +1,7 @@
 """Checks how local functions call each other: not in a circle, not too deep, and not so often that inlining would never end.
 
-onnx's checker and shape inference follow every call. In a circle or a deep chain they may overflow the stack, and sixty functions
-that each call the next one twice keep them busy forever.
+onnx's checker, shape inference and runtimes follow every call. In a circle or a deep chain they may overflow the stack, and sixty
+functions that each call the next one twice keep them busy forever.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ import onnx
 from ..errors import InvalidModelError
 from ..graph.protos import subgraphs
 
-MOST_CALLS = 1_000_000
-"""The largest number of calls in a model, counting each call as often as it would run: calls inside
-functions count for every call.
-"""
+MOST_REPEATED = 100_000
+"""How many more nodes a model may have than its file, counting those of functions for every call."""
 DEEPEST_CALL = 200
 """The deepest nesting of function calls that is accepted."""
 
@@ -26,16 +24,23 @@ Name = tuple[str, str]
 """Domain and operator type of a local function."""
 
 
-class _Extent(NamedTuple):
-    """How many calls one call of a function causes, itself included, and how deep they are nested."""
+class _Body(NamedTuple):
+    """The number of nodes of a graph or function, those in its subgraphs included, and how often it calls each function."""
 
-    calls: int
+    nodes: int
+    calls: Counter[Name]
+
+
+class _Extent(NamedTuple):
+    """How many nodes one call of a function stands for, the calls among them included, and how deep calls are nested."""
+
+    nodes: int
     depth: int
 
 
 def check_calls(model: onnx.ModelProto) -> None:
     """Raises InvalidModelError where two local functions have the same name, or functions call each other
-    in a circle, too deep or too often.
+    in a circle, too deep or too often. This takes as long as reading the functions, however often they are called.
     """
     names = {(function.domain, function.name) for function in model.functions}
     if not names:
@@ -44,37 +49,43 @@ def check_calls(model: onnx.ModelProto) -> None:
     (_, name, _), count = signatures.most_common(1)[0]
     if count > 1:
         raise InvalidModelError(f"there are {count} functions '{name}'")
-    calls = {(function.domain, function.name): _calls(function.node, names) for function in model.functions}
+    bodies = {(function.domain, function.name): _body(function.node, names) for function in model.functions}
+    main = _body(model.graph.node, names)
     extents: dict[Name, _Extent] = {}
-    for name in calls:
-        _measure(name, calls, extents)
-    total = _sum_up(_calls(model.graph.node, names), extents)
+    for name in bodies:
+        _measure(name, bodies, extents)
+    total = _sum_up(main, extents)
     if total.depth > DEEPEST_CALL:
         raise InvalidModelError(f"its functions call each other more than {DEEPEST_CALL} deep")
-    if total.calls > MOST_CALLS:
-        raise InvalidModelError(f"its functions call each other more than {MOST_CALLS:,} times in all")
+    repeated = total.nodes - main.nodes - sum(body.nodes for body in bodies.values())
+    if repeated > MOST_REPEATED:
+        raise InvalidModelError(
+            f"its functions call each other so often that they stand for {_shown(total.nodes)} nodes, "
+            f"and up to {MOST_REPEATED:,} more than in the file are accepted: inline the innermost ones, or call them less often"
+        )
 
 
-def _calls(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> Counter[Name]:
-    """How often `nodes`, and the nodes in their subgraphs, call each of the functions `names`."""
-    found: Counter[Name] = Counter()
+def _body(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> _Body:
+    """The number of `nodes` and of the nodes in their subgraphs, and their calls of the functions `names`."""
+    count, calls = 0, Counter[Name]()
     pending = [nodes]
     while pending:
         for node in pending.pop():
+            count += 1
             if (name := (node.domain, node.op_type)) in names:
-                found[name] += 1
+                calls[name] += 1
             pending.extend(graph.node for _, graph in subgraphs(node))
-    return found
+    return _Body(count, calls)
 
 
-def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, _Extent]) -> None:
+def _measure(start: Name, bodies: dict[Name, _Body], extents: dict[Name, _Extent]) -> None:
     """Add to `extents` the extent of `start` and of each function that it calls, directly or through others."""
     path = {start: None}  # in order, and quick to ask
     while path:
         name = next(reversed(path))
-        unknown = next((callee for callee in calls[name] if callee not in extents), None)
+        unknown = next((callee for callee in bodies[name].calls if callee not in extents), None)
         if unknown is None:
-            extents[name] = _sum_up(calls[name], extents)
+            extents[name] = _sum_up(bodies[name], extents)
             del path[name]
         elif unknown in path:
             raise InvalidModelError(f"function '{unknown[1]}' calls itself, at once or through others")
@@ -82,7 +93,11 @@ def _measure(start: Name, calls: dict[Name, Counter[Name]], extents: dict[Name, 
             path[unknown] = None
 
 
-def _sum_up(calls: Counter[Name], extents: dict[Name, _Extent]) -> _Extent:
-    """The extent of a function whose body has these calls."""
-    inner = sum(extents[callee].calls * count for callee, count in calls.items())
-    return _Extent(1 + inner, 1 + max((extents[callee].depth for callee in calls), default=0))
+def _sum_up(body: _Body, extents: dict[Name, _Extent]) -> _Extent:
+    """The extent of a function with this body."""
+    inner = sum(extents[callee].nodes * count for callee, count in body.calls.items())
+    return _Extent(body.nodes + inner, 1 + max((extents[callee].depth for callee in body.calls), default=0))
+
+
+def _shown(count: int) -> str:
+    return f"{count:,}" if count < 10**12 else f"over 2^{count.bit_length() - 1}"
