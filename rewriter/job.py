@@ -47,6 +47,7 @@ class Job:
         self._replacements = replacements_of(options)
         self._proto = skeleton.proto
         survey = Survey(self._proto)
+        self._operators = survey.operators
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
         """Remarks about mistakes in the model that have been repaired."""
         self.repaired = Snapshot(skeleton) if self.repairs and keep_repaired else None
@@ -73,13 +74,12 @@ class Job:
             self._prepared += [Change("overwrite_input_shape", "input", name, show(tuple(dims))) for name, dims in shapes.items()]
         given_types.state_types(skeleton, options.declare, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target, survey=survey)
-        self._operators = survey.operators
 
     def _inline_functions(self, survey: Survey) -> None:
         """Inline all local functions. Raises InvalidModelError where a call does not fit its function."""
         functions = set(map(inlining.key_of, self._proto.functions))
         calls = [node for node in inlining.nodes_within(self._proto.graph) if inlining.callee(node) in functions]
-        self._prepared += [Change("inlining", label_of(node), shown_name(node), "a call of a function") for node in calls]
+        self._prepared += [Change("inlining", label_of(node), shown_name(node), "main graph") for node in calls]
         with validity.names_explained(survey.graphs):
             inlining.inline(self._proto, functions)
 

@@ -42,27 +42,39 @@ def check_calls(model: onnx.ModelProto) -> None:
     """Raises InvalidModelError where two local functions have the same name, or functions call each other
     in a circle, too deep or too often. This takes as long as reading the functions, however often they are called.
     """
-    names = {(function.domain, function.name) for function in model.functions}
-    if not names:
+    if not model.functions:
         return
     signatures = Counter((f.domain, f.name, getattr(f, "overload", "")) for f in model.functions)
     (_, name, _), count = signatures.most_common(1)[0]
     if count > 1:
         raise InvalidModelError(f"there are {count} functions '{name}'")
-    bodies = {(function.domain, function.name): _body(function.node, names) for function in model.functions}
-    main = _body(model.graph.node, names)
-    extents: dict[Name, _Extent] = {}
-    for name in bodies:
-        _measure(name, bodies, extents)
-    total = _sum_up(main, extents)
+    bodies, total = _measured(model)
     if total.depth > DEEPEST_CALL:
         raise InvalidModelError(f"its functions call each other more than {DEEPEST_CALL} deep")
-    repeated = total.nodes - main.nodes - sum(body.nodes for body in bodies.values())
-    if repeated > MOST_REPEATED:
+    if total.nodes - sum(body.nodes for body in bodies) > MOST_REPEATED:
         raise InvalidModelError(
             f"its functions call each other so often that they stand for {_shown(total.nodes)} nodes, "
             f"and up to {MOST_REPEATED:,} more than in the file are accepted: inline the innermost ones, or call them less often"
         )
+
+
+def nodes_run(model: onnx.ModelProto) -> int:
+    """The number of nodes in the graph and its subgraphs, and in the functions that they call, counted for every call.
+
+    Raises InvalidModelError where functions call each other in a circle.
+    """
+    return _measured(model)[1].nodes
+
+
+def _measured(model: onnx.ModelProto) -> tuple[list[_Body], _Extent]:
+    """The main graph and all functions, and the extent of the main graph. Raises as `nodes_run`."""
+    names = {(function.domain, function.name) for function in model.functions}
+    main = _body(model.graph.node, names)
+    bodies = {(function.domain, function.name): _body(function.node, names) for function in model.functions}
+    extents: dict[Name, _Extent] = {}
+    for name in bodies:
+        _measure(name, bodies, extents)
+    return [main, *bodies.values()], _sum_up(main, extents)
 
 
 def _body(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> _Body:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from onnx import GraphProto
 
+from ..checks.function_calls import nodes_run
 from ..checks.validity import names_explained
 from ..errors import ArgumentError
 from ..graph import given_types
@@ -29,7 +30,7 @@ from .tolerance import EXACT, Tolerance
 
 
 class Budget(NamedTuple):
-    """The size up to which a model fits: bytes in the file and in external data, and nodes in all graphs and functions."""
+    """The size up to which a model fits: bytes in the file and in external data, and nodes, those of functions for every call."""
 
     bytes: int
     nodes: int
@@ -146,7 +147,8 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
 
 def _is_within(budget: Budget, model: Model) -> bool:
     """Whether `model` is no larger than `budget`."""
-    if sum(model.survey.operators.values()) > budget.nodes:
+    nodes = nodes_run(model.proto) if model.proto.functions else sum(model.survey.operators.values())
+    if nodes > budget.nodes:
         return False
     file = model.skeleton.file
     size = file.size if file else model.proto.ByteSize()

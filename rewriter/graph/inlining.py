@@ -148,7 +148,8 @@ class _Inlining:
         for name in [name for node in nodes for name in node.output if name and name not in names]:
             names[name] = self._values.fresh(name)
         for node in nodes:
-            node.name = node.name and self._nodes.fresh(node.name)
+            if node.name:
+                node.name = self._nodes.fresh(node.name)
             node.input[:] = [names.get(name, name) for name in node.input]
             node.output[:] = [names.get(name, name) for name in node.output]
             for _, graph in subgraphs(node):
