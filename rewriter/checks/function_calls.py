@@ -13,10 +13,12 @@ from typing import NamedTuple
 import onnx
 
 from ..errors import InvalidModelError
-from ..graph.protos import subgraphs
+from ..graph.protos import GraphLike, subgraphs
 
 MOST_REPEATED = 100_000
 """How many more nodes a model may have than its file, counting those of functions for every call."""
+MOST_REPEATED_BYTES = 64 << 20
+"""How many more bytes, counted like nodes; payloads that stay on disk do not count."""
 DEEPEST_CALL = 200
 """The deepest nesting of function calls that is accepted."""
 
@@ -25,16 +27,22 @@ Name = tuple[str, str]
 
 
 class _Body(NamedTuple):
-    """The number of nodes of a graph or function, those in its subgraphs included, and how often it calls each function."""
+    """The number of nodes of a graph or function, those in its subgraphs included, its size in bytes, and how often it calls
+    each function.
+    """
 
     nodes: int
+    bytes: int
     calls: Counter[Name]
 
 
 class _Extent(NamedTuple):
-    """How many nodes one call of a function stands for, the calls among them included, and how deep calls are nested."""
+    """How many nodes one call of a function stands for, the calls among them included, their bytes, and how deep calls are
+    nested.
+    """
 
     nodes: int
+    bytes: int
     depth: int
 
 
@@ -51,11 +59,14 @@ def check_calls(model: onnx.ModelProto) -> None:
     bodies, total = _measured(model)
     if total.depth > DEEPEST_CALL:
         raise InvalidModelError(f"its functions call each other more than {DEEPEST_CALL} deep")
+    advice = "more than in the file are accepted: call the inner ones less often, or inline those with few nodes"
     if total.nodes - sum(body.nodes for body in bodies) > MOST_REPEATED:
-        raise InvalidModelError(
-            f"its functions call each other so often that they stand for {_shown(total.nodes)} nodes, "
-            f"and up to {MOST_REPEATED:,} more than in the file are accepted: inline the innermost ones, or call them less often"
-        )
+        what = f"stand for {_shown(total.nodes)} nodes, and up to {MOST_REPEATED:,}"
+        raise InvalidModelError(f"its functions call each other so often that they {what} {advice}")
+    if total.bytes - sum(body.bytes for body in bodies) > MOST_REPEATED_BYTES:
+        what = f"stand for {_shown(total.bytes >> 20)} MiB, and up to {MOST_REPEATED_BYTES >> 20}"
+        advice = "more than in the file are accepted: let them have their constants as inputs"
+        raise InvalidModelError(f"its functions call each other so often that they {what} {advice}")
 
 
 def nodes_run(model: onnx.ModelProto) -> int:
@@ -69,25 +80,25 @@ def nodes_run(model: onnx.ModelProto) -> int:
 def _measured(model: onnx.ModelProto) -> tuple[list[_Body], _Extent]:
     """The main graph and all functions, and the extent of the main graph. Raises as `nodes_run`."""
     names = {(function.domain, function.name) for function in model.functions}
-    main = _body(model.graph.node, names)
-    bodies = {(function.domain, function.name): _body(function.node, names) for function in model.functions}
+    main = _body(model.graph, names)
+    bodies = {(function.domain, function.name): _body(function, names) for function in model.functions}
     extents: dict[Name, _Extent] = {}
     for name in bodies:
         _measure(name, bodies, extents)
     return [main, *bodies.values()], _sum_up(main, extents)
 
 
-def _body(nodes: Iterable[onnx.NodeProto], names: set[Name]) -> _Body:
-    """The number of `nodes` and of the nodes in their subgraphs, and their calls of the functions `names`."""
+def _body(graph: GraphLike, names: set[Name]) -> _Body:
+    """The nodes of `graph` and its subgraphs, and their calls of the functions `names`."""
     count, calls = 0, Counter[Name]()
-    pending = [nodes]
+    pending: list[Iterable[onnx.NodeProto]] = [graph.node]
     while pending:
         for node in pending.pop():
             count += 1
             if (name := (node.domain, node.op_type)) in names:
                 calls[name] += 1
             pending.extend(graph.node for _, graph in subgraphs(node))
-    return _Body(count, calls)
+    return _Body(count, graph.ByteSize(), calls)
 
 
 def _measure(start: Name, bodies: dict[Name, _Body], extents: dict[Name, _Extent]) -> None:
@@ -107,8 +118,9 @@ def _measure(start: Name, bodies: dict[Name, _Body], extents: dict[Name, _Extent
 
 def _sum_up(body: _Body, extents: dict[Name, _Extent]) -> _Extent:
     """The extent of a function with this body."""
-    inner = sum(extents[callee].nodes * count for callee, count in body.calls.items())
-    return _Extent(body.nodes + inner, 1 + max((extents[callee].depth for callee in body.calls), default=0))
+    nodes = body.nodes + sum(extents[callee].nodes * count for callee, count in body.calls.items())
+    size = body.bytes + sum(extents[callee].bytes * count for callee, count in body.calls.items())
+    return _Extent(nodes, size, 1 + max((extents[callee].depth for callee in body.calls), default=0))
 
 
 def _shown(count: int) -> str:

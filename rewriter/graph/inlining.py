@@ -15,6 +15,8 @@ from ..errors import InvalidModelError
 from .bodies import bind_attributes
 from .protos import DEFAULT_DOMAINS, GraphLike, captured, defined_names, shown_name, subgraphs
 
+MOST_NESTED = 30
+"""How deep subgraphs may be nested after inlining. protobuf reads at most 100 messages in each other, three for each level."""
 Key = tuple[str, str, str]
 """The domain, name and overload of a function."""
 
@@ -47,8 +49,8 @@ def arguments_of(function: FunctionProto, call: NodeProto) -> dict[str, Attribut
 def inline(model: ModelProto, functions: Collection[Key]) -> None:
     """Replace the calls of `functions`, which do not call themselves, in the graphs of `model` and in its other functions.
 
-    A call stays where the function has another opset than the graph around the call, or where a parameter would lose its default;
-    so do the functions that it needs. Nodes without metadata get those of the call.
+    A call stays where the function has another opset than the graph around the call, where a parameter would lose its default, or
+    where graphs would be nested too deep; so do the functions that it needs. Nodes without metadata get those of the call.
     Raises InvalidModelError where a call has too many inputs or outputs, or a function reads a value that it does not define.
     """
     _Inlining(model, functions).run()
@@ -65,6 +67,7 @@ class _Inlining:
             for key, function in self._bodies.items()
         }
         """The domains of the operators, other than local functions, in each body."""
+        self._nested = {key: _nesting(function) for key, function in self._bodies.items()}
         hosts = (model.graph, *self._staying)
         self._values = _Names(name for host in hosts for name in _value_names(host))
         self._nodes = _Names(node.name for host in hosts for node in nodes_within(host))
@@ -87,8 +90,10 @@ class _Inlining:
         for function in bodies.values():
             self._model.functions.remove(function)
 
-    def _inline_in(self, graph: GraphLike, owner: ModelProto | FunctionProto) -> None:
-        """Replace the calls in `graph` and its subgraphs. `owner` is the model or the function that it belongs to."""
+    def _inline_in(self, graph: GraphLike, owner: ModelProto | FunctionProto, depth: int = 0) -> None:
+        """Replace the calls in `graph` and its subgraphs. `owner` is the model or the function that it belongs to, and `depth` the
+        number of graphs around it.
+        """
         if all(callee(node) not in self._bodies for node in nodes_within(graph)):
             return
         done: list[NodeProto] = []
@@ -96,19 +101,21 @@ class _Inlining:
         while pending:
             node = pending.pop()
             function = self._bodies.get(callee(node))
-            if function is not None and self._fits(function, node, owner):
+            if function is not None and self._fits(function, node, owner, depth):
                 _import_domains(function, owner)
                 pending += self._replacement(node, function)[::-1]
                 continue
             for _, inner in subgraphs(node):
-                self._inline_in(inner, owner)
+                self._inline_in(inner, owner, depth + 1)
             done.append(node)
         copies = GraphProto(node=done)
         del graph.node[:]
         graph.node.extend(copies.node)
 
-    def _fits(self, function: FunctionProto, call: NodeProto, owner: ModelProto | FunctionProto) -> bool:
+    def _fits(self, function: FunctionProto, call: NodeProto, owner: ModelProto | FunctionProto, depth: int) -> bool:
         """Whether the nodes of `function` mean the same in `owner`, and `call` gives it the same arguments there."""
+        if depth + self._nested[key_of(function)] > MOST_NESTED:
+            return False
         inside, outside = _versions(function), _versions(owner)
         if any(outside.get(domain, inside.get(domain)) != inside.get(domain) for domain in self._domains[key_of(function)]):
             return False
@@ -203,6 +210,11 @@ def _value_names(graph: GraphLike) -> Iterator[str]:
         yield from node.input
         for _, inner in subgraphs(node):
             yield from _value_names(inner)
+
+
+def _nesting(graph: GraphLike) -> int:
+    """How deep subgraphs are nested in `graph`; 0 where it has none."""
+    return max((1 + _nesting(inner) for node in graph.node for _, inner in subgraphs(node)), default=0)
 
 
 def _require_closed(function: FunctionProto) -> None:
