@@ -244,6 +244,7 @@ class _Conversion(NamedTuple):
     """The model as it was read."""
     repaired: Snapshot | None
     """The model behind its repairs, which stands in where the original does not run; None where nothing was repaired."""
+    repairs: Sequence[Remark]
     aliases: Mapping[str, str]
     corrected: Sequence[Remark] = ()
     """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
@@ -279,7 +280,7 @@ def _convert_opened(opened: Opened, target: int | None, options: Options, repair
         raise UnconvertibleError(blockers)
     report.remarks += job.corrected
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, opened.original, job.repaired, job.model.replaced, job.corrected)
+    return _Conversion(report, skeleton, opened.original, job.repaired, job.repairs, job.model.replaced, job.corrected)
 
 
 def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
@@ -311,7 +312,7 @@ def _verify(conversion: _Conversion, options: Options) -> Verified:
         model = _model_of(original, options)
         with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (result, runs):
             if not isinstance(runs, str):
-                _note_repairs(conversion.report, number, reason)
+                _note_repairs(conversion, number, reason)
                 return verify_in(target_of_options(options), result, runs, bounds)
         reason = reason or runs
     raise CompareError(f"the result cannot be verified with {options.verify_with}: {reason}")
@@ -335,10 +336,12 @@ def _file_of(original: Snapshot, options: Options) -> Path | None:
     return original.path if options.assume_opset is None else None
 
 
-def _note_repairs(report: Report, number: int, reason: str) -> None:
+def _note_repairs(conversion: _Conversion, number: int, reason: str) -> None:
     """Say in the report that the comparison starts behind the repairs, which is at the original with this `number` if not 0."""
     if number:
-        report.notes.append(f"the model as it was read does not run, so that the comparison starts behind the repairs: {reason}")
+        repairs = "; ".join(dict.fromkeys(remark.message for remark in conversion.repairs))
+        message = f"as it was read it does not run ({reason}), so that the comparison starts behind its repairs: {repairs}"
+        conversion.report.remarks.append(Remark("warning", "Model", conversion.result.proto.graph.name, "as it was read", message))
 
 
 def _compare(
@@ -364,7 +367,7 @@ def _compare(
         if found[-1].status in ("equal", "different"):
             break
     comparison = found[-1] if found[-1].status != "not compared" else found[0]
-    _note_repairs(conversion.report, found.index(comparison), found[0].reason)
+    _note_repairs(conversion, found.index(comparison), found[0].reason)
     if comparison.status == "different":
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and how == "required":
