@@ -66,6 +66,15 @@ def changed(text: str, change: Callable[[ModelProto], object], opset: int = 18) 
     return make
 
 
+def functions_with_a_constant(depth: int, count: int) -> bytes:
+    """Functions that call each other twice, `depth` of them; the last has a Constant of this many numbers."""
+    calls = {f"f{i}": [f"f{i + 1}"] * 2 for i in range(depth - 1)} | {f"f{depth - 1}": ["Relu"]}
+    proto = ModelProto.FromString(functions(calls))
+    numbers = numpy_helper.from_array(np.ones(count, np.float32))
+    proto.functions[-1].node.append(helper.make_node("Constant", [], ["numbers"], value=numbers))
+    return proto.SerializeToString()
+
+
 def replaced(text: str, old: bytes, new: bytes) -> Callable[[], bytes]:
     """Bytes of the serialized model replaced by as many others."""
     assert len(old) == len(new)
@@ -162,6 +171,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(60)} | {"f60": ["Relu"]}),
         "stand for over 2^61 nodes",
     ),
+    "functions-that-stand-for-a-gigabyte": (lambda: functions_with_a_constant(11, 250_000), "stand for 976 MiB, and up to 64 more"),
     "subgraphs-10000-deep": (lambda: nested_graphs(10_000), "nested more than 100 deep"),
     "types-10000-deep": (lambda: nested_types(10_000), "is corrupt or not an ONNX model"),
     "a-varint-of-30-bytes": (lambda: b"\x08" + b"\xff" * 30, "more than ten bytes"),
