@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from helpers import Ended, model, run_isolated
-from hostile_models import functions, nested_graphs
+from hostile_models import functions, functions_with_a_constant, nested_graphs
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
@@ -64,15 +64,6 @@ def changed(text: str, change: Callable[[ModelProto], object], opset: int = 18) 
         return proto.SerializeToString()
 
     return make
-
-
-def functions_with_a_constant(depth: int, count: int) -> bytes:
-    """Functions that call each other twice, `depth` of them; the last has a Constant of this many numbers."""
-    calls = {f"f{i}": [f"f{i + 1}"] * 2 for i in range(depth - 1)} | {f"f{depth - 1}": ["Relu"]}
-    proto = ModelProto.FromString(functions(calls))
-    numbers = numpy_helper.from_array(np.ones(count, np.float32))
-    proto.functions[-1].node.append(helper.make_node("Constant", [], ["numbers"], value=numbers))
-    return proto.SerializeToString()
 
 
 def replaced(text: str, old: bytes, new: bytes) -> Callable[[], bytes]:
