@@ -83,14 +83,6 @@ def infer_node(
     return _call("infer_node", op_type, opset, node, types, data, ir_version)
 
 
-def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
-    """Inline the local functions `names`, pairs of domain and name, in the serialized model and return the result.
-
-    Raises as `check_model`.
-    """
-    return _call("inline_functions", model, names)
-
-
 def _call(operation: str, *arguments: Any) -> Any:
     """Run `operation` with its arguments in a child and return the result. Raises as `check_model`."""
     size = sum(len(argument) for argument in arguments if isinstance(argument, bytes))

@@ -35,7 +35,7 @@ class ConvertOpset(ir.passes.InPlacePass):
                 f"ConvertOpset converts an onnx_ir.Model, not {type(model).__name__}: convert_version takes other models"
             )
         held, self.report = driver.convert_opened(
-            lambda: open_held(model), self._target_opset, compare=self._compare, options=self._options
+            lambda keep: open_held(model, keep_original=keep), self._target_opset, compare=self._compare, options=self._options
         )
         is_changed = held.is_changed
         if is_changed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,12 +22,12 @@ from .engine.stamp import stamp
 from .errors import CheckError, CompareError, InvalidModelError, RuleError, UnconvertibleError
 from .graph.model import Model
 from .graph.survey import all_graphs
-from .job import Job, blockers_of, duplicate, state_opset
+from .job import Job, blockers_of, state_opset
 from .opsets.transitions import newest_opset
 from .options import Comparing, Options, checked, files_of_options, replacements_of, target_of_options
 from .report.summary import Report
 from .storage import NamedFile, check_apart, check_destinations, files_of_model, spooled, stage
-from .storage.skeleton import Skeleton
+from .storage.skeleton import Skeleton, Snapshot
 
 if TYPE_CHECKING:
     from .comparison.by_model import Comparison
@@ -40,6 +39,10 @@ _log = logging.getLogger(__name__)
 
 Announce = Callable[[Report, Path], None]
 """A function that is called with the report of a conversion and the path of its result, while that is still a temporary file."""
+
+
+Opening = Callable[[bool], Opened]
+"""A function that opens a model anew at each call; the argument says whether its original is kept."""
 
 
 class ConversionResult(NamedTuple):
@@ -73,8 +76,8 @@ def convert_version(
         return convert_opened(opening, target, compare=compare, options=options)
 
 
-def convert_opened(opening: Callable[[], Opened], target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
-    """Convert as `convert_version` does, with arguments that `checked` accepted. `opening` opens the model anew at each call."""
+def convert_opened(opening: Opening, target: int | None, *, compare: Comparing, options: Options) -> ConversionResult:
+    """Convert as `convert_version` does, with arguments that `checked` accepted. `opening` opens the model."""
     opened, conversion = _convert(opening, target, options, compare)
     _judge(conversion, compare, options)
     result = opened.close()
@@ -150,21 +153,21 @@ def check_convertible(
     arguments.check_model(model)
     target, options = checked(target_opset, "off", options)
     with _opening(model, None, [*others, *files_of_options(options)]) as opening:
-        report = _repaired(opening, options, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs))
+        report = _repaired(
+            lambda: opening(False), options, lambda opened, repairs: _dry_run(opened.skeleton, target, options, repairs)
+        )
     _log_report(report, "cannot be converted" if report.blockers else "can be converted")
     return report
 
 
 @contextmanager
-def _opening(
-    model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()
-) -> Iterator[Callable[[], Opened]]:
-    """Yields a function that opens `model` anew at each call, for the time of a `with`.
+def _opening(model: AnyModel, output: str | os.PathLike[str] | None = None, others: Sequence[NamedFile] = ()) -> Iterator[Opening]:
+    """Yields a function that opens `model`, for the time of a `with`.
 
     Where `model` is a file, `output` and `others` have to be other files. Raises: as `check_apart` and `check_destinations`.
     """
     if not isinstance(model, str | os.PathLike):
-        yield lambda: open_model(model)
+        yield lambda keep: open_model(model, keep_original=keep)
         return
 
     def check(data: Sequence[Path]) -> None:
@@ -175,8 +178,8 @@ def _opening(
     check(())
     with spooled(model) as readable:
 
-        def opening() -> Opened:
-            opened = open_model(readable)
+        def opening(keep: bool) -> Opened:
+            opened = open_model(readable, keep_original=keep)
             check(opened.skeleton.data_paths)
             return opened
 
@@ -266,34 +269,29 @@ class _Conversion(NamedTuple):
 
     report: Report
     result: Skeleton
-    original: Model | None
+    original: Snapshot | None
+    """The model as it was read."""
+    repaired: Snapshot | None
+    """The model behind its repairs, which stands in where the original does not run; None where nothing was repaired."""
+    repairs: Sequence[Remark]
     aliases: Mapping[str, str]
-    as_given: Skeleton | None
-    """The original before it was repaired; None where it was not repaired, or where a file contains it."""
     corrected: Sequence[Remark] = ()
     """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
 
 
-def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
+def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
     """Convert the model that `opening` opens, in place. Raises where a node cannot be converted, or a check fails."""
 
     def work(opened: Opened, repairs: Sequence[Remark]) -> tuple[Opened, _Conversion]:
-        keeps = compare != "off" or bool(options.verify_with)
-        conversion = _convert_skeleton(opened.skeleton, target, options, repairs, keep_original=keeps)
-        if repairs and conversion.original is not None and opened.skeleton.path is None:
-            conversion = conversion._replace(as_given=opening().skeleton)
-        return opened, conversion
+        return opened, _convert_opened(opened, target, options, repairs)
 
-    return _repaired(opening, options, work)
+    keeps = compare != "off" or bool(options.verify_with)
+    return _repaired(lambda: opening(keeps), options, work)
 
 
-def _convert_skeleton(
-    skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_original: bool
-) -> _Conversion:
-    job = Job(skeleton, target, options, repairs)
-    original = None
-    if keep_original:
-        original = job.model_of(duplicate(skeleton), job.source)
+def _convert_opened(opened: Opened, target: int | None, options: Options, repairs: Sequence[Remark]) -> _Conversion:
+    skeleton = opened.skeleton
+    job = Job(skeleton, target, options, repairs, keep_repaired=opened.original is not None)
     job.check_input()
     job.apply_patterns()
     job.aim(target)
@@ -311,7 +309,7 @@ def _convert_skeleton(
         raise UnconvertibleError(blockers)
     report.remarks += job.corrected
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.replaced, None, job.corrected)
+    return _Conversion(report, skeleton, opened.original, job.repaired, job.repairs, job.model.replaced, job.corrected)
 
 
 def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
@@ -337,27 +335,42 @@ def _verify(conversion: _Conversion, options: Options) -> Verified:
     from .comparison.verification import usual_runs
     from .runtimes.verifying import bounds_of, verify_in
 
-    assert conversion.original is not None
     bounds = bounds_of(options.verify_with, options.tolerance.rtol, options.tolerance.atol)
-    with (
-        _original_file(conversion, options) as as_read,
-        usual_runs(conversion.original, conversion.result, options.samples, as_read) as (result, runs),
-    ):
-        if isinstance(runs, str):
-            raise CompareError(f"the result cannot be verified with {options.verify_with}: {runs}")
-        return verify_in(target_of_options(options), result, runs, bounds)
+    reason = ""
+    for number, original in enumerate(_originals(conversion)):
+        model = _model_of(original, options)
+        with usual_runs(model, conversion.result, options.samples, _file_of(original, options)) as (result, runs):
+            if not isinstance(runs, str):
+                _note_repairs(conversion, number, reason)
+                return verify_in(target_of_options(options), result, runs, bounds)
+        reason = reason or runs
+    raise CompareError(f"the result cannot be verified with {options.verify_with}: {reason}")
 
 
-@contextmanager
-def _original_file(conversion: _Conversion, options: Options) -> Iterator[Path | None]:
-    """The file with the original exactly as it was given; None where there is none."""
-    if options.assume_opset is not None:  # the file says another opset
-        yield None
-    elif conversion.as_given is None:
-        yield conversion.result.path
-    else:
-        with tempfile.TemporaryDirectory() as folder, stage(conversion.as_given, Path(folder, "given.onnx")) as given:
-            yield given.path
+def _originals(conversion: _Conversion) -> list[Snapshot]:
+    """The models to compare the result with: the model as it was read, and behind its repairs where that one does not run."""
+    return [original for original in (conversion.original, conversion.repaired) if original is not None]
+
+
+def _model_of(original: Snapshot, options: Options) -> Model:
+    """`original`, in the opset that the user says it has."""
+    skeleton = original.skeleton()
+    if options.assume_opset is not None:
+        stamp(skeleton.proto, options.assume_opset)
+    return Model(skeleton, constants_as_initializers=False, semantics=options.semantics)
+
+
+def _file_of(original: Snapshot, options: Options) -> Path | None:
+    """The file with exactly this model, of the opset that the user says it has; None where there is none."""
+    return original.path if options.assume_opset is None else None
+
+
+def _note_repairs(conversion: _Conversion, number: int, reason: str) -> None:
+    """Say in the report that the comparison starts behind the repairs, which is at the original with this `number` if not 0."""
+    if number:
+        repairs = "; ".join(dict.fromkeys(remark.message for remark in conversion.repairs))
+        message = f"as it was read it does not run ({reason}), so that the comparison starts behind its repairs: {repairs}"
+        conversion.report.remarks.append(Remark("warning", "Model", conversion.result.proto.graph.name, "as it was read", message))
 
 
 def _compare(
@@ -369,14 +382,21 @@ def _compare(
     """
     from .comparison import verification  # a third of our own imports, and not needed where nothing is compared
 
-    assert conversion.original is not None
     inexact, sums = conversion.report.inexact, conversion.report.sums
     like_bfloat16 = UNROUNDED in inexact
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums or like_bfloat16, like_bfloat16=like_bfloat16)
-    settings = verification.Settings(how, options.runtime, options.samples, tolerance)
-    with _original_file(conversion, options) as as_read:
-        files = verification.Files(as_read, written)
-        comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
+    settings = verification.Settings(
+        how, options.runtime, options.samples, tolerance, options.declare, options.overwrite_input_shapes
+    )
+    found: list[Comparison] = []
+    for original in _originals(conversion):
+        files = verification.Files(_file_of(original, options), written)
+        model = _model_of(original, options)
+        found.append(verification.verify(model, conversion.result, conversion.aliases, settings, files))
+        if found[-1].status in ("equal", "different"):
+            break
+    comparison = found[-1] if found[-1].status != "not compared" else found[0]
+    _note_repairs(conversion, found.index(comparison), found[0].reason)
     if comparison.status == "different":
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and how == "required":

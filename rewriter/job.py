@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import onnx
 
 from .. import rules as _rules  # noqa: F401 - importing the rules registers them
 from .checks import validity
+from .checks.function_calls import check_calls
 from .checks.repair import correct_outputs, tidy
 from .comparison.loadable import not_loaded
 from .engine import narrow_types, stamp
@@ -19,34 +20,42 @@ from .engine.registry import registry
 from .engine.restrictions import UNRESTRICTED
 from .engine.selection import MECHANISMS, Selection
 from .errors import ArgumentError, Blocker, CheckError, InvalidModelError
-from .graph import given_types, specialization
+from .graph import given_types, inlining, specialization
+from .graph.declarations import show
 from .graph.model import Model
-from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, shown_name
+from .graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, label_of, shown_name
 from .graph.survey import Survey
 from .opsets import inference
 from .options import Options, demands_of_options, patterns_of, replacements_of
 from .report.summary import Report
-from .storage.skeleton import Skeleton
+from .storage.skeleton import Skeleton, Snapshot
 
 
 class Job:
     """One model and the user's options, which have been checked."""
 
-    def __init__(self, skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark]) -> None:
+    def __init__(
+        self, skeleton: Skeleton, target: int | None, options: Options, repairs: Sequence[Remark], *, keep_repaired: bool = False
+    ) -> None:
         _require_rules((*options.only, *options.skip))
         self._options = options
         self._demands = demands_of_options(options)
         self._skeleton = skeleton
         self._patterns = patterns_of(options)
+        self._prepared: list[Change] = []
         self._written: list[Change] = []
         self._replacements = replacements_of(options)
         self._proto = skeleton.proto
         survey = Survey(self._proto)
+        self._operators = survey.operators
         self.repairs = [*repairs, *tidy(self._proto, survey.graphs)]
         """Remarks about mistakes in the model that have been repaired."""
+        self.repaired = Snapshot(skeleton) if self.repairs and keep_repaired else None
+        """The model behind its repairs; None where there are none, or where it is not kept."""
         self.corrected: list[Remark] = []
         """Remarks about outputs whose declaration contradicted the result. Either the declaration was wrong, or the result is."""
         if options.assume_opset is not None:
+            self._prepared.append(Change("assume_opset", "model", self._proto.graph.name, f"opset {options.assume_opset}"))
             stamp.stamp(self._proto, options.assume_opset)
         self.source = _source_opset(self._proto)
         self.target = self.source if target is None else target
@@ -54,19 +63,25 @@ class Job:
             validity.check_source(self.source)
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
+        check_calls(self._proto)
         if self._proto.functions and self._demands is not None and self._demands.without_functions:
-            specialization.inline_all(self._proto)
+            self._inline_functions(survey)
             survey = Survey(self._proto)
         if options.declare:
-            given_types.declare_types(self._proto, options.declare, self.model_of(skeleton, self.target).derived())
+            self._prepared += [Change("declare", "value", name, kind) for name, kind in options.declare.items()]
         if options.overwrite_input_shapes:
-            self._fix_inputs(skeleton, options.overwrite_input_shapes)
+            shapes = options.overwrite_input_shapes
+            self._prepared += [Change("overwrite_input_shape", "input", name, show(tuple(dims))) for name, dims in shapes.items()]
+        given_types.state_types(skeleton, options.declare, options.overwrite_input_shapes)
         self.model = self.model_of(skeleton, self.target, survey=survey)
-        self._operators = survey.operators
 
-    def _fix_inputs(self, skeleton: Skeleton, shapes: Mapping[str, Sequence[int]]) -> None:
-        sizes = given_types.overwrite_input_shapes(self._proto, shapes)
-        given_types.write_sizes(self._proto, sizes, self.model_of(skeleton, self.target).derived())
+    def _inline_functions(self, survey: Survey) -> None:
+        """Inline all local functions. Raises InvalidModelError where a call does not fit its function."""
+        functions = set(map(inlining.key_of, self._proto.functions))
+        calls = [node for node in inlining.nodes_within(self._proto.graph) if inlining.callee(node) in functions]
+        self._prepared += [Change("inlining", label_of(node), shown_name(node), "main graph") for node in calls]
+        with validity.names_explained(survey.graphs):
+            inlining.inline(self._proto, functions)
 
     def model_of(self, skeleton: Skeleton, target: int | None, like: Model | None = None, survey: Survey | None = None) -> Model:
         may_add = _may_add_initializers(skeleton.proto, self.source, target)
@@ -251,7 +266,7 @@ class Job:
             source_ir_version=self._source_ir,
             ir_version=self._source_ir,
             operators_before=self._operators,
-            changes=[*self._written, *outcome.changes],
+            changes=[*self._prepared, *self._written, *outcome.changes],
             rewrites=outcome.rewrites,
             inexact=outcome.inexact | {change.rule for change in self._written},
             sums=outcome.sums,

@@ -57,13 +57,8 @@ def infer_node(
     return schema._infer_node_outputs(node, types, data, {}, {"": opset}, ir_version)
 
 
-def inline_functions(model: bytes, names: Sequence[tuple[str, str]]) -> bytes:
-    """Inline the local functions `names`, pairs of domain and name, in the serialized `model` and return the result."""
-    return _onnx.inliner.inline_selected_functions(model, names, False)
-
-
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (check_model, check_nodes, infer_model, infer_node, inline_functions)
+    function.__name__: function for function in (check_model, check_nodes, infer_model, infer_node)
 }
 
 

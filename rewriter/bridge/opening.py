@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import onnx
 
 from ..storage import read
-from ..storage.skeleton import Skeleton
+from ..storage.skeleton import Skeleton, Snapshot
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -30,17 +30,28 @@ Type checkers know the last only where torch is installed.
 class Opened(NamedTuple):
     """A model to convert: its `skeleton`, and a function that turns the converted skeleton into the kind of
     model that was given.
+
+    `original` is the skeleton before anything could change it, for the comparison, or None.
     """
 
     skeleton: Skeleton
     close: Callable[[], Any]
+    original: Snapshot | None = None
+
+    def keeping_original(self) -> Opened:
+        return self._replace(original=Snapshot(self.skeleton))
 
 
-def open_model(model: AnyModel) -> Opened:
+def open_model(model: AnyModel, *, keep_original: bool = False) -> Opened:
     """Open `model`, which is not changed, for conversion. For a path, the result will be a ModelProto.
 
     Raises: InvalidModelError where it cannot be read.
     """
+    opened = _open(model)
+    return opened.keeping_original() if keep_original else opened
+
+
+def _open(model: AnyModel) -> Opened:
     if isinstance(model, onnx.ModelProto):
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
@@ -51,8 +62,8 @@ def open_model(model: AnyModel) -> Opened:
         return Opened(skeleton, skeleton.materialize)
     if _is_program(model):
         return _open_program(model)
-    skeleton, close = open_held(model)
-    return Opened(skeleton, lambda: close().converted())
+    opened = open_held(model)
+    return Opened(opened.skeleton, lambda: opened.close().converted())
 
 
 def is_of_library(model: object) -> bool:
@@ -70,17 +81,18 @@ def is_pattern_set(rules: object) -> TypeIs[RewriteRuleSet]:
     return _is_instance(rules, "onnxscript.rewriter", "RewriteRuleSet")
 
 
-def open_held(model: onnx_ir.Model) -> Opened:
+def open_held(model: onnx_ir.Model, *, keep_original: bool = False) -> Opened:
     """Open `model` as `open_model` does, such that closing returns the HeldModel."""
     from .ir_model import HeldModel  # imports onnx_ir
 
     held = HeldModel(model)
-    return Opened(held.skeleton, lambda: held)
+    opened = Opened(held.skeleton, lambda: held)
+    return opened.keeping_original() if keep_original else opened
 
 
 def _open_program(program: Any) -> Opened:
-    skeleton, close = open_held(program.model)
-    return Opened(skeleton, lambda: type(program)(close().converted(), program.exported_program))
+    opened = open_held(program.model)
+    return Opened(opened.skeleton, lambda: type(program)(opened.close().converted(), program.exported_program))
 
 
 def _is_program(model: object) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, helper
 
+from ..checks.function_calls import nodes_run
 from ..graph.declarations import DECLARED_SIZE
 from ..graph.model import Model
 from ..graph.protos import subgraphs
@@ -18,7 +19,7 @@ from ..storage.payload import inline_copy, is_external, raw_length, tensor_of
 from ..storage.skeleton import Skeleton
 from .observation import Seen, is_computed_constant, is_given
 from .region_keys import FEW, small_constant
-from .regions import Input, Region, element_count, free_reads
+from .regions import MAX_NODES, Input, Region, element_count, free_reads
 
 _MAX_ELEMENTS = 1 << 22
 """The number of elements in the inputs of a region above which dimensions over 64 are reduced."""
@@ -145,6 +146,8 @@ class RegionModels:
         # runtime may refuse the newest.
         model = ModelProto(ir_version=min(max(ir_version, 4), 10), graph=graph, functions=self._original.proto.functions)
         model.opset_import.extend(helper.make_opsetid(*pair) for pair in self._imports(opset).items())
+        if model.functions and (count := nodes_run(model)) > MAX_NODES:
+            raise UnfitError(f"it calls functions that stand for {count:,} nodes, and up to {MAX_NODES:,} are run")
         return model
 
     def _imports(self, opset: int) -> dict[str, int]:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from onnx import GraphProto
+
+from ..checks.function_calls import nodes_run
 from ..checks.validity import names_explained
 from ..errors import ArgumentError
+from ..graph import given_types
 from ..graph.model import Model
+from ..graph.survey import all_graphs
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
-from ..storage.skeleton import Skeleton
+from ..storage.skeleton import Skeleton, Snapshot
 from .by_model import Comparison, Runtime, compare, run_usual
 from .by_node import compare_nodes
 from .evidence import Run
@@ -25,7 +30,7 @@ from .tolerance import EXACT, Tolerance
 
 
 class Budget(NamedTuple):
-    """The size up to which a model fits: bytes in the file and in external data, and nodes in all graphs and functions."""
+    """The size up to which a model fits: bytes in the file and in external data, and nodes, those of functions for every call."""
 
     bytes: int
     nodes: int
@@ -45,6 +50,10 @@ class Settings:
     runtime: Runtime = "auto"
     samples: Samples | None = None
     tolerance: Tolerance = EXACT
+    declare: Mapping[str, str] = field(default_factory=dict)
+    """Types that the user states, as `given_types.declare_types` takes them."""
+    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Shapes of inputs that the user states."""
 
 
 class Files(NamedTuple):
@@ -138,7 +147,8 @@ def _runs_whole(original: Model, settings: Settings) -> bool:
 
 def _is_within(budget: Budget, model: Model) -> bool:
     """Whether `model` is no larger than `budget`."""
-    if sum(model.survey.operators.values()) > budget.nodes:
+    nodes = nodes_run(model.proto) if model.proto.functions else sum(model.survey.operators.values())
+    if nodes > budget.nodes:
         return False
     file = model.skeleton.file
     size = file.size if file else model.proto.ByteSize()
@@ -186,7 +196,26 @@ def _after_rounding(nodes: Comparison) -> Comparison:
 def _compare_nodes(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
     seed = 0 if settings.samples is None else settings.samples.seed
     with names_explained(original.survey.graphs):
+        original = _with_stated_types(original, settings)
         return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
+
+
+def _with_stated_types(original: Model, settings: Settings) -> Model:
+    """`original` with the types and shapes that the user states, since parts of it run on inputs of these types.
+
+    Nothing but types is taken from the model in which they are stated.
+    """
+    if not (settings.declare or settings.overwrite_input_shapes):
+        return original
+    stated, bare = Snapshot(original.skeleton).skeleton(), Snapshot(original.skeleton).skeleton()
+    with suppress(ArgumentError):  # a value that only functions have, which have been inlined
+        given_types.state_types(stated, settings.declare, settings.overwrite_input_shapes)
+    for graph, typed in zip(all_graphs(bare.proto), all_graphs(stated.proto), strict=True):
+        if isinstance(graph, GraphProto) and isinstance(typed, GraphProto):
+            for values, known in ((graph.input, typed.input), (graph.output, typed.output), (graph.value_info, typed.value_info)):
+                del values[:]
+                values.extend(known)
+    return Model(bare, constants_as_initializers=False, semantics=original.semantics)
 
 
 def _unnamed(tolerance: Tolerance) -> Tolerance:

@@ -16,7 +16,9 @@ from onnx.helper import make_tensor_type_proto
 from ..errors import ArgumentError, listed, shortened
 from ..opsets import inference
 from ..opsets.inference import Shape
+from ..storage.skeleton import Skeleton
 from .declarations import contradict, shapes_of, show
+from .model import Model
 from .protos import GraphLike, defined_names
 from .survey import all_graphs
 
@@ -28,6 +30,19 @@ _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }
 _FORMULA = re.compile(r"\(*\w+\)*( [-+] \(*\w+\)*|(\*|//)\(*\w+\)*){1,50}")
 """The formulas of sizes that are understood. torch puts spaces around + and -, since a name may contain a hyphen."""
+
+
+def state_types(skeleton: Skeleton, declare: Mapping[str, str], shapes: Mapping[str, Sequence[int]]) -> None:
+    """State the types `declare` of values and the `shapes` of inputs in the model. Raises as the functions that do so."""
+    if declare:
+        declare_types(skeleton.proto, declare, _derived(skeleton))
+    if shapes:
+        sizes = overwrite_input_shapes(skeleton.proto, shapes)
+        write_sizes(skeleton.proto, sizes, _derived(skeleton))
+
+
+def _derived(skeleton: Skeleton) -> ModelProto | None:
+    return Model(skeleton, constants_as_initializers=False).derived()
 
 
 def declare_types(proto: ModelProto, texts: Mapping[str, str], derived: ModelProto | None) -> None:

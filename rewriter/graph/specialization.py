@@ -8,20 +8,17 @@ lists are inlined.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import onnx
-from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
+from onnx import FunctionProto, NodeProto, TypeProto
 
-from .. import child_call
 from ..opsets import inference
 from .bodies import bind_attributes
+from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within
 from .protos import GraphLike, default_opset, subgraphs
 
-Key = tuple[str, str, str]
-"""The domain, name and overload of a function."""
 _Choice = tuple[Key, tuple[bytes, ...], tuple[bytes, ...]]
 """A function, the attributes that a call sets, and the types that it passes."""
 
@@ -40,10 +37,6 @@ LIST_OPERATORS = frozenset({
 
 class TooManyChoices(Exception):
     """The calls would need more than MOST_CHOICES functions."""
-
-
-def key_of(function: FunctionProto) -> Key:
-    return function.domain, function.name, getattr(function, "overload", "")
 
 
 def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None, *, by_types: bool) -> bool:
@@ -78,7 +71,7 @@ def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) 
     if not passing or _inlined_nodes(model, {key_of(function) for function in passing}) > MOST_INLINED:
         return False
     before = len(model.functions)
-    _inline(model, passing)
+    inline(model, {key_of(function) for function in passing})
     return len(model.functions) < before
 
 
@@ -94,7 +87,7 @@ def _inlined_nodes(model: onnx.ModelProto, inlined: Collection[Key]) -> int:
     sizes: dict[Key, int] = {}
 
     def size(graph: GraphLike) -> int:
-        return sum(size_of(_callee(node)) for node in _nodes(graph))
+        return sum(size_of(callee(node)) for node in nodes_within(graph))
 
     def size_of(key: Key) -> int:
         if key not in inlined:
@@ -104,12 +97,6 @@ def _inlined_nodes(model: onnx.ModelProto, inlined: Collection[Key]) -> int:
         return sizes[key]
 
     return size(model.graph) + sum(size(function) for key, function in functions.items() if key not in inlined)
-
-
-def inline_all(model: onnx.ModelProto) -> None:
-    """Inline all functions of the model's own opset. Functions that onnx cannot inline stay."""
-    opset = default_opset(model.opset_import)
-    _inline(model, [function for function in model.functions if default_opset(function.opset_import) in (None, opset)])
 
 
 class _Call(NamedTuple):
@@ -135,7 +122,7 @@ class _Specialization:
 
     def _with_callers(self, names: Collection[Key]) -> set[Key]:
         """The functions `names`, and all functions that call one of them, directly or through others."""
-        callees = {key: {_callee(node) for node in _nodes(function)} for key, function in self._functions.items()}
+        callees = {key: {callee(node) for node in nodes_within(function)} for key, function in self._functions.items()}
         wanted = set(names)
         while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
             wanted |= callers
@@ -143,23 +130,23 @@ class _Specialization:
 
     def run(self) -> None:
         outer = {} if self._inferred is None else _types_in(self._inferred.graph)
-        pending = [_Call(node, outer) for node in _nodes(self._model.graph)]
+        pending = [_Call(node, outer) for node in nodes_within(self._model.graph)]
         while pending:
             call = pending.pop()
-            key = _callee(call.node)
+            key = callee(call.node)
             if key not in self._wanted or key not in self._functions:
                 continue
             made = self._definite(key, call)
             made.calls.append(call.node)
             if len(made.calls) == 1:
                 inner = self._types_inside(made.function, call)
-                pending.extend(_Call(node, inner) for node in _nodes(made.function))
+                pending.extend(_Call(node, inner) for node in nodes_within(made.function))
         self._install()
 
     def _definite(self, key: Key, call: _Call) -> _Made:
         """The specialized function for `call`."""
         function = self._functions[key]
-        given = _given(function, call.node)
+        given = arguments_of(function, call.node)
         passed: tuple[bytes, ...] = ()
         if self._inferred is not None:
             passed = tuple(call.types.get(name, TypeProto()).SerializeToString(deterministic=True) for name in call.node.input)
@@ -169,7 +156,7 @@ class _Specialization:
                 raise TooManyChoices
             copy = FunctionProto()
             copy.CopyFrom(function)
-            for node in list(_nodes(copy)):
+            for node in list(nodes_within(copy)):
                 bind_attributes(node, given)
             self._made[choice] = _Made(copy, [])
         return self._made[choice]
@@ -190,8 +177,6 @@ class _Specialization:
             for made in choices[key]:
                 self._rename(made)
         single = [made for key in several for made in choices[key] if len(made.calls) == 1 and self._fits_callers(made.function)]
-        for made in single:
-            _hand_metadata_on(made)
         for key, all_made in choices.items():
             if key in several:
                 self._model.functions.extend(made.function for made in all_made)
@@ -199,7 +184,7 @@ class _Specialization:
                 self._functions[key].CopyFrom(all_made[0].function)
         for key in several:
             self._model.functions.remove(self._functions[key])
-        _inline(self._model, [made.function for made in single])
+        inline(self._model, {key_of(made.function) for made in single})
 
     def _rename(self, made: _Made) -> None:
         name = f"{made.function.name}_{next(n for n in itertools.count(1) if f'{made.function.name}_{n}' not in self._names)}"
@@ -213,26 +198,6 @@ class _Specialization:
         return default_opset(function.opset_import) in (None, default_opset(self._model.opset_import))
 
 
-def _callee(node: NodeProto) -> Key:
-    return node.domain, node.op_type, getattr(node, "overload", "")
-
-
-def _nodes(graph: GraphLike) -> Iterator[NodeProto]:
-    """The nodes of `graph` and of its subgraphs."""
-    for node in graph.node:
-        yield node
-        for _, inner in subgraphs(node):
-            yield from _nodes(inner)
-
-
-def _given(function: FunctionProto, call: NodeProto) -> dict[str, AttributeProto]:
-    """The parameters of `function` that have a value at `call`, which is the one that the call sets, or else the default."""
-    names = {*function.attribute, *(attribute.name for attribute in function.attribute_proto)}
-    given = {attribute.name: attribute for attribute in function.attribute_proto}
-    given.update((attribute.name, attribute) for attribute in call.attribute if attribute.name in names)
-    return dict(sorted(given.items()))
-
-
 def _types_in(graph: onnx.GraphProto) -> dict[str, TypeProto]:
     """The types of the values of `graph` and of its subgraphs."""
     types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
@@ -242,18 +207,3 @@ def _types_in(graph: onnx.GraphProto) -> dict[str, TypeProto]:
         for _, inner in subgraphs(node):
             types.update(_types_in(inner))
     return types
-
-
-def _hand_metadata_on(made: _Made) -> None:
-    for node in made.function.node:
-        if not node.metadata_props:
-            node.metadata_props.extend(made.calls[0].metadata_props)
-
-
-def _inline(model: onnx.ModelProto, functions: Sequence[FunctionProto]) -> None:
-    """Inline `functions`. Those that onnx cannot inline stay."""
-    if not functions:
-        return
-    names = [(function.domain, function.name) for function in functions]
-    with suppress(child_call.Crashed, child_call.Refused):
-        model.ParseFromString(child_call.inline_functions(model.SerializeToString(deterministic=True), names))

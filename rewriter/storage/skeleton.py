@@ -253,6 +253,23 @@ class Skeleton:
         return wire.MemorySource(data), wire.find_all(data, LOCATION_KEY)
 
 
+class Snapshot:
+    """A skeleton as it was at one moment. It is held as bytes, so that no later change of the skeleton can reach it.
+
+    Raises InvalidModelError where the skeleton cannot be serialized.
+    """
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self._data = skeleton.with_references()[0].data
+        self._file, self._base_dir, self._locations = skeleton.file, skeleton.base_dir, skeleton.locations
+        self.path = skeleton.path
+        """The file that the skeleton was read from; None for a model in memory."""
+
+    def skeleton(self) -> Skeleton:
+        """A new skeleton with this content. It refers to the same payloads on disk."""
+        return Skeleton(ModelProto.FromString(self._data), self._file, self._base_dir, self._locations)
+
+
 def _refer_like(tensor: TensorProto, part: TensorProto, payload: Payload) -> None:
     """Let `part` refer to `payload`, a part of the payload of `tensor`, in the same way as `tensor` does."""
     if is_cut(tensor):

@@ -28,7 +28,7 @@ from split_rewrite.rewriter import InvalidModelError, Options, SplitRewriteError
 from split_rewrite.rewriter.child_call import import_path
 from split_rewrite.rewriter.comparison.by_model import compare
 from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.model_server import Outputs
+from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
 from split_rewrite.rewriter.terminal import one_line
 
 # The library's functions without their comparison: a test says itself which numbers it expects, and to run both models each
@@ -140,12 +140,18 @@ def _worker() -> Worker:
 
 def run(proto: onnx.ModelProto, inputs: dict[str, Any], runtime: str = "onnxruntime") -> list[Any]:
     """The outputs of `proto`, computed in a child process. Fails the test where the runtime cannot."""
+    outputs = answer(proto, inputs, runtime)
+    assert isinstance(outputs, list), f"{runtime}: {outputs}"
+    return outputs
+
+
+def answer(proto: onnx.ModelProto, inputs: dict[str, Any], runtime: str = "onnxruntime") -> list[Any] | Failure:
+    """The outputs of `proto`, computed in a child process, or why the runtime cannot."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         onnx.save(proto, path)
-        answer = _worker().run(path, inputs, runtime)
-    assert isinstance(answer, Outputs), f"{runtime}: {answer}"
-    return list(answer.values)
+        found = _worker().run(path, inputs, runtime)
+    return list(found.values) if isinstance(found, Outputs) else found
 
 
 class Ended(NamedTuple):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 from helpers import model
-from onnx import helper
+from onnx import helper, numpy_helper
 from storage_models import field
 
 
@@ -26,6 +27,15 @@ def functions(calls: dict[str, list[str]], start: str = "f0") -> bytes:
     for name, callees in calls.items():
         nodes = [helper.make_node(c, [f"v{i}"], [f"v{i + 1}"], domain="f" if c in calls else "") for i, c in enumerate(callees)]
         proto.functions.append(helper.make_function("f", name, ["v0"], [f"v{len(callees)}"], nodes, imports))
+    return proto.SerializeToString()
+
+
+def functions_with_a_constant(depth: int, count: int) -> bytes:
+    """Functions that call each other twice, `depth` of them; the last has a Constant of this many numbers."""
+    calls = {f"f{i}": [f"f{i + 1}"] * 2 for i in range(depth - 1)} | {f"f{depth - 1}": ["Relu"]}
+    proto = onnx.ModelProto.FromString(functions(calls))
+    numbers = numpy_helper.from_array(np.ones(count, np.float32))
+    proto.functions[-1].node.append(helper.make_node("Constant", [], ["numbers"], value=numbers))
     return proto.SerializeToString()
 
 

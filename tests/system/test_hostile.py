@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from helpers import Ended, model, run_isolated
-from hostile_models import functions, nested_graphs
+from hostile_models import functions, functions_with_a_constant, nested_graphs
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from storage_models import field
 
@@ -160,8 +160,9 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "functions-that-stand-for-2-to-the-60-nodes": (
         lambda: functions({f"f{i}": [f"f{i + 1}"] * 2 for i in range(60)} | {"f60": ["Relu"]}),
-        "call each other more than 1,000,000 times in all",
+        "stand for over 2^61 nodes",
     ),
+    "functions-that-stand-for-a-gigabyte": (lambda: functions_with_a_constant(11, 250_000), "stand for 976 MiB, and up to 64 more"),
     "subgraphs-10000-deep": (lambda: nested_graphs(10_000), "nested more than 100 deep"),
     "types-10000-deep": (lambda: nested_types(10_000), "is corrupt or not an ONNX model"),
     "a-varint-of-30-bytes": (lambda: b"\x08" + b"\xff" * 30, "more than ten bytes"),
