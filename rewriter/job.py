@@ -119,11 +119,15 @@ class Job:
     def run(self, model: Model, target: int | None) -> Outcome:
         """Convert `model` to `target`.
 
-        If its functions are the obstacle, the conversion is tried again with specialized functions.
+        Functions that the conversion may change get values for their parameters first. If functions are an obstacle then, the
+        conversion is tried again with functions that are specialized by the types of their inputs.
         """
+        given = model
+        if specialization.specialize(model.proto, self._functions_to_bind(model, target)):
+            model = self._reread(model, target)
         before = duplicate(model.skeleton) if model.proto.functions else None
         outcome, converted = self._run_once(model, target)
-        self.model = converted if model is self.model else self.model
+        self.model = converted if given is self.model else self.model
         for attempt in () if before is None else self._definite(before, model, outcome):
             found, converted_definite = self._run_once(self.model_of(attempt, target), target)
             if not found.blockers and (outcome.blockers or _lists_in(attempt.proto) < _lists_in(model.proto)):
@@ -131,6 +135,21 @@ class Job:
                 self.model = converted_definite if converted is self.model else self.model
                 return found
         return outcome
+
+    def _functions_to_bind(self, model: Model, target: int | None) -> list[specialization.Key]:
+        """The functions of `model` that the conversion may change, if there is a function whose parameters decide anything.
+
+        What a parameter decides is known only at a call. So no rule, and nothing that knows types and values for the rules, sees a
+        parameter, which would look like an absent attribute.
+        """
+        if not any(specialization.parameters_of(function) for function in model.proto.functions):
+            return []
+        return [specialization.key_of(function) for function in self._engine(model, target).functions_that_may_change()]
+
+    def _engine(self, model: Model, target: int | None) -> Engine:
+        selection = Selection(current_names(self._options.only), current_names(self._options.skip))
+        restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
+        return Engine(model, target, registry, selection, restrictions, self._replacements)
 
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
         """Copies of `before`, which is `model` before the conversion, with functions specialized in which
@@ -144,10 +163,9 @@ class Job:
             for scope in model.functions
             if isinstance(scope.graph, onnx.FunctionProto) and any(blocker.is_within(scope.where) for blocker in outcome.blockers)
         }
-        for by_types in (False, True) if blocked else ():
-            attempt = duplicate(before)
-            if specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
-                yield attempt
+        attempt = duplicate(before)
+        if blocked and model.inferred is not None and specialization.specialize(attempt.proto, blocked, model.inferred):
+            yield attempt
 
     @property
     def _wishes(self) -> narrow_types.Wishes:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import numpy as np
-from onnx import NodeProto
+from onnx import FunctionProto, NodeProto
 
 from .. import progress
 from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, Unconvertible, Undecided
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
+from ..graph.protos import GRAPH_HOLDERS, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.inference import Shape
@@ -92,6 +92,20 @@ class Engine:
         self.outcome.remarks += self._avoided()
         self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
         return self.outcome
+
+    def functions_that_may_change(self) -> list[FunctionProto]:
+        """The functions that have a node which a rule may change on the way to the target. Nothing is edited."""
+        found = (scope for scope in self._model.functions if scope.opset and self._may_change(scope, self._target or scope.opset))
+        return [scope.graph for scope in found if isinstance(scope.graph, FunctionProto)]
+
+    def _may_change(self, scope: Scope, target: int) -> bool:
+        return any(self._may_change_node(index, label, scope, target) for index, label in enumerate(scope.labels))
+
+    def _may_change_node(self, index: int, label: str, scope: Scope, target: int) -> bool:
+        route, proto = self._routes.of_label(label, scope, target), scope.graph.node[index]
+        if label in self._replacements or route.step or route.is_restricted or route.may_simplify(proto, scope):
+            return True
+        return may_hold_graphs(label) and any(self._may_change(inner, target) for inner in scope.children(proto, index, scope.opset))
 
     # -- graphs
 
@@ -233,6 +247,9 @@ class Engine:
                 route = self._routes.find(op_type, node.opset, target, made)
                 if route is None:
                     return
+                if node.parameter:
+                    self._require_untouched(node, route)
+                    return
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
                 simplified = op_type
@@ -253,6 +270,12 @@ class Engine:
         except (ArithmeticError, LookupError, ValueError) as error:  # onnx.checker does not see all numbers that make no sense
             reason = f"its attributes, constants and shapes contradict each other: {error}"
             self._block(node, step, Unconvertible(reason, "correct the model; if it runs, please report this"), origin)
+
+    @staticmethod
+    def _require_untouched(node: Node, route: Route) -> None:
+        """Raises Unconvertible where `route` looks at `node`, which has a parameter of a function that nobody gives a value."""
+        if route.step is not None or route.is_restricted:
+            raise Unconvertible(node.parameter, "remove the function, or inline it before converting")
 
     def _simplify(self, node: Node, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""

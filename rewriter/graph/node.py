@@ -144,6 +144,11 @@ class Node:
                 return attribute
         return None
 
+    @property
+    def parameter(self) -> str:
+        """Which attribute is a parameter of the function around the node, for messages; "" where none is."""
+        return next(filter(None, map(_parameter, self.proto.attribute)), "")
+
     def has_attr(self, name: str) -> bool:
         return self._attribute(name) is not None
 
@@ -552,12 +557,14 @@ def _fill(attribute: AttributeProto, name: str, value: Any) -> None:
         attribute.CopyFrom(helper.make_attribute(name, value, attr_type=AttributeProto.INTS if value == [] else None))
 
 
+def _parameter(attribute: AttributeProto) -> str:
+    name = attribute.ref_attr_name
+    return f"attribute {attribute.name} is a parameter of the function ('{name}')" if name else ""
+
+
 def _attribute_value(attribute: AttributeProto) -> Any:
     if attribute.ref_attr_name:
-        raise Unconvertible(
-            f"attribute {attribute.name} is a parameter of the function ('{attribute.ref_attr_name}')",
-            "inline the function before converting",
-        )
+        raise Unconvertible(_parameter(attribute), "inline the function before converting")
     value = helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return _text(attribute, value)

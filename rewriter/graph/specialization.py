@@ -46,21 +46,41 @@ def key_of(function: FunctionProto) -> Key:
     return function.domain, function.name, getattr(function, "overload", "")
 
 
-def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None, *, by_types: bool) -> bool:
+def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None = None) -> bool:
     """Specialize the functions `names` of `model`, and those that call them. Returns whether anything changed.
 
     Where all callers make the same choice, it becomes part of the function. Otherwise each choice gets a copy of the function, with
-    a number appended to the name; a copy with a single call is inlined. With `by_types`, calls that pass different types are
-    different choices; `inferred`, the model with inferred types, tells the types. Functions that nobody calls are not changed.
+    a number appended to the name; a copy with a single call is inlined. With `inferred`, the model with inferred types, calls that
+    pass different types are different choices. Functions that nobody calls are not changed, and with more than MOST_CHOICES
+    choices, nothing is.
     """
-    if by_types and inferred is None:
+    if not names:
         return False
     before = model.SerializeToString(deterministic=True)
     try:
-        _Specialization(model, names, inferred if by_types else None).run()
+        single = _Specialization(model, names, inferred).run()
     except TooManyChoices:
         return False
+    _inline(model, single)
     return model.SerializeToString(deterministic=True) != before
+
+
+def with_values(model: onnx.ModelProto) -> onnx.ModelProto:
+    """`model` if no function in it has a parameter; otherwise a copy in which the parameters are values, to read attributes in.
+
+    Parameters stay in functions that nobody calls, and everywhere if there are more than MOST_CHOICES choices.
+    """
+    names = [key_of(function) for function in model.functions if parameters_of(function)]
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model if names else onnx.ModelProto())
+    with suppress(TooManyChoices):
+        _Specialization(copy, names, None).run()
+    return copy if names else model
+
+
+def parameters_of(function: FunctionProto) -> set[str]:
+    """The parameters of `function` that attributes of its nodes refer to."""
+    return {attribute.ref_attr_name for node in _nodes(function) for attribute in node.attribute if attribute.ref_attr_name}
 
 
 def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) -> bool:
@@ -141,7 +161,8 @@ class _Specialization:
             wanted |= callers
         return wanted
 
-    def run(self) -> None:
+    def run(self) -> list[FunctionProto]:
+        """Specialize the functions. Returns those that a single call needs, and that may take its place."""
         outer = {} if self._inferred is None else _types_in(self._inferred.graph)
         pending = [_Call(node, outer) for node in _nodes(self._model.graph)]
         while pending:
@@ -154,7 +175,7 @@ class _Specialization:
             if len(made.calls) == 1:
                 inner = self._types_inside(made.function, call)
                 pending.extend(_Call(node, inner) for node in _nodes(made.function))
-        self._install()
+        return self._install()
 
     def _definite(self, key: Key, call: _Call) -> _Made:
         """The specialized function for `call`."""
@@ -180,8 +201,8 @@ class _Specialization:
         types = [call.types.get(name, TypeProto()) for name in call.node.input]
         return _types_in(inference.infer_body(self._model, function, types))
 
-    def _install(self) -> None:
-        """Name the specialized functions, write these names into the calls, and add the functions to the model or inline them."""
+    def _install(self) -> list[FunctionProto]:
+        """Name the specialized functions, write these names into the calls, and add the functions to the model."""
         choices: dict[Key, list[_Made]] = {}
         for (key, _, _), made in self._made.items():
             choices.setdefault(key, []).append(made)
@@ -199,7 +220,7 @@ class _Specialization:
                 self._functions[key].CopyFrom(all_made[0].function)
         for key in several:
             self._model.functions.remove(self._functions[key])
-        _inline(self._model, [made.function for made in single])
+        return [made.function for made in single]
 
     def _rename(self, made: _Made) -> None:
         name = f"{made.function.name}_{next(n for n in itertools.count(1) if f'{made.function.name}_{n}' not in self._names)}"
@@ -226,9 +247,11 @@ def _nodes(graph: GraphLike) -> Iterator[NodeProto]:
 
 
 def _given(function: FunctionProto, call: NodeProto) -> dict[str, AttributeProto]:
-    """The parameters of `function` that have a value at `call`, which is the one that the call sets, or else the default."""
-    names = {*function.attribute, *(attribute.name for attribute in function.attribute_proto)}
-    given = {attribute.name: attribute for attribute in function.attribute_proto}
+    """The parameters that nodes of `function` refer to and that have a value at `call`: the one that the call sets, or else the
+    default.
+    """
+    names = parameters_of(function)
+    given = {attribute.name: attribute for attribute in function.attribute_proto if attribute.name in names}
     given.update((attribute.name, attribute) for attribute in call.attribute if attribute.name in names)
     return dict(sorted(given.items()))
 

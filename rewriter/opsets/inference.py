@@ -213,9 +213,10 @@ def infer_node(
 ) -> dict[str, TypeProto]:
     """The types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be found.
 
-    Nodes with a subgraph are not inferred: their body may read outer values, which are unknown here and would crash onnx.
+    Nodes with a subgraph are not inferred: their body may read outer values, which are unknown here and would crash onnx. Nor are
+    nodes with a parameter of a function, which onnx takes for 0.
     """
-    if node.domain not in _DEFAULT_DOMAINS or any(a.type in _GRAPHS for a in node.attribute):
+    if node.domain not in _DEFAULT_DOMAINS or any(a.type in _GRAPHS or a.ref_attr_name for a in node.attribute):
         return {}
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
@@ -425,15 +426,41 @@ def _calls_all_seen(
 
 
 def infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
-    """`body` as a graph whose inputs have `types`, with inferred value_info."""
+    """`body` as a graph whose inputs have `types`, with inferred value_info.
+
+    Nothing is inferred for nodes with a parameter of the function, which onnx takes for 0.
+    """
     graph = onnx.GraphProto(name=body.name, node=body.node)
     for name, kind in zip(body.input, types, strict=False):
         graph.input.append(onnx.ValueInfoProto(name=name, type=kind))
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in body.output)
     whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
     whole.opset_import.extend(body.opset_import)
+    hidden = _hide_parameters(whole)
     inferred = infer_model(whole)
+    for index, node in enumerate(_with_inner(inferred.graph.node) if inferred is not None and hidden else ()):
+        if index in hidden:
+            node.CopyFrom(hidden[index])
     return graph if inferred is None else inferred.graph
+
+
+def _hide_parameters(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
+    """Give nodes of the main graph that have a parameter of a function a domain about which onnx knows nothing.
+
+    Returns the old nodes by their position.
+    """
+    hidden: dict[int, onnx.NodeProto] = {}
+    for index, node in enumerate(_with_inner(model.graph.node)):
+        if any(attribute.ref_attr_name for attribute in node.attribute):
+            hidden[index] = onnx.NodeProto.FromString(node.SerializeToString())
+            node.domain = _UNKNOWN
+    if hidden:
+        model.opset_import.add(domain=_UNKNOWN, version=1)
+    return hidden
+
+
+_UNKNOWN = "split_rewrite.unknown"
+"""A domain without operators."""
 
 
 def infer_subgraph(model: onnx.ModelProto, graph: onnx.GraphProto, outer: Mapping[str, TypeProto], opset: int) -> onnx.GraphProto:
