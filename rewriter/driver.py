@@ -242,6 +242,8 @@ class _Conversion(NamedTuple):
     """The original before it was repaired; None where it was not repaired, or where a file contains it."""
     corrected: Sequence[Remark] = ()
     """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
+    specialized: Model | None = None
+    """The original with those functions specialized or inlined that are so in the result; None where there are none."""
 
 
 def _convert(opening: Callable[[], Opened], target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
@@ -281,7 +283,8 @@ def _convert_skeleton(
         raise UnconvertibleError(blockers)
     report.remarks += job.corrected
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, original, job.model.replaced, None, job.corrected)
+    specialized = None if original is None or job.specialized is None else job.model_of(job.specialized, job.source)
+    return _Conversion(report, skeleton, original, job.model.replaced, None, job.corrected, specialized)
 
 
 def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
@@ -346,7 +349,8 @@ def _compare(
     settings = verification.Settings(how, options.runtime, options.samples, tolerance)
     with _original_file(conversion, options) as as_read:
         files = verification.Files(as_read, written)
-        comparison = verification.verify(conversion.original, conversion.result, conversion.aliases, settings, files)
+        originals = verification.Originals(conversion.original, conversion.specialized)
+        comparison = verification.verify(originals, conversion.result, conversion.aliases, settings, files)
     if comparison.status == "different":
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
     if comparison.status != "equal" and how == "required":

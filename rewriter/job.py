@@ -52,6 +52,8 @@ class Job:
         self.target = self.source if target is None else target
         if self.source is not None:
             validity.check_source(self.source)
+        self.specialized: Skeleton | None = None
+        """The model as it was before its last conversion, if functions were specialized or inlined for it."""
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
         if self._proto.functions and self._demands is not None and self._demands.without_functions:
@@ -120,18 +122,21 @@ class Job:
         """Convert `model` to `target`.
 
         Functions that the conversion may change get values for their parameters first. If functions are an obstacle then, the
-        conversion is tried again with functions that are specialized by the types of their inputs.
+        conversion is tried again with functions that are specialized by the types of their inputs, and then without them.
         """
-        given = model
-        if specialization.specialize(model.proto, self._functions_to_bind(model, target)):
-            model = self._reread(model, target)
+        given, self.specialized = model, None
         before = duplicate(model.skeleton) if model.proto.functions else None
+        if specialization.specialize(model.proto, self._functions_to_bind(model, target)):
+            model, before = self._reread(model, target), duplicate(model.skeleton)
+            self.specialized = before
         outcome, converted = self._run_once(model, target)
         self.model = converted if given is self.model else self.model
         for attempt in () if before is None else self._definite(before, model, outcome):
+            specialized = duplicate(attempt)
             found, converted_definite = self._run_once(self.model_of(attempt, target), target)
             if not found.blockers and (outcome.blockers or _lists_in(attempt.proto) < _lists_in(model.proto)):
                 model.skeleton.proto.CopyFrom(attempt.proto)
+                self.specialized = specialized
                 self.model = converted_definite if converted is self.model else self.model
                 return found
         return outcome
@@ -152,8 +157,8 @@ class Job:
         return Engine(model, target, registry, selection, restrictions, self._replacements)
 
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
-        """Copies of `before`, which is `model` before the conversion, with functions specialized in which
-        `outcome` has blockers.
+        """Copies of `before`, which is `model` before the conversion, with functions specialized or inlined in which `outcome`
+        has blockers.
         """
         attempt = duplicate(before)
         if _lists_in(model.proto) and specialization.inline_lists(attempt.proto, model.inferred_functions):
@@ -165,6 +170,9 @@ class Job:
         }
         attempt = duplicate(before)
         if blocked and model.inferred is not None and specialization.specialize(attempt.proto, blocked, model.inferred):
+            yield attempt
+        attempt = duplicate(before)
+        if blocked and specialization.inline_with_callers(attempt.proto, blocked):
             yield attempt
 
     @property

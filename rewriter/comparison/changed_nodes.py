@@ -13,11 +13,8 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, resolved, subgraphs
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
 from ..graph.scope import Scope
-
-GRAPH_TYPES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-"""The types of attributes that contain subgraphs."""
 
 
 class GraphPair:

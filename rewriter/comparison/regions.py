@@ -17,8 +17,8 @@ import onnx
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, subgraphs
-from .changed_nodes import GRAPH_TYPES, ChangedNode, GraphPair, NodeChanges
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, subgraphs
+from .changed_nodes import ChangedNode, GraphPair, NodeChanges
 
 MAX_NODES = 2000
 """The largest number of nodes of the original in a region."""

@@ -54,6 +54,16 @@ class Files(NamedTuple):
     result: Path | None = None
 
 
+class Originals(NamedTuple):
+    """The unconverted model, and the same with those functions specialized or inlined that are so in the result, if there are any.
+
+    Only `whole` is run as a whole. Nodes of `specialized`, if it is not None, are compared with those of the result one by one.
+    """
+
+    whole: Model
+    specialized: Model | None = None
+
+
 class Verified(NamedTuple):
     """The result of running the model in another runtime, "openvino 2024.2.0".
 
@@ -70,12 +80,12 @@ class Verified(NamedTuple):
         return f"equal in {self.runtime} on {samples} (rtol {self.rtol:g}, atol {self.atol:g} of the largest number)"
 
 
-def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
-    """Compare `result` with the unconverted `original`. `aliases` maps values to others that the conversion found to be equal.
+def verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+    """Compare `result` with the unconverted model. `aliases` maps values to others that the conversion found to be equal.
 
     Raises ArgumentError where the settings contradict each other or do not fit the model.
     """
-    return _with_hint(_verify(original, result, aliases, settings, files))
+    return _with_hint(_verify(originals, result, aliases, settings, files))
 
 
 @contextmanager
@@ -105,13 +115,14 @@ def _rounded_up(number: float) -> str:
     return f"{math.ceil(number / unit * (1 - 1e-12)) * unit:.1e}"
 
 
-def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+    original, by_node = originals.whole, originals.specialized or originals.whole
     if not _runs_whole(original, settings):
-        return _compare_nodes(original, result, aliases, settings)
+        return _compare_nodes(by_node, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
     if settings.how == "model" or not (whole.status == "not compared" or whole.last_bits or whole.rounded):
         return whole
-    nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
+    nodes = _compare_nodes(by_node, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
     if whole.last_bits:
         return _without_last_bits(original, result, settings, files) if _blames_kernels(whole, nodes) else whole
     if whole.rounded:

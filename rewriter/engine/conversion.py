@@ -15,7 +15,7 @@ from ..errors import ArgumentError, Blocker, NotSimplified, SplitRewriteError, U
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS, label_of, may_hold_graphs, subgraphs
+from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope
 from ..opsets import transitions
 from ..opsets.inference import Shape
@@ -103,9 +103,13 @@ class Engine:
 
     def _may_change_node(self, index: int, label: str, scope: Scope, target: int) -> bool:
         route, proto = self._routes.of_label(label, scope, target), scope.graph.node[index]
+        if any(attribute.ref_attr_name and attribute.type in GRAPH_TYPES for attribute in proto.attribute):
+            return True
         if label in self._replacements or route.step or route.is_restricted or route.may_simplify(proto, scope):
             return True
-        return may_hold_graphs(label) and any(self._may_change(inner, target) for inner in scope.children(proto, index, scope.opset))
+        return may_hold_graphs(label) and any(
+            self._may_change(inner, target) for inner in scope.children(proto, index, scope.opset)
+        )
 
     # -- graphs
 

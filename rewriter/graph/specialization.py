@@ -8,7 +8,7 @@ lists are inlined.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -97,9 +97,43 @@ def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) 
     ]
     if not passing or _inlined_nodes(model, {key_of(function) for function in passing}) > MOST_INLINED:
         return False
-    before = len(model.functions)
-    _inline(model, passing)
-    return len(model.functions) < before
+    return _inline(model, passing)
+
+
+def inline_with_callers(model: onnx.ModelProto, names: Collection[Key]) -> bool:
+    """Inline the functions `names`, and all that call them. Returns whether there were any.
+
+    The nodes are then in the main graph, with the types that it declares. Functions of another opset than the model's are not
+    inlined, and none is if the result would have too many nodes, or if nobody calls one of `names`.
+    """
+    opset = default_opset(model.opset_import)
+    functions = {key_of(function): function for function in model.functions}
+    if not functions.keys() & set(names) <= _called(model.graph, functions):
+        return False
+    wanted = {key for key in _with_callers(functions, names) if default_opset(functions[key].opset_import) in (None, opset)}
+    if _inlined_nodes(model, wanted) > MOST_INLINED:
+        return False
+    return _inline(model, [functions[key] for key in sorted(wanted)])
+
+
+def _with_callers(functions: Mapping[Key, FunctionProto], names: Iterable[Key]) -> set[Key]:
+    """The functions `names`, and all functions that call one of them, directly or through others."""
+    callees = {key: {_callee(node) for node in _nodes(function)} for key, function in functions.items()}
+    wanted = functions.keys() & set(names)
+    while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
+        wanted |= callers
+    return wanted
+
+
+def _called(graph: GraphLike, functions: Mapping[Key, FunctionProto]) -> set[Key]:
+    """The functions that `graph` calls, directly or through others."""
+    found: set[Key] = set()
+    pending = [graph]
+    while pending:
+        callees = {_callee(node) for node in _nodes(pending.pop())} & functions.keys() - found
+        found |= callees
+        pending += [functions[key] for key in callees]
+    return found
 
 
 def _passes_lists(body: onnx.GraphProto | None) -> bool:
@@ -149,17 +183,9 @@ class _Specialization:
         self._model = model
         self._inferred = inferred
         self._functions = {key_of(function): function for function in model.functions}
-        self._wanted = self._with_callers(names)
+        self._wanted = _with_callers(self._functions, names)
         self._made: dict[_Choice, _Made] = {}
         self._names = {function.name for function in model.functions}
-
-    def _with_callers(self, names: Collection[Key]) -> set[Key]:
-        """The functions `names`, and all functions that call one of them, directly or through others."""
-        callees = {key: {_callee(node) for node in _nodes(function)} for key, function in self._functions.items()}
-        wanted = set(names)
-        while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
-            wanted |= callers
-        return wanted
 
     def run(self) -> list[FunctionProto]:
         """Specialize the functions. Returns those that a single call needs, and that may take its place."""
@@ -192,7 +218,11 @@ class _Specialization:
             copy.CopyFrom(function)
             for node in list(_nodes(copy)):
                 bind_attributes(node, given)
+            _remove(copy.attribute_proto, given)
+            parameters = parameters_of(function)
+            copy.attribute[:] = [name for name in copy.attribute if name not in parameters]
             self._made[choice] = _Made(copy, [])
+        _remove(call.node.attribute, given)
         return self._made[choice]
 
     def _types_inside(self, function: FunctionProto, call: _Call) -> Mapping[str, TypeProto]:
@@ -256,6 +286,13 @@ def _given(function: FunctionProto, call: NodeProto) -> dict[str, AttributeProto
     return dict(sorted(given.items()))
 
 
+def _remove(attributes: MutableSequence[AttributeProto], names: Collection[str]) -> None:
+    """Remove the attributes called `names`. A graph that nothing refers to any more would stay in the form of its old opset."""
+    for index in reversed(range(len(attributes))):
+        if attributes[index].name in names:
+            del attributes[index]
+
+
 def _types_in(graph: onnx.GraphProto) -> dict[str, TypeProto]:
     """The types of the values of `graph` and of its subgraphs."""
     types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
@@ -273,10 +310,12 @@ def _hand_metadata_on(made: _Made) -> None:
             node.metadata_props.extend(made.calls[0].metadata_props)
 
 
-def _inline(model: onnx.ModelProto, functions: Sequence[FunctionProto]) -> None:
-    """Inline `functions`. Those that onnx cannot inline stay."""
+def _inline(model: onnx.ModelProto, functions: Sequence[FunctionProto]) -> bool:
+    """Inline `functions`. Those that onnx cannot inline stay. Returns whether any is gone."""
     if not functions:
-        return
+        return False
+    before = len(model.functions)
     names = [(function.domain, function.name) for function in functions]
     with suppress(child_call.Crashed, child_call.Refused):
         model.ParseFromString(child_call.inline_functions(model.SerializeToString(deterministic=True), names))
+    return len(model.functions) < before

@@ -346,7 +346,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counts.update(trial.outcome for trial in trials)
         for trial in trials:
             if trial.outcome in MUST_NOT_HAPPEN:
-                print(f"{trial.outcome}: {trial.case} [{trial.place}].{trial.attribute or '-'} → {trial.target}: {trial.reason}", flush=True)
+                print(
+                    f"{trial.outcome}: {trial.case} [{trial.place}].{trial.attribute or '-'} → {trial.target}: {trial.reason}",
+                    flush=True,
+                )
     shown = ", ".join(f"{outcome} {counts[outcome]}" for outcome in OUTCOMES)
     print(f"{counts.total()} models, {shown}, {time.monotonic() - started:.0f} s")
     return int(any(counts[outcome] for outcome in MUST_NOT_HAPPEN))
