@@ -126,7 +126,7 @@ class Job:
         """
         given, self.specialized = model, None
         before = duplicate(model.skeleton) if model.proto.functions else None
-        if specialization.specialize(model.proto, self._functions_to_bind(model, target)):
+        if self._bind_parameters(model, target):
             model, before = self._reread(model, target), duplicate(model.skeleton)
             self.specialized = before
         outcome, converted = self._run_once(model, target)
@@ -141,15 +141,16 @@ class Job:
                 return found
         return outcome
 
-    def _functions_to_bind(self, model: Model, target: int | None) -> list[specialization.Key]:
-        """The functions of `model` that the conversion may change, if there is a function whose parameters decide anything.
+    def _bind_parameters(self, model: Model, target: int | None) -> bool:
+        """Give values to the parameters of the functions of `model` that the conversion may change. Returns whether there were any.
 
         What a parameter decides is known only at a call. So no rule, and nothing that knows types and values for the rules, sees a
         parameter, which would look like an absent attribute.
         """
         if not any(specialization.parameters_of(function) for function in model.proto.functions):
-            return []
-        return [specialization.key_of(function) for function in self._engine(model, target).functions_that_may_change()]
+            return False
+        idle = self._engine(model, target).functions_that_may_change()
+        return specialization.specialize(model.proto, idle.keys(), kept=idle)
 
     def _engine(self, model: Model, target: int | None) -> Engine:
         selection = Selection(current_names(self._options.only), current_names(self._options.skip))

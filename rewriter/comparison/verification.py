@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from ..checks.validity import names_explained
 from ..errors import ArgumentError
 from ..graph.model import Model
+from ..graph.specialization import with_values
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton
@@ -196,8 +197,22 @@ def _after_rounding(nodes: Comparison) -> Comparison:
 
 def _compare_nodes(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
     seed = 0 if settings.samples is None else settings.samples.seed
+    original, result = _model_with_values(original), _with_values(result)
     with names_explained(original.survey.graphs):
         return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
+
+
+def _model_with_values(model: Model) -> Model:
+    """`model`, with values in place of the parameters of its functions: nodes are run alone, where nothing calls their function."""
+    skeleton = _with_values(model.skeleton)
+    if skeleton is model.skeleton:
+        return model
+    return Model(skeleton, constants_as_initializers=model.constants_as_initializers, semantics=model.semantics)
+
+
+def _with_values(skeleton: Skeleton) -> Skeleton:
+    proto = with_values(skeleton.proto)
+    return skeleton if proto is skeleton.proto else Skeleton(proto, skeleton.file, skeleton.base_dir, skeleton.locations)
 
 
 def _unnamed(tolerance: Tolerance) -> Tolerance:

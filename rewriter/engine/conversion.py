@@ -5,6 +5,7 @@ rules make are converted too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope
+from ..graph.specialization import Key, idle_parameters, key_of
 from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
@@ -93,10 +95,20 @@ class Engine:
         self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
         return self.outcome
 
-    def functions_that_may_change(self) -> list[FunctionProto]:
-        """The functions that have a node which a rule may change on the way to the target. Nothing is edited."""
-        found = (scope for scope in self._model.functions if scope.opset and self._may_change(scope, self._target or scope.opset))
-        return [scope.graph for scope in found if isinstance(scope.graph, FunctionProto)]
+    def functions_that_may_change(self) -> dict[Key, set[str]]:
+        """The functions that have a node which a rule may change on the way to the target, each with those parameters that decide
+        nothing for that. The model is not edited.
+        """
+        found: dict[Key, set[str]] = {}
+        for scope in self._model.functions:
+            target = self._target or scope.opset
+            if isinstance(scope.graph, FunctionProto) and scope.opset and self._may_change(scope, target):
+                stays = partial(self._stays, scope, target)
+                found[key_of(scope.graph)] = idle_parameters(scope.graph, stays)
+        return found
+
+    def _stays(self, scope: Scope, target: int, node: NodeProto) -> bool:
+        return self._routes.of_label(label_of(node), scope, target) is STAYS
 
     def _may_change(self, scope: Scope, target: int) -> bool:
         return any(self._may_change_node(index, label, scope, target) for index, label in enumerate(scope.labels))

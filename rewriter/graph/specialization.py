@@ -8,7 +8,7 @@ lists are inlined.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ Key = tuple[str, str, str]
 _Choice = tuple[Key, tuple[bytes, ...], tuple[bytes, ...]]
 """A function, the attributes that a call sets, and the types that it passes."""
 
+_NONE_KEPT: Mapping[Key, set[str]] = {}
 MOST_CHOICES = 1_000
 """The number of specialized functions up to which a model is specialized. With more, it is refused instead."""
 
@@ -46,8 +47,15 @@ def key_of(function: FunctionProto) -> Key:
     return function.domain, function.name, getattr(function, "overload", "")
 
 
-def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None = None) -> bool:
+def specialize(
+    model: onnx.ModelProto,
+    names: Collection[Key],
+    inferred: onnx.ModelProto | None = None,
+    kept: Mapping[Key, set[str]] = _NONE_KEPT,
+) -> bool:
     """Specialize the functions `names` of `model`, and those that call them. Returns whether anything changed.
+
+    `kept` are parameters that stay parameters, by function.
 
     Where all callers make the same choice, it becomes part of the function. Otherwise each choice gets a copy of the function, with
     a number appended to the name; a copy with a single call is inlined. With `inferred`, the model with inferred types, calls that
@@ -58,7 +66,7 @@ def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.Mo
         return False
     before = model.SerializeToString(deterministic=True)
     try:
-        single = _Specialization(model, names, inferred).run()
+        single = _Specialization(model, names, inferred, kept).run()
     except TooManyChoices:
         return False
     _inline(model, single)
@@ -74,8 +82,21 @@ def with_values(model: onnx.ModelProto) -> onnx.ModelProto:
     copy = onnx.ModelProto()
     copy.CopyFrom(model if names else onnx.ModelProto())
     with suppress(TooManyChoices):
-        _Specialization(copy, names, None).run()
+        _Specialization(copy, names).run()
     return copy if names else model
+
+
+def idle_parameters(function: FunctionProto, stays: Callable[[NodeProto], bool]) -> set[str]:
+    """The parameters of `function` that decide nothing for its conversion: numbers in nodes for which `stays` is true. No rule
+    looks at these nodes, and no type and no shape depends on the numbers.
+    """
+    working = {
+        attribute.ref_attr_name
+        for node in _nodes(function)
+        for attribute in node.attribute
+        if attribute.ref_attr_name and not (inference.is_mere_number(node, attribute) and stays(node))
+    }
+    return parameters_of(function) - working
 
 
 def parameters_of(function: FunctionProto) -> set[str]:
@@ -179,11 +200,18 @@ class _Made(NamedTuple):
 
 
 class _Specialization:
-    def __init__(self, model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        names: Collection[Key],
+        inferred: onnx.ModelProto | None = None,
+        kept: Mapping[Key, set[str]] = _NONE_KEPT,
+    ) -> None:
         self._model = model
         self._inferred = inferred
         self._functions = {key_of(function): function for function in model.functions}
         self._wanted = _with_callers(self._functions, names)
+        self._kept = kept
         self._made: dict[_Choice, _Made] = {}
         self._names = {function.name for function in model.functions}
 
@@ -206,7 +234,8 @@ class _Specialization:
     def _definite(self, key: Key, call: _Call) -> _Made:
         """The specialized function for `call`."""
         function = self._functions[key]
-        given = _given(function, call.node)
+        kept = self._kept.get(key, set())
+        given = _given(function, call.node, parameters_of(function) - kept)
         passed: tuple[bytes, ...] = ()
         if self._inferred is not None:
             passed = tuple(call.types.get(name, TypeProto()).SerializeToString(deterministic=True) for name in call.node.input)
@@ -216,11 +245,12 @@ class _Specialization:
                 raise TooManyChoices
             copy = FunctionProto()
             copy.CopyFrom(function)
+            stays = {name: AttributeProto(name=name, type=AttributeProto.FLOAT, ref_attr_name=name) for name in kept}
             for node in list(_nodes(copy)):
-                bind_attributes(node, given)
+                bind_attributes(node, {**given, **stays})
             _remove(copy.attribute_proto, given)
-            parameters = parameters_of(function)
-            copy.attribute[:] = [name for name in copy.attribute if name not in parameters]
+            bound = parameters_of(function) - kept
+            copy.attribute[:] = [name for name in copy.attribute if name not in bound]
             self._made[choice] = _Made(copy, [])
         _remove(call.node.attribute, given)
         return self._made[choice]
@@ -276,11 +306,8 @@ def _nodes(graph: GraphLike) -> Iterator[NodeProto]:
             yield from _nodes(inner)
 
 
-def _given(function: FunctionProto, call: NodeProto) -> dict[str, AttributeProto]:
-    """The parameters that nodes of `function` refer to and that have a value at `call`: the one that the call sets, or else the
-    default.
-    """
-    names = parameters_of(function)
+def _given(function: FunctionProto, call: NodeProto, names: Collection[str]) -> dict[str, AttributeProto]:
+    """Those of the parameters `names` of `function` that have a value at `call`: what the call sets, or else the default."""
     given = {attribute.name: attribute for attribute in function.attribute_proto if attribute.name in names}
     given.update((attribute.name, attribute) for attribute in call.attribute if attribute.name in names)
     return dict(sorted(given.items()))
@@ -315,7 +342,17 @@ def _inline(model: onnx.ModelProto, functions: Sequence[FunctionProto]) -> bool:
     if not functions:
         return False
     before = len(model.functions)
+    _state_defaults(model, functions)
     names = [(function.domain, function.name) for function in functions]
     with suppress(child_call.Crashed, child_call.Refused):
         model.ParseFromString(child_call.inline_functions(model.SerializeToString(deterministic=True), names))
     return len(model.functions) < before
+
+
+def _state_defaults(model: onnx.ModelProto, functions: Iterable[FunctionProto]) -> None:
+    """Write the defaults of the parameters of `functions` into the calls that do not set them: onnx's inliner forgets them."""
+    defaults = {key_of(function): function.attribute_proto for function in functions if function.attribute_proto}
+    for graph in (model.graph, *model.functions) if defaults else ():
+        for call in _nodes(graph):
+            given = {attribute.name for attribute in call.attribute}
+            call.attribute.extend(default for default in defaults.get(_callee(call), ()) if default.name not in given)

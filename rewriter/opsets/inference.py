@@ -216,7 +216,7 @@ def infer_node(
     Nodes with a subgraph are not inferred: their body may read outer values, which are unknown here and would crash onnx. Nor are
     nodes with a parameter of a function, which onnx takes for 0.
     """
-    if node.domain not in _DEFAULT_DOMAINS or any(a.type in _GRAPHS or a.ref_attr_name for a in node.attribute):
+    if node.domain not in _DEFAULT_DOMAINS or _has_parameter(node) or any(a.type in _GRAPHS for a in node.attribute):
         return {}
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
@@ -444,14 +444,25 @@ def infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[Typ
     return graph if inferred is None else inferred.graph
 
 
+def is_mere_number(node: onnx.NodeProto, attribute: onnx.AttributeProto) -> bool:
+    """Whether no type and no shape depends on `attribute` of `node`: it is a single float, as a slope is."""
+    is_float = attribute.type == onnx.AttributeProto.FLOAT
+    return is_float and node.domain in _DEFAULT_DOMAINS and node.op_type != "Constant"
+
+
+def _has_parameter(node: onnx.NodeProto) -> bool:
+    """Whether `node` has an attribute that a function's caller sets, and on which types or shapes may depend."""
+    return any(attribute.ref_attr_name and not is_mere_number(node, attribute) for attribute in node.attribute)
+
+
 def _hide_parameters(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
-    """Give nodes of the main graph that have a parameter of a function a domain about which onnx knows nothing.
+    """Give nodes of the main graph that have a parameter of a function, which onnx takes for 0, a domain that onnx does not know.
 
     Returns the old nodes by their position.
     """
     hidden: dict[int, onnx.NodeProto] = {}
     for index, node in enumerate(_with_inner(model.graph.node)):
-        if any(attribute.ref_attr_name for attribute in node.attribute):
+        if _has_parameter(node):
             hidden[index] = onnx.NodeProto.FromString(node.SerializeToString())
             node.domain = _UNKNOWN
     if hidden:
