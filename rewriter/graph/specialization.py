@@ -25,13 +25,11 @@ Key = tuple[str, str, str]
 _Choice = tuple[Key, tuple[bytes, ...], tuple[bytes, ...]]
 """A function, the attributes that a call sets, and the types that it passes."""
 
-_NONE_KEPT: Mapping[Key, set[str]] = {}
 MOST_CHOICES = 1_000
 """The number of specialized functions up to which a model is specialized. With more, it is refused instead."""
-
-
 MOST_INLINED = 10_000
-"""The number of nodes up to which functions that take or return lists are inlined."""
+"""The number of nodes up to which functions are inlined."""
+_NONE_KEPT: Mapping[Key, set[str]] = {}
 LIST_OPERATORS = frozenset({
     *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct"),
     *("SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
@@ -55,12 +53,10 @@ def specialize(
 ) -> bool:
     """Specialize the functions `names` of `model`, and those that call them. Returns whether anything changed.
 
-    `kept` are parameters that stay parameters, by function.
-
     Where all callers make the same choice, it becomes part of the function. Otherwise each choice gets a copy of the function, with
     a number appended to the name; a copy with a single call is inlined. With `inferred`, the model with inferred types, calls that
     pass different types are different choices. Functions that nobody calls are not changed, and with more than MOST_CHOICES
-    choices, nothing is.
+    choices, nothing is. `kept` are parameters that stay parameters, by function.
     """
     if not names:
         return False
@@ -111,10 +107,12 @@ def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) 
     is if the result would have too many nodes.
     """
     opset = default_opset(model.opset_import)
+    open_calls = _called_with_parameters(model)
     passing = [
         function
         for function in model.functions
         if _passes_lists(bodies.get(key_of(function))) and default_opset(function.opset_import) in (None, opset)
+        if key_of(function) not in open_calls
     ]
     if not passing or _inlined_nodes(model, {key_of(function) for function in passing}) > MOST_INLINED:
         return False
@@ -125,11 +123,12 @@ def inline_with_callers(model: onnx.ModelProto, names: Collection[Key]) -> bool:
     """Inline the functions `names`, and all that call them. Returns whether there were any.
 
     The nodes are then in the main graph, with the types that it declares. Functions of another opset than the model's are not
-    inlined, and none is if the result would have too many nodes, or if nobody calls one of `names`.
+    inlined, and none is if the result would have too many nodes, if nobody calls one of `names`, or if functions still hand their
+    parameters on.
     """
     opset = default_opset(model.opset_import)
     functions = {key_of(function): function for function in model.functions}
-    if not functions.keys() & set(names) <= _called(model.graph, functions):
+    if _called_with_parameters(model) or not functions.keys() & set(names) <= _called(model.graph, functions):
         return False
     wanted = {key for key in _with_callers(functions, names) if default_opset(functions[key].opset_import) in (None, opset)}
     if _inlined_nodes(model, wanted) > MOST_INLINED:
@@ -155,6 +154,15 @@ def _called(graph: GraphLike, functions: Mapping[Key, FunctionProto]) -> set[Key
         found |= callees
         pending += [functions[key] for key in callees]
     return found
+
+
+def _called_with_parameters(model: onnx.ModelProto) -> set[Key]:
+    """The functions to which another function hands a parameter of its own: where that has no value, their default counts, which
+    onnx's inliner forgets.
+    """
+    keys = {key_of(function) for function in model.functions}
+    calls = (node for function in model.functions for node in _nodes(function) if _callee(node) in keys)
+    return {_callee(call) for call in calls if any(attribute.ref_attr_name for attribute in call.attribute)}
 
 
 def _passes_lists(body: onnx.GraphProto | None) -> bool:
