@@ -263,8 +263,9 @@ class Engine:
                 route = self._routes.find(op_type, node.opset, target, made)
                 if route is None:
                     return
-                if node.parameter:
-                    self._require_untouched(node, route)
+                if node.has_parameter:  # nobody calls the function, or a rule moved a node that stays
+                    if route.step is not None or route.is_restricted:
+                        node.require_values()
                     return
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue
@@ -286,12 +287,6 @@ class Engine:
         except (ArithmeticError, LookupError, ValueError) as error:  # onnx.checker does not see all numbers that make no sense
             reason = f"its attributes, constants and shapes contradict each other: {error}"
             self._block(node, step, Unconvertible(reason, "correct the model; if it runs, please report this"), origin)
-
-    @staticmethod
-    def _require_untouched(node: Node, route: Route) -> None:
-        """Raises Unconvertible where `route` looks at `node`, which has a parameter of a function that nobody gives a value."""
-        if route.step is not None or route.is_restricted:
-            raise Unconvertible(node.parameter, "remove the function, or inline it before converting")
 
     def _simplify(self, node: Node, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""

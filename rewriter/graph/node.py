@@ -145,9 +145,14 @@ class Node:
         return None
 
     @property
-    def parameter(self) -> str:
-        """Which attribute is a parameter of the function around the node, for messages; "" where none is."""
-        return next(filter(None, map(_parameter, self.proto.attribute)), "")
+    def has_parameter(self) -> bool:
+        """Whether an attribute is a parameter of the function around the node."""
+        return any(attribute.ref_attr_name for attribute in self.proto.attribute)
+
+    def require_values(self) -> None:
+        """Raises Unconvertible where an attribute is a parameter of the function around the node."""
+        for attribute in self.proto.attribute:
+            _require_value(attribute)
 
     def has_attr(self, name: str) -> bool:
         return self._attribute(name) is not None
@@ -557,14 +562,16 @@ def _fill(attribute: AttributeProto, name: str, value: Any) -> None:
         attribute.CopyFrom(helper.make_attribute(name, value, attr_type=AttributeProto.INTS if value == [] else None))
 
 
-def _parameter(attribute: AttributeProto) -> str:
-    name = attribute.ref_attr_name
-    return f"attribute {attribute.name} is a parameter of the function ('{name}')" if name else ""
+def _require_value(attribute: AttributeProto) -> None:
+    if attribute.ref_attr_name:
+        raise Unconvertible(
+            f"attribute {attribute.name} is a parameter of the function ('{attribute.ref_attr_name}')",
+            "remove the function, or inline it before converting",
+        )
 
 
 def _attribute_value(attribute: AttributeProto) -> Any:
-    if attribute.ref_attr_name:
-        raise Unconvertible(_parameter(attribute), "inline the function before converting")
+    _require_value(attribute)
     value = helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return _text(attribute, value)
