@@ -277,6 +277,8 @@ class _Conversion(NamedTuple):
     aliases: Mapping[str, str]
     corrected: Sequence[Remark] = ()
     """Declared outputs that were corrected. The corrections are right only if a comparison finds original and result equal."""
+    specialized: Skeleton | None = None
+    """The original with those functions specialized or inlined that are so in the result; None where there are none."""
 
 
 def _convert(opening: Opening, target: int | None, options: Options, compare: Comparing) -> tuple[Opened, _Conversion]:
@@ -309,7 +311,8 @@ def _convert_opened(opened: Opened, target: int | None, options: Options, repair
         raise UnconvertibleError(blockers)
     report.remarks += job.corrected
     report.checked = f"onnx.checker {onnx.__version__}, full check"
-    return _Conversion(report, skeleton, opened.original, job.repaired, job.repairs, job.model.replaced, job.corrected)
+    specialized = None if opened.original is None else job.specialized
+    return _Conversion(report, skeleton, opened.original, job.repaired, job.repairs, job.model.replaced, job.corrected, specialized)
 
 
 def _judge(conversion: _Conversion, how: Comparing, options: Options, written: Path | None = None) -> None:
@@ -391,8 +394,8 @@ def _compare(
     found: list[Comparison] = []
     for original in _originals(conversion):
         files = verification.Files(_file_of(original, options), written)
-        model = _model_of(original, options)
-        found.append(verification.verify(model, conversion.result, conversion.aliases, settings, files))
+        originals = verification.Originals(_model_of(original, options), conversion.specialized)
+        found.append(verification.verify(originals, conversion.result, conversion.aliases, settings, files))
         if found[-1].status in ("equal", "different"):
             break
     comparison = found[-1] if found[-1].status != "not compared" else found[0]

@@ -61,6 +61,8 @@ class Job:
         self.target = self.source if target is None else target
         if self.source is not None:
             validity.check_source(self.source)
+        self.specialized: Skeleton | None = None
+        """The model as it was before its last conversion, if functions were specialized or inlined for it."""
         self._source_ir = self._proto.ir_version
         _require_known_parts(self._proto)
         check_calls(self._proto)
@@ -135,22 +137,45 @@ class Job:
     def run(self, model: Model, target: int | None) -> Outcome:
         """Convert `model` to `target`.
 
-        If its functions are the obstacle, the conversion is tried again with specialized functions.
+        Functions that the conversion may change get values for their parameters first. If functions are an obstacle then, the
+        conversion is tried again with functions that are specialized by the types of their inputs, and then without them.
         """
+        given, self.specialized = model, None
         before = duplicate(model.skeleton) if model.proto.functions else None
+        if self._bind_parameters(model, target):
+            model, before = self._reread(model, target), duplicate(model.skeleton)
+            self.specialized = before
         outcome, converted = self._run_once(model, target)
-        self.model = converted if model is self.model else self.model
+        self.model = converted if given is self.model else self.model
         for attempt in () if before is None else self._definite(before, model, outcome):
+            specialized = duplicate(attempt)
             found, converted_definite = self._run_once(self.model_of(attempt, target), target)
             if not found.blockers and (outcome.blockers or _lists_in(attempt.proto) < _lists_in(model.proto)):
                 model.skeleton.proto.CopyFrom(attempt.proto)
+                self.specialized = specialized
                 self.model = converted_definite if converted is self.model else self.model
                 return found
         return outcome
 
+    def _bind_parameters(self, model: Model, target: int | None) -> bool:
+        """Give values to the parameters of the functions of `model` that the conversion may change. Returns whether there were any.
+
+        What a parameter decides is known only at a call. So no rule, and nothing that knows types and values for the rules, sees a
+        parameter, which would look like an absent attribute.
+        """
+        if not any(specialization.parameters_of(function) for function in model.proto.functions):
+            return False
+        idle = self._engine(model, target).functions_that_may_change()
+        return specialization.specialize(model.proto, idle.keys(), kept=idle)
+
+    def _engine(self, model: Model, target: int | None) -> Engine:
+        selection = Selection(current_names(self._options.only), current_names(self._options.skip))
+        restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
+        return Engine(model, target, registry, selection, restrictions, self._replacements)
+
     def _definite(self, before: Skeleton, model: Model, outcome: Outcome) -> Iterator[Skeleton]:
-        """Copies of `before`, which is `model` before the conversion, with functions specialized in which
-        `outcome` has blockers.
+        """Copies of `before`, which is `model` before the conversion, with functions specialized or inlined in which `outcome`
+        has blockers.
         """
         attempt = duplicate(before)
         if _lists_in(model.proto) and specialization.inline_lists(attempt.proto, model.inferred_functions):
@@ -160,10 +185,12 @@ class Job:
             for scope in model.functions
             if isinstance(scope.graph, onnx.FunctionProto) and any(blocker.is_within(scope.where) for blocker in outcome.blockers)
         }
-        for by_types in (False, True) if blocked else ():
-            attempt = duplicate(before)
-            if specialization.specialize(attempt.proto, blocked, model.inferred, by_types=by_types):
-                yield attempt
+        attempt = duplicate(before)
+        if blocked and model.inferred is not None and specialization.specialize(attempt.proto, blocked, model.inferred):
+            yield attempt
+        attempt = duplicate(before)
+        if blocked and specialization.inline_with_callers(attempt.proto, blocked):
+            yield attempt
 
     @property
     def _wishes(self) -> narrow_types.Wishes:

@@ -19,6 +19,7 @@ from onnx import ModelProto, NodeProto
 
 from .. import progress
 from ..errors import InvalidModelError
+from ..graph.inlining import Key
 from ..graph.model import Model, Semantics
 from ..graph.protos import only_moves
 from ..storage.skeleton import Skeleton
@@ -60,8 +61,9 @@ def compare_nodes(
     runtime: Runtime = "auto",
     seed: int = 0,
     tolerance: Tolerance = EXACT,
+    units: frozenset[Key] = frozenset(),
 ) -> Comparison:
-    """Compare `result` with the unconverted `original`, node by node.
+    """Compare `result` with the unconverted `original`, node by node; calls of the functions `units` are compared as a whole.
 
     `aliases` maps values to others that the conversion found to be equal. Nodes that were rewritten are compared within
     `tolerance`. Nodes that did not change may still differ in the last bits at the new opset, because the runtime uses another
@@ -70,7 +72,7 @@ def compare_nodes(
     if _interface(original.proto) != _interface(result.proto):
         return Comparison("different", reason="the result has other inputs or outputs than the original", seed=seed)
     result = with_own_names(original, result)
-    finder = RegionFinder(original, result.proto, aliases)
+    finder = RegionFinder(original, result.proto, aliases, units)
     regions = list(finder.rewritten())
     with tempfile.TemporaryDirectory() as folder, Worker(time_limit=_PIECE_SECONDS) as worker:
         settings = _Settings(runtime, seed, tolerance, worker, original.semantics)

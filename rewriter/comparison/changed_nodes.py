@@ -12,12 +12,10 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
+from ..graph.inlining import Key, callee
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, resolved, subgraphs
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
 from ..graph.scope import Scope
-
-GRAPH_TYPES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-"""The types of attributes that contain subgraphs."""
 
 
 class GraphPair:
@@ -161,10 +159,16 @@ class ChangedNode:
 
 
 class NodeChanges:
-    """The nodes in which `result` differs from the unconverted `original`. `aliases` maps values to others that are equal."""
+    """The nodes in which `result` differs from the unconverted `original`. `aliases` maps values to others that are equal.
 
-    def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
+    Calls of the functions `units` count as changed, whatever the result has in their place; their bodies are not looked into.
+    """
+
+    def __init__(
+        self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
+    ) -> None:
         self._original = original
+        self._units = units
         self._result = result
         self._aliases = aliases
         self.pairs: list[GraphPair] = []
@@ -200,7 +204,7 @@ class NodeChanges:
         for number, scope in enumerate(original.functions):
             assert isinstance(scope.graph, FunctionProto)
             key = _function_key(scope.graph)
-            if key in bodies:
+            if key in bodies and key not in self._units:
                 opsets = (scope.opset, default_opset(bodies[key].opset_import) or 0)
                 yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
 
@@ -212,7 +216,7 @@ class NodeChanges:
             output = next(filter(None, node.output), "")
             place = pair.new_makers.get(output)
             other = None if place is None else pair.new_nodes[place]
-            if other is not None and place is not None and self._same(node, other):
+            if other is not None and place is not None and callee(node) not in self._units and self._same(node, other):
                 matched.add(place)
                 if node.op_type != "Constant" and node.domain in DEFAULT_DOMAINS and _is_redefined(node.op_type, *pair.opsets):
                     self.kept.append(ChangedNode(pair, index, redefined=True))

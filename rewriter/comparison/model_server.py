@@ -21,6 +21,7 @@ import numpy as np
 import onnx
 
 from ..graph.protos import subgraphs
+from ..graph.specialization import with_values
 from ..serving import leave, lift_time_limit, limit_memory, limit_time, open_pipes, receive, send
 from .differences import byte_size
 from .float64 import widen, widened
@@ -154,7 +155,7 @@ def numpy_dtype(elem_type: int) -> np.dtype:
 
 def describe(path: str) -> Description:
     """The interface of the model at `path`; external data is not read."""
-    model = onnx.load(path, load_external_data=False)
+    model = with_values(onnx.load(path, load_external_data=False))
     given = {tensor.name for tensor in model.graph.initializer}
     given |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     inputs = model.graph.input

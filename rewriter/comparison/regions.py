@@ -16,9 +16,10 @@ from typing import NamedTuple
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
+from ..graph.inlining import Key
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, subgraphs
-from .changed_nodes import GRAPH_TYPES, ChangedNode, GraphPair, NodeChanges
+from ..graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, subgraphs
+from .changed_nodes import ChangedNode, GraphPair, NodeChanges
 
 MAX_NODES = 2000
 """The largest number of nodes of the original in a region."""
@@ -69,11 +70,13 @@ class Region:
 
 
 class RegionFinder:
-    """Finds the regions of a conversion from the unconverted `original` to `result`."""
+    """Finds the regions of a conversion from the unconverted `original` to `result`. `units` are as for `NodeChanges`."""
 
-    def __init__(self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str]) -> None:
+    def __init__(
+        self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
+    ) -> None:
         self._aliases = aliases
-        self._nodes = NodeChanges(original, result, aliases)
+        self._nodes = NodeChanges(original, result, aliases, units)
         self._resolve = self._nodes.resolve
         self._targets = set(map(self._resolve, aliases))
         self.pairs = self._nodes.pairs

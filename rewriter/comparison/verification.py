@@ -15,8 +15,9 @@ from onnx import GraphProto
 from ..checks.function_calls import nodes_run
 from ..checks.validity import names_explained
 from ..errors import ArgumentError
-from ..graph import given_types
+from ..graph import given_types, inlining
 from ..graph.model import Model
+from ..graph.specialization import with_values
 from ..graph.survey import all_graphs
 from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
@@ -63,6 +64,16 @@ class Files(NamedTuple):
     result: Path | None = None
 
 
+class Originals(NamedTuple):
+    """The unconverted model, and the same with those functions specialized or inlined that are so in the result, if there are any.
+
+    Only `whole` is run as a whole. Nodes of `specialized`, if it is not None, are compared with those of the result one by one.
+    """
+
+    whole: Model
+    specialized: Skeleton | None = None
+
+
 class Verified(NamedTuple):
     """The result of running the model in another runtime, "openvino 2024.2.0".
 
@@ -79,12 +90,12 @@ class Verified(NamedTuple):
         return f"equal in {self.runtime} on {samples} (rtol {self.rtol:g}, atol {self.atol:g} of the largest number)"
 
 
-def verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
-    """Compare `result` with the unconverted `original`. `aliases` maps values to others that the conversion found to be equal.
+def verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+    """Compare `result` with the unconverted model. `aliases` maps values to others that the conversion found to be equal.
 
     Raises ArgumentError where the settings contradict each other or do not fit the model.
     """
-    return _with_hint(_verify(original, result, aliases, settings, files))
+    return _with_hint(_verify(originals, result, aliases, settings, files))
 
 
 @contextmanager
@@ -114,13 +125,14 @@ def _rounded_up(number: float) -> str:
     return f"{math.ceil(number / unit * (1 - 1e-12)) * unit:.1e}"
 
 
-def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings, files: Files) -> Comparison:
+    original = originals.whole
     if not _runs_whole(original, settings):
-        return _compare_nodes(original, result, aliases, settings)
+        return _compare_nodes(originals, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
     if settings.how == "model" or not (whole.status == "not compared" or whole.last_bits or whole.rounded):
         return whole
-    nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
+    nodes = _compare_nodes(originals, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
     if whole.last_bits:
         return _without_last_bits(original, result, settings, files) if _blames_kernels(whole, nodes) else whole
     if whole.rounded:
@@ -193,11 +205,38 @@ def _after_rounding(nodes: Comparison) -> Comparison:
     return replace(nodes, reason="; ".join(filter(None, [reason, nodes.reason])))
 
 
-def _compare_nodes(original: Model, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
+def _compare_nodes(originals: Originals, result: Skeleton, aliases: Mapping[str, str], settings: Settings) -> Comparison:
+    """Compare node by node. Where functions were specialized, their calls are compared as a whole.
+
+    Only where that decides nothing, or finds other last bits, nodes in specialized functions are compared one by one.
+    """
+    whole, prepared = originals.whole, _with_values(originals.specialized or originals.whole.skeleton)
+    if prepared is whole.skeleton:
+        return _compare_parts(whole, result, aliases, settings)
+    calls = _compare_parts(whole, result, aliases, settings, inlining.changed(whole.proto, prepared.proto))
+    if calls.status == "equal" or (calls.status == "different" and not calls.last_bits):
+        return calls
+    model = Model(prepared, constants_as_initializers=False, semantics=whole.semantics)
+    nodes = _compare_parts(model, _with_values(result), aliases, settings)
+    if calls.status == "different" or nodes.status != "equal":
+        return nodes if nodes.status in ("equal", "different") else calls
+    reason = f"the comparison starts behind the values that parameters of functions were given, as {calls.reason}"
+    return replace(nodes, reason="; ".join(filter(None, [nodes.reason, reason])))
+
+
+def _compare_parts(
+    original: Model,
+    result: Skeleton,
+    aliases: Mapping[str, str],
+    settings: Settings,
+    units: frozenset[inlining.Key] = frozenset(),
+) -> Comparison:
     seed = 0 if settings.samples is None else settings.samples.seed
     with names_explained(original.survey.graphs):
         original = _with_stated_types(original, settings)
-        return compare_nodes(original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance)
+        return compare_nodes(
+            original, result, aliases, runtime=settings.runtime, seed=seed, tolerance=settings.tolerance, units=units
+        )
 
 
 def _with_stated_types(original: Model, settings: Settings) -> Model:
@@ -216,6 +255,12 @@ def _with_stated_types(original: Model, settings: Settings) -> Model:
                 del values[:]
                 values.extend(known)
     return Model(bare, constants_as_initializers=False, semantics=original.semantics)
+
+
+def _with_values(skeleton: Skeleton) -> Skeleton:
+    """`skeleton`, with values in place of the parameters of its functions: a node that is run alone has no caller."""
+    proto = with_values(skeleton.proto)
+    return skeleton if proto is skeleton.proto else Skeleton(proto, skeleton.file, skeleton.base_dir, skeleton.locations)
 
 
 def _unnamed(tolerance: Tolerance) -> Tolerance:

@@ -5,18 +5,20 @@ rules make are converted too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from onnx import NodeProto
+from onnx import FunctionProto, NodeProto
 
 from .. import progress
 from ..errors import ArgumentError, Blocker, NotSimplified, Unconvertible, Undecided
 from ..graph import bodies, declarations
 from ..graph.model import Model
 from ..graph.node import Node
-from ..graph.protos import GRAPH_HOLDERS, label_of, subgraphs
+from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope
+from ..graph.specialization import Key, idle_parameters, key_of
 from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
@@ -96,6 +98,34 @@ class Engine:
         self.outcome.remarks += self._avoided()
         self.outcome.blockers = list({(b.where, b.op_type, b.node): b for b in reversed(alive)}.values())[::-1]
         return self.outcome
+
+    def functions_that_may_change(self) -> dict[Key, set[str]]:
+        """The functions that have a node which a rule may change on the way to the target, each with those parameters that decide
+        nothing for that. The model is not edited.
+        """
+        found: dict[Key, set[str]] = {}
+        for scope in self._model.functions:
+            target = self._target or scope.opset
+            if isinstance(scope.graph, FunctionProto) and scope.opset and self._may_change(scope, target):
+                stays = partial(self._stays, scope, target)
+                found[key_of(scope.graph)] = idle_parameters(scope.graph, stays)
+        return found
+
+    def _stays(self, scope: Scope, target: int, node: NodeProto) -> bool:
+        return self._routes.of_label(label_of(node), scope, target) is STAYS
+
+    def _may_change(self, scope: Scope, target: int) -> bool:
+        return any(self._may_change_node(index, label, scope, target) for index, label in enumerate(scope.labels))
+
+    def _may_change_node(self, index: int, label: str, scope: Scope, target: int) -> bool:
+        route, proto = self._routes.of_label(label, scope, target), scope.graph.node[index]
+        if any(attribute.ref_attr_name and attribute.type in GRAPH_TYPES for attribute in proto.attribute):
+            return True
+        if label in self._replacements or route.step or route.is_restricted or route.may_simplify(proto, scope):
+            return True
+        return may_hold_graphs(label) and any(
+            self._may_change(inner, target) for inner in scope.children(proto, index, scope.opset)
+        )
 
     # -- graphs
 
@@ -237,6 +267,10 @@ class Engine:
                     written = op_type
                 route = self._routes.find(op_type, node.opset, target, made)
                 if route is None:
+                    return
+                if node.has_parameter:  # nobody calls the function, or a rule moved a node that stays
+                    if route.step is not None or route.is_restricted:
+                        node.require_values()
                     return
                 if op_type != simplified and self._simplify(node, route, tried):
                     continue

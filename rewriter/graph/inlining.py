@@ -46,6 +46,17 @@ def arguments_of(function: FunctionProto, call: NodeProto) -> dict[str, Attribut
     return dict(sorted(given.items()))
 
 
+def changed(model: ModelProto, prepared: ModelProto) -> frozenset[Key]:
+    """The functions of `model` that are gone or another in `prepared`, and those that call one of these, at any depth."""
+    others = {key_of(function): function for function in prepared.functions}
+    bodies = {key_of(function): function for function in model.functions}
+    found = {key for key, function in bodies.items() if others.get(key) != function}
+    callees = {key: {callee(node) for node in nodes_within(function)} for key, function in bodies.items()}
+    while more := {key for key, called in callees.items() if key not in found and called & found}:
+        found |= more
+    return frozenset(found)
+
+
 def inline(model: ModelProto, functions: Collection[Key]) -> None:
     """Replace the calls of `functions`, which do not call themselves, in the graphs of `model` and in its other functions.
 

@@ -145,6 +145,16 @@ class Node:
                 return attribute
         return None
 
+    @property
+    def has_parameter(self) -> bool:
+        """Whether an attribute is a parameter of the function around the node."""
+        return any(attribute.ref_attr_name for attribute in self.proto.attribute)
+
+    def require_values(self) -> None:
+        """Raises Unconvertible where an attribute is a parameter of the function around the node."""
+        for attribute in self.proto.attribute:
+            _require_value(attribute)
+
     def has_attr(self, name: str) -> bool:
         return self._attribute(name) is not None
 
@@ -570,12 +580,16 @@ def _fill(attribute: AttributeProto, name: str, value: Any) -> None:
         attribute.CopyFrom(helper.make_attribute(name, value, attr_type=AttributeProto.INTS if value == [] else None))
 
 
-def _attribute_value(attribute: AttributeProto) -> Any:
+def _require_value(attribute: AttributeProto) -> None:
     if attribute.ref_attr_name:
         raise Unconvertible(
             f"attribute {attribute.name} is a parameter of the function ('{attribute.ref_attr_name}')",
-            "inline the function before converting",
+            "remove the function, or inline it before converting",
         )
+
+
+def _attribute_value(attribute: AttributeProto) -> Any:
+    _require_value(attribute)
     value = helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return _text(attribute, value)

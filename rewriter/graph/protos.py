@@ -18,6 +18,10 @@ def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int | None:
     return next((entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS), None)
 
 
+GRAPH_TYPES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+"""The types of attributes that contain subgraphs."""
+
+
 def resolved(name: str, aliases: Mapping[str, str]) -> str:
     """The value that `name` stands for: `aliases` maps values to others that are read in their place, perhaps in several steps."""
     while name in aliases:

@@ -8,11 +8,12 @@ lists are inlined.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import onnx
-from onnx import FunctionProto, NodeProto, TypeProto
+from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
 from ..opsets import inference
 from .bodies import bind_attributes
@@ -24,10 +25,9 @@ _Choice = tuple[Key, tuple[bytes, ...], tuple[bytes, ...]]
 
 MOST_CHOICES = 1_000
 """The number of specialized functions up to which a model is specialized. With more, it is refused instead."""
-
-
 MOST_INLINED = 10_000
-"""The number of nodes up to which functions that take or return lists are inlined."""
+"""The number of nodes up to which functions are inlined."""
+_NONE_KEPT: Mapping[Key, set[str]] = {}
 LIST_OPERATORS = frozenset({
     *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct"),
     *("SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
@@ -39,21 +39,59 @@ class TooManyChoices(Exception):
     """The calls would need more than MOST_CHOICES functions."""
 
 
-def specialize(model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None, *, by_types: bool) -> bool:
+def specialize(
+    model: onnx.ModelProto,
+    names: Collection[Key],
+    inferred: onnx.ModelProto | None = None,
+    kept: Mapping[Key, set[str]] = _NONE_KEPT,
+) -> bool:
     """Specialize the functions `names` of `model`, and those that call them. Returns whether anything changed.
 
     Where all callers make the same choice, it becomes part of the function. Otherwise each choice gets a copy of the function, with
-    a number appended to the name; a copy with a single call is inlined. With `by_types`, calls that pass different types are
-    different choices; `inferred`, the model with inferred types, tells the types. Functions that nobody calls are not changed.
+    a number appended to the name; a copy with a single call is inlined. With `inferred`, the model with inferred types, calls that
+    pass different types are different choices. Functions that nobody calls are not changed, and with more than MOST_CHOICES
+    choices, nothing is. `kept` are parameters that stay parameters, by function.
     """
-    if by_types and inferred is None:
+    if not names:
         return False
     before = model.SerializeToString(deterministic=True)
     try:
-        _Specialization(model, names, inferred if by_types else None).run()
+        single = _Specialization(model, names, inferred, kept).run()
     except TooManyChoices:
         return False
+    inline(model, set(map(key_of, single)))
     return model.SerializeToString(deterministic=True) != before
+
+
+def with_values(model: onnx.ModelProto) -> onnx.ModelProto:
+    """`model` if no function in it has a parameter; otherwise a copy in which the parameters are values, to read attributes in.
+
+    Parameters stay in functions that nobody calls, and everywhere if there are more than MOST_CHOICES choices.
+    """
+    names = [key_of(function) for function in model.functions if parameters_of(function)]
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model if names else onnx.ModelProto())
+    with suppress(TooManyChoices):
+        _Specialization(copy, names).run()
+    return copy if names else model
+
+
+def idle_parameters(function: FunctionProto, stays: Callable[[NodeProto], bool]) -> set[str]:
+    """The parameters of `function` that decide nothing for its conversion: numbers in nodes for which `stays` is true. No rule
+    looks at these nodes, and no type and no shape depends on the numbers.
+    """
+    working = {
+        attribute.ref_attr_name
+        for node in nodes_within(function)
+        for attribute in node.attribute
+        if attribute.ref_attr_name and not (inference.is_mere_number(node, attribute) and stays(node))
+    }
+    return parameters_of(function) - working
+
+
+def parameters_of(function: FunctionProto) -> set[str]:
+    """The parameters of `function` that attributes of its nodes refer to."""
+    return {attribute.ref_attr_name for node in nodes_within(function) for attribute in node.attribute if attribute.ref_attr_name}
 
 
 def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) -> bool:
@@ -63,16 +101,55 @@ def inline_lists(model: onnx.ModelProto, bodies: Mapping[Key, onnx.GraphProto]) 
     is if the result would have too many nodes.
     """
     opset = default_opset(model.opset_import)
-    passing = [
-        function
+    passing = {
+        key_of(function)
         for function in model.functions
         if _passes_lists(bodies.get(key_of(function))) and default_opset(function.opset_import) in (None, opset)
-    ]
-    if not passing or _inlined_nodes(model, {key_of(function) for function in passing}) > MOST_INLINED:
+    }
+    return _inline_few(model, passing)
+
+
+def inline_with_callers(model: onnx.ModelProto, names: Collection[Key]) -> bool:
+    """Inline the functions `names`, and all that call them. Returns whether there were any.
+
+    The nodes are then in the main graph, with the types that it declares. Functions of another opset than the model's are not
+    inlined, and none is if the result would have too many nodes, or if nobody calls one of `names`.
+    """
+    opset = default_opset(model.opset_import)
+    functions = {key_of(function): function for function in model.functions}
+    if not functions.keys() & set(names) <= _called(model.graph, functions):
+        return False
+    wanted = {key for key in _with_callers(functions, names) if default_opset(functions[key].opset_import) in (None, opset)}
+    return _inline_few(model, wanted)
+
+
+def _inline_few(model: onnx.ModelProto, functions: Collection[Key]) -> bool:
+    """Inline `functions`, unless the result would have too many nodes. Returns whether any is gone."""
+    if not functions or _inlined_nodes(model, functions) > MOST_INLINED:
         return False
     before = len(model.functions)
-    inline(model, {key_of(function) for function in passing})
+    inline(model, functions)
     return len(model.functions) < before
+
+
+def _with_callers(functions: Mapping[Key, FunctionProto], names: Iterable[Key]) -> set[Key]:
+    """The functions `names`, and all functions that call one of them, directly or through others."""
+    callees = {key: {callee(node) for node in nodes_within(function)} for key, function in functions.items()}
+    wanted = functions.keys() & set(names)
+    while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
+        wanted |= callers
+    return wanted
+
+
+def _called(graph: GraphLike, functions: Mapping[Key, FunctionProto]) -> set[Key]:
+    """The functions that `graph` calls, directly or through others."""
+    found: set[Key] = set()
+    pending = [graph]
+    while pending:
+        callees = {callee(node) for node in nodes_within(pending.pop())} & functions.keys() - found
+        found |= callees
+        pending += [functions[key] for key in callees]
+    return found
 
 
 def _passes_lists(body: onnx.GraphProto | None) -> bool:
@@ -112,23 +189,23 @@ class _Made(NamedTuple):
 
 
 class _Specialization:
-    def __init__(self, model: onnx.ModelProto, names: Collection[Key], inferred: onnx.ModelProto | None) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        names: Collection[Key],
+        inferred: onnx.ModelProto | None = None,
+        kept: Mapping[Key, set[str]] = _NONE_KEPT,
+    ) -> None:
         self._model = model
         self._inferred = inferred
         self._functions = {key_of(function): function for function in model.functions}
-        self._wanted = self._with_callers(names)
+        self._wanted = _with_callers(self._functions, names)
+        self._kept = kept
         self._made: dict[_Choice, _Made] = {}
         self._names = {function.name for function in model.functions}
 
-    def _with_callers(self, names: Collection[Key]) -> set[Key]:
-        """The functions `names`, and all functions that call one of them, directly or through others."""
-        callees = {key: {callee(node) for node in nodes_within(function)} for key, function in self._functions.items()}
-        wanted = set(names)
-        while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
-            wanted |= callers
-        return wanted
-
-    def run(self) -> None:
+    def run(self) -> list[FunctionProto]:
+        """Specialize the functions. Returns those that a single call needs, and that may take its place."""
         outer = {} if self._inferred is None else _types_in(self._inferred.graph)
         pending = [_Call(node, outer) for node in nodes_within(self._model.graph)]
         while pending:
@@ -141,12 +218,14 @@ class _Specialization:
             if len(made.calls) == 1:
                 inner = self._types_inside(made.function, call)
                 pending.extend(_Call(node, inner) for node in nodes_within(made.function))
-        self._install()
+        return self._install()
 
     def _definite(self, key: Key, call: _Call) -> _Made:
         """The specialized function for `call`."""
         function = self._functions[key]
-        given = arguments_of(function, call.node)
+        kept = self._kept.get(key, set())
+        bound = parameters_of(function) - kept
+        given = {name: value for name, value in arguments_of(function, call.node).items() if name in bound}
         passed: tuple[bytes, ...] = ()
         if self._inferred is not None:
             passed = tuple(call.types.get(name, TypeProto()).SerializeToString(deterministic=True) for name in call.node.input)
@@ -156,9 +235,13 @@ class _Specialization:
                 raise TooManyChoices
             copy = FunctionProto()
             copy.CopyFrom(function)
+            stays = {name: AttributeProto(name=name, type=AttributeProto.FLOAT, ref_attr_name=name) for name in kept}
             for node in list(nodes_within(copy)):
-                bind_attributes(node, given)
+                bind_attributes(node, {**given, **stays})
+            _remove(copy.attribute_proto, given)
+            copy.attribute[:] = [name for name in copy.attribute if name not in bound]
             self._made[choice] = _Made(copy, [])
+        _remove(call.node.attribute, given)
         return self._made[choice]
 
     def _types_inside(self, function: FunctionProto, call: _Call) -> Mapping[str, TypeProto]:
@@ -167,8 +250,8 @@ class _Specialization:
         types = [call.types.get(name, TypeProto()) for name in call.node.input]
         return _types_in(inference.infer_body(self._model, function, types))
 
-    def _install(self) -> None:
-        """Name the specialized functions, write these names into the calls, and add the functions to the model or inline them."""
+    def _install(self) -> list[FunctionProto]:
+        """Name the specialized functions, write these names into the calls, and add the functions to the model."""
         choices: dict[Key, list[_Made]] = {}
         for (key, _, _), made in self._made.items():
             choices.setdefault(key, []).append(made)
@@ -184,7 +267,7 @@ class _Specialization:
                 self._functions[key].CopyFrom(all_made[0].function)
         for key in several:
             self._model.functions.remove(self._functions[key])
-        inline(self._model, {key_of(made.function) for made in single})
+        return [made.function for made in single]
 
     def _rename(self, made: _Made) -> None:
         name = f"{made.function.name}_{next(n for n in itertools.count(1) if f'{made.function.name}_{n}' not in self._names)}"
@@ -196,6 +279,13 @@ class _Specialization:
     def _fits_callers(self, function: FunctionProto) -> bool:
         """Whether the nodes of the function mean the same in its callers, whose opset may be another."""
         return default_opset(function.opset_import) in (None, default_opset(self._model.opset_import))
+
+
+def _remove(attributes: MutableSequence[AttributeProto], names: Collection[str]) -> None:
+    """Remove the attributes called `names`. A graph that nothing refers to any more would stay in the form of its old opset."""
+    for index in reversed(range(len(attributes))):
+        if attributes[index].name in names:
+            del attributes[index]
 
 
 def _types_in(graph: onnx.GraphProto) -> dict[str, TypeProto]:

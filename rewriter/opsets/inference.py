@@ -347,9 +347,10 @@ def infer_node(
 ) -> dict[str, TypeProto]:
     """The types of the outputs of one node that a rule made, in the form of `opset`; empty where they cannot be found.
 
-    Nodes with a subgraph are not inferred: their body may read outer values, which are unknown here and would crash onnx.
+    Nodes with a subgraph are not inferred: their body may read outer values, which are unknown here and would crash onnx. Nor are
+    nodes with a parameter of a function, which onnx takes for 0.
     """
-    if node.domain not in _DEFAULT_DOMAINS or any(a.type in _GRAPHS for a in node.attribute):
+    if node.domain not in _DEFAULT_DOMAINS or _has_parameter(node) or any(a.type in _GRAPHS for a in node.attribute):
         return {}
     if keeps_its_input(node.op_type, opset):
         return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
@@ -582,15 +583,52 @@ def _calls_all_seen(
 
 
 def infer_body(model: onnx.ModelProto, body: onnx.FunctionProto, types: list[TypeProto]) -> onnx.GraphProto:
-    """`body` as a graph whose inputs have `types`, with inferred value_info."""
+    """`body` as a graph whose inputs have `types`, with inferred value_info.
+
+    Nothing is inferred for nodes with a parameter of the function, which onnx takes for 0.
+    """
     graph = onnx.GraphProto(name=body.name, node=body.node)
     for name, kind in zip(body.input, types, strict=False):
         graph.input.append(onnx.ValueInfoProto(name=name, type=kind))
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in body.output)
     whole = onnx.ModelProto(ir_version=model.ir_version, graph=graph, functions=model.functions)
     whole.opset_import.extend(body.opset_import)
+    hidden = _hide_parameters(whole)
     inferred = infer_model(whole)
+    for index, node in enumerate(_with_inner(inferred.graph.node) if inferred is not None and hidden else ()):
+        if index in hidden:
+            node.CopyFrom(hidden[index])
     return graph if inferred is None else inferred.graph
+
+
+def is_mere_number(node: onnx.NodeProto, attribute: onnx.AttributeProto) -> bool:
+    """Whether no type and no shape depends on `attribute` of `node`: it is a single float, as a slope is."""
+    is_float = attribute.type == onnx.AttributeProto.FLOAT
+    return is_float and node.domain in _DEFAULT_DOMAINS and node.op_type != "Constant"
+
+
+def _has_parameter(node: onnx.NodeProto) -> bool:
+    """Whether `node` has an attribute that a function's caller sets, and on which types or shapes may depend."""
+    return any(attribute.ref_attr_name and not is_mere_number(node, attribute) for attribute in node.attribute)
+
+
+def _hide_parameters(model: onnx.ModelProto) -> dict[int, onnx.NodeProto]:
+    """Give nodes of the main graph that have a parameter of a function, which onnx takes for 0, a domain that onnx does not know.
+
+    Returns the old nodes by their position.
+    """
+    hidden: dict[int, onnx.NodeProto] = {}
+    for index, node in enumerate(_with_inner(model.graph.node)):
+        if _has_parameter(node):
+            hidden[index] = onnx.NodeProto.FromString(node.SerializeToString())
+            node.domain = _UNKNOWN
+    if hidden:
+        model.opset_import.add(domain=_UNKNOWN, version=1)
+    return hidden
+
+
+_UNKNOWN = "split_rewrite.unknown"
+"""A domain without operators."""
 
 
 def infer_subgraph(model: onnx.ModelProto, graph: onnx.GraphProto, outer: Mapping[str, TypeProto], opset: int) -> onnx.GraphProto:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_roi_align import RoiAlign as ReferenceRoiAlign
@@ -43,8 +43,8 @@ class CannotRunError(Exception):
         self.failed = failed
 
 
-def default_opset(model: ModelProto) -> int:
-    """The opset of the default domain; 0 when the model does not import it."""
+def default_opset(model: ModelProto | FunctionProto) -> int:
+    """The opset of the default domain; 0 when the model or function does not import it."""
     return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
 
 
@@ -176,11 +176,19 @@ def newest_onnxruntime_opset() -> int:
 
 def _run_reference(model: ModelProto, feeds: Mapping[str, Value]) -> list[Value]:
     try:
-        evaluator = ReferenceEvaluator(model, new_ops=_old_versions(default_opset(model)))
+        evaluator = _Evaluator(model)
         outputs = evaluator.run(None, {name: value for name, value in feeds.items() if name in evaluator.input_names})
     except Exception as error:  # the reference raises whatever numpy raises
         raise CannotRunError(f"onnx.reference: {_first_line(error)}") from error
     return list(outputs)
+
+
+class _Evaluator(ReferenceEvaluator):
+    """onnx.reference with the old operator versions put right, in functions too."""
+
+    def __init__(self, proto: Any, **options: Any) -> None:
+        is_old = isinstance(proto, ModelProto | FunctionProto) and "new_ops" not in options
+        super().__init__(proto, **options, **({"new_ops": _old_versions(default_opset(proto))} if is_old else {}))
 
 
 def _first_line(error: Exception) -> str:

@@ -489,3 +489,17 @@ def test_layers_share_a_mask_where_one_input_decides_its_length(length: str, sec
     )
     nodes = convert_version(proto, 13).model.graph.node
     assert sum(node.op_type == "Where" for node in nodes) == masks
+
+
+@pytest.mark.skipif(newest_opset() < 28, reason="the installed onnx has no Attention-28")
+@pytest.mark.parametrize("calls", [1, 2])
+def test_other_last_bits_of_a_newer_kernel_are_accepted_in_a_function_with_a_parameter(calls):
+    """As they are in the main graph: no rule touched the node."""
+    text = " ".join(f"y{n} = f.attend <scale = 0.{5 + n}> (q, k, v)" for n in range(calls))
+    shape, outputs = "float[2,3,4,8]", ", ".join(f"float[2,3,4,8] y{n}" for n in range(calls))
+    proto = model(f"""<ir_version: 10, opset_import: ["" : 23, "f" : 1]>
+        g ({shape} q, {shape} k, {shape} v) => ({outputs}) {{ {text} }}
+        <opset_import: ["" : 23], domain: "f"> attend <scale> (q, k, v) => (y)
+        {{ y = Attention <scale: float = @scale> (q, k, v) }}""")
+    comparison = convert_version(proto, 28, compare="auto").report.comparison
+    assert comparison is not None and comparison.status == "equal"

@@ -27,7 +27,7 @@ MODELS = {
         18,
     ),
     "function-that-reaches-further-than-what-is-on-its-way": (
-        """<ir_version: 8, opset_import: ["" : 4, "local" : 1]> g (float[1] x, float[1] n, float[1] a) => (float[P] y, float[Q] z) {
+        """<ir_version: 8, opset_import: ["" : 4, "local" : 1]> g (float[1] x, float[1] n, float[1] a) => (float[P, R] y, float[Q] z) {
         y = local.f(x)\n z = Tile(x, n, a)}
         <domain: "local", opset_import: ["" : 4]> f (v) => (p) {p = Reshape<shape = [1, 1]>(v)}""",
         4,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_same, model, refusal
+from helpers import assert_same, model, refusal, run
 
 from split_rewrite.rewriter import check_convertible, convert_version
 from split_rewrite.rewriter.graph import specialization
@@ -105,6 +105,107 @@ def test_calls_in_subgraphs_count():
 
 def test_a_dry_run_says_the_same():
     assert not check_convertible(calling("y = f.soft <axis = 1> (x)", SOFT), 12).blockers
+
+
+# -- what reads attributes in another way than by their names
+
+
+def test_a_body_that_depends_on_an_attribute():
+    loss = """<opset_import: ["" : 13], domain: "f"> loss <how: string = "mean"> (v, t) => (w)
+        { w = NegativeLogLikelihoodLoss <reduction: string = @how> (v, t) }"""
+    proto = model(
+        """<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3] x, int64[2] t) => (float a, float b, float[2] c) {
+            a = f.loss (x, t) b = f.loss <how = "sum"> (x, t) c = f.loss <how = "none"> (x, t)
+        } """
+        + loss
+    )
+    labels = np.array([2, 0])
+    assert_same(proto, 11, {"x": X[0, :2, :3], "t": labels}, rtol=1e-6)
+
+
+def test_a_constant_that_is_a_parameter():
+    widen = """<opset_import: ["" : 13], domain: "f"> widen <at: ints = [1]> (v) => (w)
+        { a = Constant <value_ints: ints = @at> () w = Unsqueeze(v, a) }"""
+    proto = model(
+        """<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3,4] x) => (float[2,1,3,4] y, float[1,2,3,1,4] z) { y = f.widen (x) z = f.widen <at = [0, 3]> (x) } """
+        + widen
+    )
+    assert_same(proto, 12, {"x": X})
+
+
+def test_the_shape_behind_a_parameter_is_not_that_of_its_default():
+    both = """<opset_import: ["" : 13], domain: "f"> both <dim: int = 1> (v) => (w)
+        { c = Concat <axis: int = @dim> (v, v) f = Flatten(c) w = Softmax(c) }"""
+    proto = model(
+        """<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        agraph (float[2,3,4] x) => (float[2,6,4] y, float[2,3,8] z) { y = f.both (x) z = f.both <dim = 2> (x) } """
+        + both
+    )
+    assert_same(proto, 12, {"x": X}, rtol=1e-6)
+
+
+def test_a_graph_that_is_a_parameter():
+    """ONNX has no text for such an attribute. The default, which no call uses, must not stay in the form of opset 13."""
+    proto = model("""<ir_version: 8, opset_import: ["" : 13]> agraph (float[2,3,4] x, bool c) => (float[2,3,4] y) {
+        y = If(c) <then_branch = t () => (float[2,3,4] p) { a = Constant <value_ints = [0]> () q = Unsqueeze(x, a) p = Squeeze(q, a) },
+                   else_branch = e () => (float[2,3,4] r) { r = Neg(x) }> }""")
+    chosen = proto.graph.node[0]
+    given = onnx.AttributeProto.FromString(chosen.attribute[0].SerializeToString())
+    given.name = "body"
+    chosen.attribute[0].Clear()
+    chosen.attribute[0].MergeFrom(onnx.AttributeProto(name="then_branch", type=given.type, ref_attr_name="body"))
+    function = onnx.helper.make_function("f", "choose", ["x", "c"], ["y"], [chosen], proto.opset_import, [], [given])
+    proto.functions.append(function)
+    proto.opset_import.add(domain="f", version=1)
+    proto.graph.node[0].CopyFrom(onnx.helper.make_node("choose", ["x", "c"], ["y"], domain="f"))
+    result = convert_version(proto, 11, compare="off").model
+    onnx.checker.check_model(result, full_check=True)
+    for condition in (True, False):
+        np.testing.assert_array_equal(run(result, {"x": X, "c": np.array(condition)})[0], X if condition else -X)
+
+
+# -- numbers that decide nothing
+
+SLOPE = """<opset_import: ["" : 13], domain: "f"> slope <axis, s: float = 0.3> (v) => (w)
+    { p = Softmax <axis: int = @axis> (v) n = Neg(p) w = LeakyRelu <alpha: float = @s> (n) }"""
+
+
+def test_a_slope_stays_a_parameter():
+    slope = SLOPE.replace("axis, ", "").replace("<axis: int = @axis>", "<axis = 1>")
+    result = assert_same(calling("a = f.slope <s = 0.5> (x) y = f.slope (a)", slope), 12, {"x": X}, rtol=1e-6)
+    assert (names(result), operators(result)) == (["slope"], ["slope", "slope"])
+    assert [attribute.ref_attr_name for node in result.functions[0].node for attribute in node.attribute].count("s") == 1
+
+
+def test_a_default_that_stays_is_not_lost_where_the_function_is_inlined():
+    result = assert_same(calling("a = f.slope <axis = 0> (x) y = f.slope <axis = 1> (a)", SLOPE), 12, {"x": X}, rtol=1e-6)
+    assert names(result) == []
+
+
+# -- functions whose callers know more
+
+
+def test_a_function_that_knows_too_little_is_inlined():
+    """The depth of the OneHot follows from the declared output."""
+    hot = """<opset_import: ["" : 11], domain: "f"> hot <axis> (i, d, v) => (y) { y = OneHot <axis: int = @axis> (i, d, v) }"""
+    proto = model(
+        """<ir_version: 6, opset_import: ["" : 11, "f" : 1]>
+        agraph (int64[3] i, int64 d, float[2] v) => (float[3,5] y) { y = f.hot <axis = 1> (i, d, v) } """
+        + hot
+    )
+    feeds = {"i": np.array([0, 4, 2]), "d": np.array(5), "v": np.array([0, 1], np.float32)}
+    result = convert_version(proto, 8, compare="off").model
+    assert names(result) == []
+    np.testing.assert_array_equal(run(result, feeds)[0], np.eye(5, dtype=np.float32)[[0, 4, 2]])
+
+
+def test_more_choices_than_there_may_be_are_refused(monkeypatch):
+    monkeypatch.setattr(specialization, "MOST_CHOICES", 1)
+    monkeypatch.setattr(specialization, "MOST_INLINED", 1)
+    proto = calling("a = f.soft <axis = 0> (x) y = f.soft <axis = 1> (a)", SOFT)
+    assert "attribute axis is a parameter of the function ('axis')" in refusal(proto, 12)
 
 
 # -- types

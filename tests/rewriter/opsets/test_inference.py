@@ -200,3 +200,22 @@ def test_what_it_cuts_elsewhere_is_known() -> None:
 
 def test_it_is_not_known_whether_the_parts_broadcast() -> None:
     assert "an unknown dimension may or may not equal 'N'" in refusal(model(CUT, 10), 6)
+
+
+def test_the_shape_that_a_parameter_decides_is_unknown() -> None:
+    """onnx takes the parameter for 0, and infers [4,3,4]."""
+    source = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13, "f" : 1]>
+        g (float[2,3,4] x) => (float[2,3,8] y) { y = f.both <dim = 2> (x) }
+        <opset_import: ["" : 13], domain: "f"> both <dim> (v) => (w)
+        { c = Concat <axis: int = @dim> (v, v) w = Neg(c) l = LeakyRelu <alpha: float = @slope> (v) }""")
+    body = inference.infer_body(source, source.functions[0], [source.graph.input[0].type])
+    found = {value.name: inference.shape_of(value.type) for value in body.value_info}
+    assert (found.get("c"), found["l"]) == (None, (2, 3, 4))
+    assert [node.domain for node in body.node] == ["", "", ""]
+
+
+def test_a_node_with_a_parameter_is_not_inferred() -> None:
+    node = onnx.helper.make_node("Concat", ["v", "v"], ["c"])
+    node.attribute.add(name="axis", type=onnx.AttributeProto.INT, ref_attr_name="dim")
+    kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [2, 3])
+    assert inference.infer_node(node, 13, {"v": kind}, {}, 8) == {}
