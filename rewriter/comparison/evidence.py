@@ -52,6 +52,22 @@ def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Toleranc
     return functools.reduce(worst, (compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
 
 
+def are_equal(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> bool:
+    """Whether each output is equal in all samples."""
+    return all(output.equal for output in compare_outputs(runs, results, tolerance))
+
+
+def agrees_with_either(outputs: list[Outputs], runs: list[Run], results: list[Outputs]) -> bool:
+    """Whether `outputs`, those of another runtime, are in each sample those of the original or those of the result, as far as two
+    runtimes agree.
+    """
+    samples = zip(outputs, runs, results, strict=True)
+    return all(
+        any(are_equal([run._replace(outputs=expected)], [got], _KERNELS) for expected in (run.outputs, result))
+        for got, run, result in samples
+    )
+
+
 def compare_run(run: Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
     """The comparison of each output of one sample."""
     triples = zip(run.outputs.names, run.outputs.values, result.values, strict=True)
