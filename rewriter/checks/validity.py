@@ -22,6 +22,7 @@ from ..opsets import inference
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from . import wrong_opset
 from .function_calls import check_calls
+from .operands import OPERAND_CHECKS
 from .scales import quantization_problems
 
 MOST_MISSING_PARTS = 4096
@@ -380,5 +381,6 @@ _CHECKS = {
     "SplitToSequence": _sequence_problems,
     "QuantizeLinear": quantization_problems,
     "DequantizeLinear": quantization_problems,
+    **OPERAND_CHECKS,
 }
 """The further checks for single operators."""
