@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
+from ..graph.protos import default_opset
 from .differences import (
     OutputComparison,
     are_one_value,
@@ -177,6 +178,13 @@ class Evidence:
         if self._tolerance.inexact and np.shape(expected) == np.shape(got):
             found = found & (is_number(expected) | is_number(got))
         return bool(np.any(found))
+
+    @functools.cached_property
+    def has_other_opset(self) -> bool:
+        """Whether the result imports another opset than the original, for which a runtime may have other kernels."""
+        protos = [onnx.load(path, load_external_data=False) for path in (self._original, self._result)]
+        before, after = (default_opset(proto.opset_import) for proto in protos)
+        return before != after
 
     def is_same_at_opset_of_result(self, runs: list[Run]) -> bool:
         """Whether onnxruntime computes of the original, declared at the opset of the result, exactly what it computes of the result.

@@ -126,6 +126,20 @@ def _has_lengths(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 4 and node.input[4] != ""
 
 
+def _clips(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(attribute.name == "clip" for attribute in node.attribute)
+
+
+def _gives_indices(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.output) > 1 and node.output[1] != ""
+
+
+def _is_dilated_and_padded(node: onnx.NodeProto, _opset: int) -> bool:
+    words = {attribute.name: attribute.s for attribute in node.attribute}
+    sizes = (size for attribute in node.attribute if attribute.name == "dilations" for size in attribute.ints)
+    return words.get("auto_pad", b"").startswith(b"SAME") and any(size != 1 for size in sizes)
+
+
 def _gives_scores_below_a_cap(node: onnx.NodeProto, _opset: int) -> bool:
     asks = len(node.output) > 3 and node.output[3] != "" and _attribute(node, "qk_matmul_output_mode", 0) == 0
     return asks and any(attribute.name == "softcap" and attribute.f > 0 for attribute in node.attribute)
@@ -170,7 +184,10 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Split": (_has_unnamed_outputs, "crashes on a Split whose outputs are not all named"),
         "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
         **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), (_from(28), "has no kernel for {op} 28, whose body overflows")),
-        "Attention": (_gives_masked_scores, "gives the lowest number for the scores that Attention below opset 25 masks, which are -inf"),
+        "Attention": (
+            _gives_masked_scores,
+            "gives the lowest number for the scores that Attention below opset 25 masks, which are -inf",
+        ),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {
@@ -183,15 +200,22 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Scan": (_below(9), "does not know the batches of Scan below opset 9"),
         "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
         "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
-        "AveragePool": (_either(_counts_padding, _pads_whole_windows), "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
-        "LpPool": (_either(_rounds_up, _pads_whole_windows), "takes more for the sum of a window of LpPool beyond the input"),
-        "MaxPool": (_either(_pads_in_its_own_way, _pads_whole_windows), "pads this MaxPool in its own way"),
+        "AveragePool": (
+            _either(_counts_padding, _pads_whole_windows),
+            "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front",
+        ),
+        "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
+        "MaxPool": (
+            _either(_pads_in_its_own_way, _pads_whole_windows, _gives_indices),
+            "pads this MaxPool, or counts its positions, in its own way",
+        ),
+        "LRN": (_always, "normalizes as many channels as there are images in LRN, and no others"),
         "StringNormalizer": (_always, "removes accents in StringNormalizer"),
         "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
         "GridSample": (_is_cubic_with_a_border, "moves a position of a cubic GridSample into the image, and not its neighbours"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
-        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_has_lengths, "ignores the lengths of the sequences of {op}")),
+        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_either(_has_lengths, _clips), "ignores lengths and clip of {op}")),
         "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
         "Attention": (_gives_scores_below_a_cap, "caps the scores that Attention gives, which are those before the cap"),
         "Unique": (_is_unsorted, "sorts what Unique gives in the order of the input, or takes rows of it"),
@@ -208,6 +232,7 @@ _DISPUTED: dict[str, _Defect] = {
     "Squeeze": (_has_axes_input, "removes all dimensions of 1 in a Squeeze with empty axes"),
     "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
     "Resize": (_needs_the_length, "rounds the length down by which the coordinates of this Resize go"),
+    "AveragePool": (_is_dilated_and_padded, "pads this AveragePool as if it were not dilated"),
     "MaxUnpool": (_has_position, "takes the indices of a MaxUnpool with output_shape for positions in its output"),
 }
 """Nodes that onnxruntime computes differently from the specification. `Model.semantics` says which meaning counts."""

@@ -128,9 +128,20 @@ def _strict_slice() -> Any:
         def _run(self, data: np.ndarray, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
             if axes is not None and len({int(axis) % data.ndim for axis in axes}) < len(axes):
                 raise ValueError(f"Slice has an axis twice in {[int(axis) for axis in axes]}")
+            _require_starts(data.shape, starts, axes, steps)
             return super()._run(data, starts, ends, axes, steps)
 
     return Slice
+
+
+def _require_starts(shape: tuple[int, ...], starts: Any, axes: Any, steps: Any) -> None:
+    """Raises an error where a Slice backwards starts before its axis: then it takes the first element, and numpy takes none."""
+    if steps is None:
+        return
+    chosen = range(len(starts)) if axes is None else [int(axis) for axis in axes]
+    for start, axis, step in zip(starts, chosen, steps, strict=True):
+        if step < 0 and start < -shape[axis]:
+            raise ValueError(f"Slice goes backwards from {start} along an axis of {shape[axis]}")
 
 
 def _scatter() -> Any:

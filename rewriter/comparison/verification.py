@@ -109,7 +109,11 @@ def _verify(original: Model, result: Skeleton, aliases: Mapping[str, str], setti
     if not _runs_whole(original, settings):
         return _compare_nodes(original, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
-    if settings.how == "model" or whole.status == "equal" or not (whole.status == "not compared" or whole.last_bits or whole.rounded):
+    if (
+        settings.how == "model"
+        or whole.status == "equal"
+        or not (whole.status == "not compared" or whole.last_bits or whole.rounded)
+    ):
         return whole
     nodes = _compare_nodes(original, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
     if whole.last_bits:
