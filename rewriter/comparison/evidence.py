@@ -187,7 +187,7 @@ class Evidence:
         return before != after
 
     def is_same_at_opset_of_result(self, runs: list[Run]) -> bool:
-        """Whether onnxruntime computes of the original, declared at the opset of the result, exactly what it computes of the result.
+        """Whether onnxruntime computes of the original, declared at the result's opset, exactly what it computes of the result.
 
         Its kernels for this opset then explain what differs, if that is no more than last bits.
         """

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-
 _FEW_DIGITS = 1e-3
 """A variance below this share of the mean square has lost three digits."""
 

@@ -138,7 +138,7 @@ def _goes_by_fraction(sampling: Sampling, coordinates: str) -> bool:
 def _meaning_of_length(node: Node, *samplings: Sampling) -> str:
     """Whose meaning a Resize by scales has whose coordinates go by a length that may be no whole number.
 
-    Raises Unconvertible where nobody said that, and where the specification counts but the scales are not known: without `samplings`.
+    Raises Unconvertible where nobody said that, and, without `samplings`, where the specification counts but scales are not known.
     """
     coordinates = node.attr("coordinate_transformation_mode")
     lengths = [f"{each.length * each.scale:g}" for each in samplings] or ["length · scale"]
