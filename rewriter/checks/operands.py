@@ -26,7 +26,7 @@ def _attention_problems(node: Node) -> Iterator[str]:
     for name in ("q_num_heads", "kv_num_heads"):
         count = node.attr(name)
         if count is not None and (count < 0 or (count == 0 and node.rank(0) == 3)):
-            yield f"{name} is {count}"
+            yield f"the number of heads {name} is {count}"
     scale, precision = node.attr("scale"), node.attr("softmax_precision", 0)
     if scale is not None and scale <= 0:
         yield f"scale is {scale:g}, and has to be positive"

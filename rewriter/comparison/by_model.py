@@ -77,10 +77,10 @@ class Comparison:
     `runtime` is "name version". `reason` is one line: why the models were not compared, or what differs. An "equal" has a reason
     only where the preferred runtime could not be used, or where more was done than running the whole models. `pieces` is for models
     that were compared node by node, `outputs` for others; only the former can be "partly compared". `last_bits`: models that should
-    be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of the
-    runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from inputs that
-    are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a difference in
-    the last bits into a whole step.
+    be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
+    the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
+    inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
+    difference in the last bits into a whole step.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -285,10 +285,10 @@ class _Judge:
     def _another_kernel(self, found: Comparison, runs: list[Run], before: Description, after: Description) -> str:
         """A text about kernels of onnxruntime for the two opsets that explain the difference `found`, or "".
 
-        Last bits are explained if the original itself, at the opset of the result, has the result's. Otherwise onnx.reference, if
-        nothing is known against it here, has to compute exactly the same of both models. And either outputs differ only in last bits,
-        or what differs first is made of equal inputs by nodes that nothing changed: in its last bits, or so that onnx.reference
-        agrees with one of the two kernels about all outputs.
+        Last bits are explained if the original itself, at the opset of the result, has the result's. Otherwise onnx.reference,
+        if nothing is known against it here, has to compute exactly the same of both models. And either outputs differ only in
+        last bits, or what differs first is made of equal inputs by nodes that nothing changed: in its last bits, or so that
+        onnx.reference agrees with one of the two kernels about all outputs.
         """
         if not self._evidence.has_other_opset:
             return ""

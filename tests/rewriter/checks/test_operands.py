@@ -19,8 +19,8 @@ def attention(outputs="y", heads=2, attributes="", inputs=""):
 
 
 INVALID = [
-    (23, attention(heads=-2), "q_num_heads is -2"),
-    (23, attention(heads=0), "q_num_heads is 0"),
+    (23, attention(heads=-2), "the number of heads q_num_heads is -2"),
+    (23, attention(heads=0), "the number of heads q_num_heads is 0"),
     (23, attention(attributes=", scale = 0.0"), "scale is 0, and has to be positive"),
     (23, attention(attributes=", softmax_precision = 2"), "softmax_precision is uint8, which is no floating-point type"),
     (23, attention(attributes=", softmax_precision = -1"), "softmax_precision is -1, which is no floating-point type"),
