@@ -12,8 +12,9 @@ from ..opsets.inference import elem_type_name
 Check = Callable[[Node], Iterator[str]]
 
 _PRECISIONS = (TensorProto.UNDEFINED, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
-"""The types in which an Attention may compute its softmax."""
+"""The types in which an Attention may compute its softmax, and all but the first a GroupNormalization."""
 _PAST_KEY, _PAST_VALUE = 4, 5
+_POSITIONS = 3
 
 
 def _where_known(check: Check) -> Check:
@@ -37,6 +38,13 @@ def _attention_problems(node: Node) -> Iterator[str]:
         yield "it has only one of past_key and past_value"
 
 
+def _group_problems(node: Node) -> Iterator[str]:
+    """https://onnx.ai/onnx/operators/onnx__GroupNormalization.html"""
+    stash = node.attr("stash_type", TensorProto.FLOAT)
+    if stash not in _PRECISIONS[1:]:
+        yield f"stash_type is {stash}, which is no floating-point type"
+
+
 def _rotary_problems(node: Node) -> Iterator[str]:
     """https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html"""
     shape, rotated = node.shape(0), node.attr("rotary_embedding_dim", 0)
@@ -44,8 +52,10 @@ def _rotary_problems(node: Node) -> Iterator[str]:
     if not rotated and shape is not None and isinstance(shape[-1], int) and (len(shape) == 4 or heads > 0):
         rotated = shape[-1] if len(shape) == 4 else shape[-1] // heads
     for index, name in ((1, "cos_cache"), (2, "sin_cache")):
-        cache = node.shape(index)
-        if rotated and cache and isinstance(cache[-1], int) and cache[-1] != rotated // 2:
+        cache, rank = node.shape(index), 2 if node.has_input(_POSITIONS) else 3
+        if cache is not None and len(cache) != rank:
+            yield f"{name} has rank {len(cache)}, and needs {rank} {'beside' if rank == 2 else 'without'} position_ids"
+        elif rotated and cache and isinstance(cache[-1], int) and cache[-1] != rotated // 2:
             yield f"{name} has {cache[-1]} columns for {rotated} rotated elements, which need {rotated // 2}"
 
 
@@ -70,6 +80,7 @@ def _crop_problems(node: Node) -> Iterator[str]:
 
 OPERAND_CHECKS: dict[str, Check] = {
     "Attention": _where_known(_attention_problems),
+    "GroupNormalization": _where_known(_group_problems),
     "RotaryEmbedding": _where_known(_rotary_problems),
     "TfIdfVectorizer": _where_known(_gram_problems),
     "CenterCropPad": _where_known(_crop_problems),
