@@ -187,6 +187,7 @@ _DISTRUSTED = {
             lambda use: "double" in use.kinds,
             "computes the windows of doubles in float",
         ),
+        Row("Dropout", lambda use: bool(np.any(use.operand(2) or False)), "draws other random numbers where a Dropout trains"),
         Row("DeformConv", lambda use: "double" in use.kinds, "computes the positions of a DeformConv of doubles in float"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
