@@ -155,6 +155,11 @@ def _has_label_outside(use: Use) -> bool:
     return labels is not None and bool(((labels < 0) & (labels != use.attribute("ignore_index"))).any())
 
 
+def _trains(use: Use) -> bool:
+    mode = use.operand(2)
+    return mode is not None and bool(mode.any())
+
+
 def _is_zero_throughout(use: Use) -> bool:
     data = use.operand(0)
     return data is not None and not np.any(data)
@@ -187,7 +192,7 @@ _DISTRUSTED = {
             lambda use: "double" in use.kinds,
             "computes the windows of doubles in float",
         ),
-        Row("Dropout", lambda use: bool(np.any(use.operand(2) or False)), "draws other random numbers where a Dropout trains"),
+        Row("Dropout", _trains, "draws other random numbers where a Dropout trains"),
         Row("DeformConv", lambda use: "double" in use.kinds, "computes the positions of a DeformConv of doubles in float"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
