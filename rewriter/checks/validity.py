@@ -23,6 +23,7 @@ from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from . import wrong_opset
 from .function_calls import check_calls
+from .operands import OPERAND_CHECKS
 from .scales import quantization_problems
 
 MOST_MISSING_PARTS = 4096
@@ -398,5 +399,6 @@ _CHECKS = {
     "SplitToSequence": _sequence_problems,
     "QuantizeLinear": quantization_problems,
     "DequantizeLinear": quantization_problems,
+    **OPERAND_CHECKS,
 }
 """The further checks for single operators."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
 from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout, shape_of_value
-from .evidence import Evidence, Run, compare_outputs, unjudged, worst
+from .evidence import Evidence, Run, agrees_with_either, are_equal, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
 from .model_server import Description, Failure, Outputs, RejectedError
 from .samples import Choice, InputSpace, SampleError, Samples, input_types
@@ -80,9 +80,10 @@ class Comparison:
     `runtime` is "name version". `reason` is one line: why the models were not compared, or what differs. An "equal" has a reason
     only where the preferred runtime could not be used, or where more was done than running the whole models. `pieces` is for models
     that were compared node by node, `outputs` for others; only the former can be "partly compared". `last_bits`: models that should
-    be equal to the last bit are not, but differ by no more than an inexact rule may change. `stayed`: the first tensor that differs
-    is made by nodes that are the same in both models, from inputs that are equal within the tolerance. `rounded`: inexact rules
-    were applied, and these nodes round, which can turn a difference in the last bits into a whole step.
+    be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
+    the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
+    inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
+    difference in the last bits into a whole step.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -264,6 +265,8 @@ class _Judge:
             found = self._run_and_judge(engine, spaces, runs)
         if engine != "onnxruntime" or not isinstance(found, Comparison) or found.status != "different":
             return found
+        if kernel := self._another_kernel(found, runs, before, after):
+            return _excused(found, kernel)
         if doubt := before.doubt or after.doubt:
             second = self._second_opinion(spaces, runs, before, after)
             if second is not None and (second.status == "equal" or (second.last_bits and not found.last_bits)):
@@ -283,6 +286,37 @@ class _Judge:
         if self._semantics == _OTHER_MEANING[engine] and description.disputed:
             return description.disputed if engine == "onnxruntime" else f"does not do as onnxruntime, which {description.disputed}"
         return description.defects.get(engine, "")
+
+    def _another_kernel(self, found: Comparison, runs: list[Run], before: Description, after: Description) -> str:
+        """A text about kernels of onnxruntime for the two opsets that explain the difference `found`, or "".
+
+        Last bits are explained if the original itself, at the opset of the result, has the result's. Otherwise onnx.reference,
+        if nothing is known against it here, has to compute exactly the same of both models. And either outputs differ only in
+        last bits, or what differs first is made of equal inputs by nodes that nothing changed: in its last bits, or so that
+        onnx.reference agrees with one of the two kernels about all outputs.
+        """
+        if not self._evidence.has_other_opset:
+            return ""
+        if found.last_bits and self._evidence.is_same_at_opset_of_result(runs):
+            return "last bits differ: onnxruntime has another kernel for the other opset, also for the nodes of the original"
+        other = "onnx.reference"
+        if self._defect(other, before) or self._defect(other, after):
+            return ""
+        ways = ((other, self._original), (other, self._result), ("onnxruntime", self._result))
+        answers = [self._evidence.run_again(engine, runs, model) for engine, model in ways]
+        expected, confirming, results = ([one for one in of if isinstance(one, Outputs)] for of in answers)
+        if not len(expected) == len(confirming) == len(results) == len(runs):
+            return ""
+        again = [run._replace(outputs=outputs) for run, outputs in zip(runs, expected, strict=True)]
+        if unjudged(again, self._computed, self._original) or not are_equal(again, confirming, EXACT):
+            return ""
+        if found.last_bits:
+            return "last bits differ: onnxruntime has another kernel for the other opset; onnx.reference computes the same"
+        where = self._first_difference("onnxruntime", runs, results, EXACT)
+        if not where.stayed or not (where.slight or agrees_with_either(expected, runs, results)):
+            return ""
+        how = "in last bits" if where.slight else "and onnx.reference agrees with one of them"
+        return f"onnxruntime's kernels for {where.node} of the two opsets differ, {how}; onnx.reference computes the same"
 
     def _second_opinion(
         self, spaces: list[InputSpace], runs: list[Run], before: Description, after: Description
@@ -335,7 +369,7 @@ class _Judge:
         reason = f"output '{first.name}' differs: {first.note}"
         if engine != "onnxruntime":
             reason += f" (by {runtime} alone)"
-        where = self._first_difference(engine, runs, results)
+        where = self._first_difference(engine, runs, results, self._tolerance)
         rounded = where.rounded and self._tolerance.inexact
         found = Comparison("different", runtime, reason + where.text, outputs, stayed=where.stayed, rounded=rounded)
         loose = replace(self._tolerance, inexact=True)
@@ -343,23 +377,33 @@ class _Judge:
             return found
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
 
-    def _first_difference(self, engine: str, runs: list[Run], results: list[Outputs]) -> Difference:
+    def _first_difference(self, engine: str, runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> Difference:
         from .first_difference import Difference, Models, first_difference, run_by_worker  # equal models need not be read
 
         def differs(name: str, expected: Any, got: Any) -> bool:
-            return not compare_values(name, expected, got, *self._tolerance.of(name, dtype_name(expected))).equal
+            return not compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))).equal
+
+        def is_slight(name: str, expected: Any, got: Any) -> bool:
+            loose = replace(tolerance, inexact=True)
+            return compare_values(name, expected, got, *loose.of(name, dtype_name(expected))).equal
 
         for run, result in zip(runs, results, strict=True):
-            different = [output.name for output in compare_outputs([run], [result], self._tolerance) if not output.equal]
+            different = [output.name for output in compare_outputs([run], [result], tolerance) if not output.equal]
             if different:
                 before, after = (run_by_worker(p, engine, self._worker, run.inputs) for p in (self._original, self._result))
-                return first_difference(Models(before, after, differs), different)
+                return first_difference(Models(before, after, differs, is_slight), different)
         return Difference()
 
     def _repeats(self, engine: str, runs: list[Run]) -> bool:
         """Whether the original, loaded a second time, gives the same outputs. A Dropout in training mode, for example, does not."""
         outputs = [answer for answer in self._evidence.run_again(engine, runs) if isinstance(answer, Outputs)]
         return len(outputs) == len(runs) and all(o.equal for o in compare_outputs(runs, outputs, EXACT))
+
+
+def _excused(found: Comparison, reason: str) -> Comparison:
+    """The verdict where what `found` says is the fault of the runtime, for this reason."""
+    outputs = tuple(replace(output, equal=True, note="") for output in found.outputs)
+    return replace(found, status="equal", reason=reason, outputs=outputs, last_bits=True)
 
 
 def _not_compared(undecided: list[_Inconclusive]) -> Comparison:

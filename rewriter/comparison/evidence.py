@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import tempfile
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
+from ..graph.protos import default_opset
 from .differences import (
     OutputComparison,
     are_one_value,
@@ -53,6 +55,22 @@ _KERNELS = Tolerance(inexact=True, sums=True)
 def compare_outputs(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> tuple[OutputComparison, ...]:
     """The comparison of each output, the worst over all samples."""
     return functools.reduce(worst, (compare_run(*pair, tolerance) for pair in zip(runs, results, strict=True)))
+
+
+def are_equal(runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> bool:
+    """Whether each output is equal in all samples."""
+    return all(output.equal for output in compare_outputs(runs, results, tolerance))
+
+
+def agrees_with_either(outputs: list[Outputs], runs: list[Run], results: list[Outputs]) -> bool:
+    """Whether `outputs`, those of another runtime, are in each sample those of the original or those of the result, as far as two
+    runtimes agree.
+    """
+    samples = zip(outputs, runs, results, strict=True)
+    return all(
+        any(are_equal([run._replace(outputs=expected)], [got], _KERNELS) for expected in (run.outputs, result))
+        for got, run, result in samples
+    )
 
 
 def compare_run(run: Run, result: Outputs, tolerance: Tolerance) -> tuple[OutputComparison, ...]:
@@ -163,6 +181,33 @@ class Evidence:
         if self._tolerance.inexact and np.shape(expected) == np.shape(got):
             found = found & (is_number(expected) | is_number(got))
         return bool(np.any(found))
+
+    @functools.cached_property
+    def has_other_opset(self) -> bool:
+        """Whether the result imports another opset than the original, for which a runtime may have other kernels."""
+        protos = [onnx.load(path, load_external_data=False) for path in (self._original, self._result)]
+        before, after = (default_opset(proto.opset_import) for proto in protos)
+        return before != after
+
+    def is_same_at_opset_of_result(self, runs: list[Run]) -> bool:
+        """Whether onnxruntime computes of the original, declared at the result's opset, exactly what it computes of the result.
+
+        Its kernels for this opset then explain what differs, if that is no more than last bits.
+        """
+        original, result = (onnx.load(path, load_external_data=False) for path in (self._original, self._result))
+        if any(tensor.external_data for tensor in original.graph.initializer):
+            return False
+        del original.opset_import[:]
+        original.opset_import.extend(result.opset_import)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "original.onnx"
+            onnx.save(original, path)
+            ways = [self.run_again("onnxruntime", runs, model) for model in (path, self._result)]
+        expected, results = ([one for one in of if isinstance(one, Outputs)] for of in ways)
+        if not len(expected) == len(results) == len(runs):
+            return False
+        again = [run._replace(outputs=outputs) for run, outputs in zip(runs, expected, strict=True)]
+        return are_equal(again, results, Tolerance())
 
     def fails_in_onnxruntime(self, engine: str, runs: list[Run]) -> bool:
         """Whether onnxruntime, too, runs the original and not the result, which `engine`, another runtime, could not run."""

@@ -34,24 +34,30 @@ class Side(NamedTuple):
 
 
 class Models(NamedTuple):
-    """Both runs on the same inputs, and the function `differs(name, before, after)`, which says whether a value differs."""
+    """Both runs on the same inputs, and two functions of (name, before, after).
+
+    `differs` says whether a value differs, and `is_slight` whether it does so only in its last bits.
+    """
 
     before: Side
     after: Side
     differs: Callable[[str, Any, Any], bool]
+    is_slight: Callable[[str, Any, Any], bool] = lambda _name, _before, _after: False
 
 
 class Difference(NamedTuple):
     """The tensor that differs first and the nodes that make it, as a `text` that begins with "; ", or "" where it was not found.
 
     `node` is the node that makes the tensor, "Softmax 'probs'". `stayed`: it is made by nodes that are the same in both models,
-    from inputs that are equal within the tolerance. `rounded`: in addition, one of these nodes rounds.
+    from inputs that are equal within the tolerance. `rounded`: in addition, one of these nodes rounds. `slight`: the tensor differs
+    only in its last bits.
     """
 
     text: str = ""
     node: str = ""
     stayed: bool = False
     rounded: bool = False
+    slight: bool = False
 
 
 def run_by_worker(model: Path, engine: str, worker: Worker, inputs: dict[str, Any]) -> Side:
@@ -108,7 +114,8 @@ def first_difference(models: Models, outputs: Iterable[str]) -> Difference:
         if not wrong:
             break
         first = min(shared[value] for value in wrong)
-    return _made(names[first], original, result, shared)
+    name = names[first]
+    return _made(name, original, result, shared)._replace(slight=_is_slight(models, name))
 
 
 def _narrow(models: Models, names: list[str], last: int) -> int:
@@ -130,6 +137,11 @@ def _narrow(models: Models, names: list[str], last: int) -> int:
 def _differing(models: Models, names: list[str]) -> list[str]:
     """The values among `names` that differ. Values that a runtime cannot return are left out."""
     return [name for start in range(0, len(names), _PROBES) for name in _probe(models, tuple(names[start : start + _PROBES]))]
+
+
+def _is_slight(models: Models, name: str) -> bool:
+    expected, got = models.before.values_of((name,)), models.after.values_of((name,))
+    return name in expected and name in got and models.is_slight(name, expected[name], got[name])
 
 
 def _probe(models: Models, names: tuple[str, ...]) -> Iterator[str]:

@@ -108,7 +108,8 @@ def _pads_in_its_own_way(node: onnx.NodeProto, opset: int) -> bool:
 
 
 def _needs_the_length(node: onnx.NodeProto, _opset: int) -> bool:
-    return any(attribute.s in (b"pytorch_half_pixel", b"align_corners") for attribute in node.attribute)
+    by_sizes = len(node.input) > 3 and node.input[3] != ""
+    return not by_sizes and any(attribute.s in (b"pytorch_half_pixel", b"align_corners") for attribute in node.attribute)
 
 
 def _puts_axes_one_by_one(node: onnx.NodeProto, opset: int) -> bool:
@@ -125,9 +126,39 @@ def _has_lengths(node: onnx.NodeProto, _opset: int) -> bool:
     return len(node.input) > 4 and node.input[4] != ""
 
 
+def _clips(node: onnx.NodeProto, _opset: int) -> bool:
+    return any(attribute.name == "clip" for attribute in node.attribute)
+
+
+def _gives_indices(node: onnx.NodeProto, _opset: int) -> bool:
+    return len(node.output) > 1 and node.output[1] != ""
+
+
+def _is_dilated_and_padded(node: onnx.NodeProto, _opset: int) -> bool:
+    words = {attribute.name: attribute.s for attribute in node.attribute}
+    sizes = (size for attribute in node.attribute if attribute.name == "dilations" for size in attribute.ints)
+    return words.get("auto_pad", b"").startswith(b"SAME") and any(size != 1 for size in sizes)
+
+
 def _gives_scores_below_a_cap(node: onnx.NodeProto, _opset: int) -> bool:
     asks = len(node.output) > 3 and node.output[3] != "" and _attribute(node, "qk_matmul_output_mode", 0) == 0
     return asks and any(attribute.name == "softcap" and attribute.f > 0 for attribute in node.attribute)
+
+
+def _gives_masked_scores(node: onnx.NodeProto, opset: int) -> bool:
+    gives = len(node.output) > 3 and node.output[3] != "" and _attribute(node, "qk_matmul_output_mode", 0) in (1, 2)
+    masks = _attribute(node, "is_causal", 0) != 0 or (len(node.input) > 3 and node.input[3] != "")
+    return opset < 25 and gives and masks
+
+
+def _pads_whole_windows(node: onnx.NodeProto, _opset: int) -> bool:
+    lists = {attribute.name: list(attribute.ints) for attribute in node.attribute}
+    kernel, pads = lists.get("kernel_shape", []), lists.get("pads", [])
+    return any(pad >= size for pad, size in zip(pads, 2 * kernel, strict=False))
+
+
+def _either(*conditions: Callable[[onnx.NodeProto, int], bool]) -> Callable[[onnx.NodeProto, int], bool]:
+    return lambda node, opset: any(condition(node, opset) for condition in conditions)
 
 
 def _is_unsorted(node: onnx.NodeProto, _opset: int) -> bool:
@@ -153,6 +184,10 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Split": (_has_unnamed_outputs, "crashes on a Split whose outputs are not all named"),
         "MeanVarianceNormalization": (_always, "gives NaN where MeanVarianceNormalization gives 0"),
         **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), (_from(28), "has no kernel for {op} 28, whose body overflows")),
+        "Attention": (
+            _gives_masked_scores,
+            "gives the lowest number for the scores that Attention below opset 25 masks, which are -inf",
+        ),
         "Loop": (_collects_copies_of_strings, "gives empty strings for those that an Identity in a Loop copies to a scan output"),
     },
     "onnx.reference": {
@@ -165,15 +200,22 @@ _DEFECTS: dict[str, dict[str, _Defect]] = {
         "Scan": (_below(9), "does not know the batches of Scan below opset 9"),
         "Loop": (_has_scan_outputs, "puts the scan outputs of Loop behind each other along a dimension that is there"),
         "Gemm": (_adds_without_broadcast, "ignores beta of Gemm below opset 7"),
-        "AveragePool": (_counts_padding, "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front"),
+        "AveragePool": (
+            _either(_counts_padding, _pads_whole_windows),
+            "counts the padding of AveragePool below opset 7, and puts that of ceil_mode in front",
+        ),
         "LpPool": (_rounds_up, "takes more for the sum of a window of LpPool that reaches beyond the input"),
-        "MaxPool": (_pads_in_its_own_way, "pads this MaxPool in its own way"),
+        "MaxPool": (
+            _either(_pads_in_its_own_way, _pads_whole_windows, _gives_indices),
+            "pads this MaxPool, or counts its positions, in its own way",
+        ),
+        "LRN": (_always, "normalizes as many channels as there are images in LRN, and no others"),
+        "StringNormalizer": (_always, "removes accents in StringNormalizer"),
         "GlobalMaxPool": (_always, "takes what GlobalMaxPool pools to be an image"),
         "GridSample": (_is_cubic_with_a_border, "moves a position of a cubic GridSample into the image, and not its neighbours"),
-        "Resize": (_needs_the_length, "does not round a fractional length of Resize down"),
         "Unsqueeze": (_puts_axes_one_by_one, "puts in the axes of Unsqueeze below opset 13 one by one"),
         **dict.fromkeys(("QLinearMatMul", "QLinearConv"), (_always, "rounds in {op} after it has added the zero point")),
-        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_has_lengths, "ignores the lengths of the sequences of {op}")),
+        **dict.fromkeys(("RNN", "GRU", "LSTM"), (_either(_has_lengths, _clips), "ignores lengths and clip of {op}")),
         "LpNormalization": (_takes_odd_powers, "takes negative numbers for the norm of LpNormalization with their sign"),
         "Attention": (_gives_scores_below_a_cap, "caps the scores that Attention gives, which are those before the cap"),
         "Unique": (_is_unsorted, "sorts what Unique gives in the order of the input, or takes rows of it"),
@@ -189,6 +231,9 @@ _DISPUTED: dict[str, _Defect] = {
     "Cast": (_casts_in_its_own_way, "rounds, or treats what is too large, in its own way in a Cast to a narrow type"),
     "Squeeze": (_has_axes_input, "removes all dimensions of 1 in a Squeeze with empty axes"),
     "SplitToSequence": (_ignored_keepdims, "obeys keepdims=0 of a SplitToSequence that has a split input"),
+    "Resize": (_needs_the_length, "rounds the length down by which the coordinates of this Resize go"),
+    "AveragePool": (_is_dilated_and_padded, "pads this AveragePool as if it were not dilated"),
+    "MaxUnpool": (_has_position, "takes the indices of a MaxUnpool with output_shape for positions in its output"),
 }
 """Nodes that onnxruntime computes differently from the specification. `Model.semantics` says which meaning counts."""
 
@@ -216,6 +261,7 @@ _LAX: dict[str, _Defect] = {
     **{f"Reduce{name}": (_always, "reduces over an axis that is given twice") for name in _REDUCTIONS},
     "Squeeze": (_has_axes_input, "drops an axis that is given twice"),
     "Compress": (_always, "takes a condition longer than the axis"),
+    "Pow": (_always, "computes powers of integers beyond their type"),
     "GatherND": (_always, "takes one batch of data for many of indices"),
     "Loop": (_has_scan_outputs, "makes up a shape for what is collected in no turn"),
 }

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+_FEW_DIGITS = 1e-3
+"""A variance below this share of the mean square has lost three digits."""
+
 
 class SplitSizesError(Exception):
     """The sizes are not valid for Split or SplitToSequence by the specification."""
@@ -19,7 +22,18 @@ def strict_evaluator() -> Any:
     """The class of the strict evaluator. Like onnx's ReferenceEvaluator, it is called with a model."""
     from onnx.reference import ReferenceEvaluator
 
-    operators = [*_strict_splits(), *_strict_divisions(), _strict_slice(), _scatter(), _clip(), _shrink()]
+    operators = [
+        *_strict_splits(),
+        *_strict_divisions(),
+        _strict_slice(),
+        _scatter(),
+        _clip(),
+        _shrink(),
+        _strict_power(),
+        _strict_one_hot(),
+        _strict_roi_align(),
+        _strict_normalization(),
+    ]
 
     class Evaluator(ReferenceEvaluator):
         """The class that onnx uses for bodies of functions too, but without passing `new_ops` on to them;
@@ -116,9 +130,20 @@ def _strict_slice() -> Any:
         def _run(self, data: np.ndarray, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
             if axes is not None and len({int(axis) % data.ndim for axis in axes}) < len(axes):
                 raise ValueError(f"Slice has an axis twice in {[int(axis) for axis in axes]}")
+            _require_starts(data.shape, starts, axes, steps)
             return super()._run(data, starts, ends, axes, steps)
 
     return Slice
+
+
+def _require_starts(shape: tuple[int, ...], starts: Any, axes: Any, steps: Any) -> None:
+    """Raises an error where a Slice backwards starts before its axis: then it takes the first element, and numpy takes none."""
+    if steps is None:
+        return
+    chosen = range(len(starts)) if axes is None else [int(axis) for axis in axes]
+    for start, axis, step in zip(starts, chosen, steps, strict=True):
+        if step < 0 and start < -shape[axis]:
+            raise ValueError(f"Slice goes backwards from {start} along an axis of {shape[axis]}")
 
 
 def _scatter() -> Any:
@@ -180,6 +205,79 @@ def _shrink() -> Any:
             return (moved.astype(x.dtype),)
 
     return Shrink
+
+
+def _strict_power() -> Any:
+    """A Pow operator that refuses a power of integers beyond their type: runtimes wrap around, saturate, or compute in double."""
+    from onnx.reference.ops.op_pow import Pow as PlainPow
+
+    class Pow(PlainPow):
+        def _run(self, *inputs: Any, **attributes: Any) -> Any:
+            base, exponent = inputs[:2]
+            if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
+                with np.errstate(all="ignore"):
+                    bits = np.log2(np.abs(base.astype(np.float64))) * exponent.astype(np.float64)
+                if (bits >= 8 * base.dtype.itemsize - 1).any():
+                    raise OverflowError("a power of integers is beyond their type")
+            return super()._run(*inputs, **attributes)
+
+    return Pow
+
+
+def _strict_one_hot() -> Any:
+    """A OneHot operator that refuses a negative depth, of which the reference makes an empty axis."""
+    from onnx.reference.ops.op_one_hot import OneHot as PlainOneHot
+
+    class OneHot(PlainOneHot):
+        def _run(self, indices: Any, depth: Any, *others: Any, **attributes: Any) -> Any:
+            if np.min(depth) < 0:
+                raise ValueError(f"the depth of OneHot is {np.min(depth)}")
+            return super()._run(indices, depth, *others, **attributes)
+
+    return OneHot
+
+
+def _strict_roi_align() -> Any:
+    """A RoiAlign operator that refuses NaN and infinities with mode max.
+
+    No specification says whether the NaN that an infinity times a weight of 0 gives is the largest number.
+    """
+    from onnx.reference.ops.op_roi_align import RoiAlign as PlainRoiAlign
+
+    class RoiAlign(PlainRoiAlign):
+        def _run(self, x: np.ndarray, rois: np.ndarray, *others: Any, **attributes: Any) -> Any:
+            mode = next((attribute.s for attribute in self.onnx_node.attribute if attribute.name == "mode"), b"avg")
+            if mode == b"max" and not (np.isfinite(x).all() and np.isfinite(rois).all()):
+                raise ValueError("the largest of numbers and NaN is not defined")
+            return super()._run(x, rois, *others, **attributes)
+
+    return RoiAlign
+
+
+def _strict_normalization() -> Any:
+    """A MeanVarianceNormalization that refuses elements with a small variance.
+
+    Its definition subtracts the square of the mean from the mean of the squares. Where these are nearly the same, the difference
+    has few digits, or is negative.
+    """
+    from onnx.reference.op_run import OpRun
+
+    class MeanVarianceNormalization(OpRun):
+        """https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html"""
+
+        op_domain = ""
+
+        def _run(self, x: np.ndarray, **_: Any) -> Any:
+            given = next((attribute for attribute in self.onnx_node.attribute if attribute.name == "axes"), None)
+            axes = tuple(given.ints) if given is not None else (0, 2, 3)
+            mean, squares = np.mean(x, axis=axes, keepdims=True), np.mean(np.square(x), axis=axes, keepdims=True)
+            variance = squares - np.square(mean)
+            if (variance.astype(np.float64) < _FEW_DIGITS * squares.astype(np.float64)).any():
+                raise ValueError("elements have a variance that is small beside their mean")
+            normal = (x - mean) / (np.sqrt(variance) + np.asarray(1e-9, x.dtype))
+            return (normal.astype(x.dtype),)
+
+    return MeanVarianceNormalization
 
 
 def _even_sizes(dim: int, count: int) -> list[int]:

@@ -130,7 +130,11 @@ def _verify(originals: Originals, result: Skeleton, aliases: Mapping[str, str], 
     if not _runs_whole(original, settings):
         return _compare_nodes(originals, result, aliases, settings)
     whole = _compare_whole(original, result, settings, files)
-    if settings.how == "model" or not (whole.status == "not compared" or whole.last_bits or whole.rounded):
+    if (
+        settings.how == "model"
+        or whole.status == "equal"
+        or not (whole.status == "not compared" or whole.last_bits or whole.rounded)
+    ):
         return whole
     nodes = _compare_nodes(originals, result, aliases, replace(settings, tolerance=_unnamed(settings.tolerance)))
     if whole.last_bits:

@@ -22,7 +22,8 @@ _MAX_TAPS = 256
 class Sampling(NamedTuple):
     """An axis of `length` elements that is resampled to `resized` ones.
 
-    `start` and `end` of the region of interest are fractions of the axis.
+    `start` and `end` of the region of interest are fractions of the axis. `exact` is the length by which coordinates go that need
+    one: `resized`, or length * scale before it is rounded down.
     """
 
     length: int
@@ -30,6 +31,11 @@ class Sampling(NamedTuple):
     scale: float
     start: float
     end: float
+    exact: float | None = None
+
+    @property
+    def reference_length(self) -> float:
+        return self.resized if self.exact is None else self.exact
 
 
 class Filter(NamedTuple):
@@ -97,12 +103,12 @@ def _coordinates(axis: Sampling, how: Filter, dtype: np.dtype) -> np.ndarray:
     last = dtype.type(axis.length - 1)
     if how.coordinates == "asymmetric":
         return x / scale
-    if how.coordinates == "half_pixel" or (how.coordinates == "pytorch_half_pixel" and axis.resized > 1):
+    if how.coordinates == "half_pixel" or (how.coordinates == "pytorch_half_pixel" and axis.reference_length > 1):
         return (x + half) / scale - half
     if how.coordinates == "pytorch_half_pixel":
         return np.zeros_like(x)
     if how.coordinates == "align_corners":
-        return x * last / dtype.type(axis.resized - 1) if axis.resized > 1 else np.zeros_like(x)
+        return x * last / dtype.type(axis.reference_length - 1) if axis.resized > 1 else np.zeros_like(x)
     if how.coordinates == "half_pixel_symmetric":
         adjustment = dtype.type(axis.resized) / (scale * dtype.type(axis.length))
         return dtype.type(axis.length) / 2 * (1 - adjustment) + (x + half) / scale - half

@@ -19,6 +19,8 @@ from .tables import require_few
 
 ROI, SCALES, SIZES = 1, 2, 3
 """The positions of these inputs in a Resize, from opset 11 on."""
+_ROUNDING = 1e-6
+"""What a length is above a whole number, relative to itself, if only the scale in float32 is rounded."""
 _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 
 
@@ -91,11 +93,12 @@ def _samplings(node: Node) -> dict[int, Sampling]:
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     if not node.has_input(SIZES):
         if node.constant(SCALES) is None and (aligned := _aligned(node, axes)) is not None:
+            _meaning_of_length(node)
             return aligned
         scales = dict(zip(axes, node.const_input(SCALES, "the scales").tolist(), strict=True))
         found = scaled(node, [scales.get(axis, 1.0) for axis in range(rank)])
         if not cropped:
-            return found
+            return _settled(node, found)
         raise Unconvertible("scales of a cropped region have no older form", "give sizes instead")
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     sizes = _sizes(node, axes, policy)
@@ -110,6 +113,39 @@ def _samplings(node: Node) -> dict[int, Sampling]:
         for axis, length, (resized, scale), start, end in zip(axes, lengths, pairs, starts, ends, strict=True)
         if cropped or resized != length
     }
+
+
+def _settled(node: Node, samplings: dict[int, Sampling]) -> dict[int, Sampling]:
+    """The samplings by scales, with the exact lengths if coordinates go by them.
+
+    Raises Unconvertible where a length is no whole number, and nobody said whose meaning counts.
+    """
+    coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
+    fractional = {axis: sampling for axis, sampling in samplings.items() if _goes_by_fraction(sampling, coordinates)}
+    if not fractional or _meaning_of_length(node, *fractional.values()) == "onnxruntime":
+        return samplings
+    return samplings | {axis: each._replace(exact=each.length * each.scale) for axis, each in fractional.items()}
+
+
+def _goes_by_fraction(sampling: Sampling, coordinates: str) -> bool:
+    """Whether the coordinates depend on the fraction of the resized length that is rounded down."""
+    exact = sampling.length * sampling.scale
+    if exact - sampling.resized <= _ROUNDING * exact:
+        return False
+    return {"align_corners": sampling.resized > 1, "pytorch_half_pixel": sampling.resized == 1}.get(coordinates, False)
+
+
+def _meaning_of_length(node: Node, *samplings: Sampling) -> str:
+    """Whose meaning a Resize by scales has whose coordinates go by a length that may be no whole number.
+
+    Raises Unconvertible where nobody said that, and, without `samplings`, where the specification counts but scales are not known.
+    """
+    coordinates = node.attr("coordinate_transformation_mode")
+    lengths = [f"{each.length * each.scale:g}" for each in samplings] or ["length · scale"]
+    meaning = node.meaning(f"{coordinates} goes by the length {', '.join(lengths)}", "goes by that of the output, rounded down")
+    if meaning == "specification" and not samplings:
+        node.const_input(SCALES, "the scales")
+    return meaning
 
 
 def _region(node: Node, count: int) -> list[float]:

@@ -185,6 +185,32 @@ def _has_infinity_or_nan(use: Use) -> bool:
     return any(not np.isfinite(array).all() for array in use.floats)
 
 
+def _has_label_outside(use: Use) -> bool:
+    """Whether a label is negative and not the one to ignore."""
+    labels = use.operand(1)
+    return labels is not None and bool(((labels < 0) & (labels != use.attribute("ignore_index"))).any())
+
+
+def _trains(use: Use) -> bool:
+    mode = use.operand(2)
+    return mode is not None and bool(mode.any())
+
+
+def _is_zero_throughout(use: Use) -> bool:
+    data = use.operand(0)
+    return data is not None and not np.any(data)
+
+
+def _spans_much(use: Use) -> bool:
+    """Whether the exponential of a difference of two numbers is 0 in float."""
+    with np.errstate(all="ignore"):
+        return any(array.size and not array.max() - array.min() < 80 for array in use.floats)
+
+
+def _has_two_pools(use: Use) -> bool:
+    return bool(use.attribute("pool_int64s")) and bool(use.attribute("pool_strings"))
+
+
 def _has_nan_beside_infinity(use: Use) -> bool:
     return any(np.isnan(array).any() and np.isinf(array).any() for array in use.floats)
 
@@ -197,9 +223,18 @@ _DISTRUSTED = {
         Row("Optional", lambda use: use.opset > 27, "takes an Optional of any element type for one of float at opset 28"),
         Row("Clip", _has_halves_without_bound, "takes the bounds of float for those that a Clip of float16 leaves out"),
         Row("MaxPool", _has_infinity, "takes the lowest finite number for the maximum of -inf in some kernels of MaxPool"),
+        Row(
+            "HannWindow HammingWindow BlackmanWindow",
+            lambda use: "double" in use.kinds,
+            "computes the windows of doubles in float",
+        ),
+        Row("Dropout", _trains, "draws other random numbers where a Dropout trains"),
+        Row("DeformConv", lambda use: "double" in use.kinds, "computes the positions of a DeformConv of doubles in float"),
         Row("AveragePool", _pads_less_than_nothing, "refuses automatic padding of less than nothing below opset 19"),
     ),
     "onnx.reference": (
+        Row("LogSoftmax", _spans_much, "takes the logarithm of what underflows in LogSoftmax"),
+        Row("AveragePool", lambda use: _has_nan(use), "takes NaN for padding in AveragePool"),
         Row("Conv", _meets_zeros_between, "fills a dilated kernel of Conv with zeros, which make NaN of an infinity"),
         Row("Expand", _is_complex_without_end, "multiplies by ones in Expand, which makes NaN of complex infinities"),
         Row(
@@ -347,6 +382,14 @@ _OPEN = (
     Row("ReduceL2", _squares_overflow, "it is not said what the root of squares beyond their integer type is"),
     Row("Pow", _exceeds_integers, "it is not said what a power of integers beyond their type becomes"),
     Row("MaxPool GlobalMaxPool", _has_nan, "it is not said whether NaN is the largest number, and kernels differ"),
+    Row("TopK", lambda use: use.attribute("sorted", 1) == 0, "it is not said in which order TopK gives what it does not sort"),
+    Row("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", _has_label_outside, "it is not said what the loss of no class is"),
+    Row("Attention", _has_nonfinite, "kernels multiply infinities in different orders"),
+    Row("DynamicQuantizeLinear", _is_zero_throughout, "it is not said what the scale of zeros is"),
+    Row("NonZero", lambda use: use.operand(0) is None or np.ndim(use.operand(0)) == 0, "onnxruntime takes a scalar for a vector"),
+    Row("TfIdfVectorizer", _has_two_pools, "it is not said which of two pools counts"),
+    Row("StringSplit", lambda use: True, "runtimes count the words of nothing, and the characters between words, in their own way"),
+    Row("Cast CastLike", lambda use: "string" in use.kinds, "it is not said how many digits a number has in a string"),
     Row("TopK", _has_nan, "it is not said where TopK puts NaN"),
     Row(
         "ArgMax ArgMin", _has_nan, "it is not said whether NaN is the largest number, and kernels take what they come across first"
@@ -414,6 +457,7 @@ _EXTREME = (
         _overflows,
         "the square of an operand, or a product, overflows, and forms of a variance or orders of a sum differ in where",
     ),
+    Row("InstanceNormalization", _has_nonfinite, "infinities are multiplied before or after the mean is subtracted"),
     Row(
         "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
     ),

@@ -7,6 +7,8 @@ import onnx
 import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
+from split_rewrite.rewriter import Options, UnconvertibleError
+
 X = np.random.default_rng(0).standard_normal((1, 1, 6, 8)).astype(np.float32)
 COORDINATES = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
 
@@ -153,10 +155,33 @@ def test_computed_sizes_of_a_known_result() -> None:
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 @pytest.mark.parametrize("scales, out", [([1, 1, 2, 0.5], "1, 1, 12, 4"), ([1, 1, 0.7, 1.1], "1, 1, 4, 8")])
 def test_computed_scales_of_aligned_corners(mode: str, scales: list[float], out: str) -> None:
-    """Only the lengths count."""
+    """For onnxruntime, only the lengths count."""
     attributes = f'mode = "{mode}", coordinate_transformation_mode = "align_corners"'
     text = f"g (float[1, 1, 6, 8] x, float[4] s) => (float[{out}] y) {{ y = Resize <{attributes}> (x, , s) }}"
-    assert_same(model(text, opset=13), 9, {"x": X, "s": np.float32(scales)}, rtol=1e-5, atol=1e-5)
+    proto = model(text, opset=13)
+    assert "by the specification align_corners goes by the length length · scale, and onnxruntime goes by" in refusal(proto, 9)
+    result = convert_version(proto, 9, options=Options(semantics="onnxruntime")).model
+    given = {"x": X, "s": np.float32(scales)}
+    np.testing.assert_allclose(run(result, given)[0], run(proto, given)[0], rtol=1e-5, atol=1e-5)
+    with pytest.raises(UnconvertibleError, match="the scales"):
+        convert_version(proto, 9, options=Options(semantics="specification"))
+
+
+@pytest.mark.parametrize("antialias", ["", ", antialias = 1"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize(
+    ("coordinates", "scales"), [("align_corners", "1, 1, 0.7, 0.45"), ("pytorch_half_pixel", "1, 1, 0.3, 0.2")]
+)
+def test_a_length_that_is_no_whole_number_has_two_meanings(coordinates: str, scales: str, mode: str, antialias: str) -> None:
+    attributes = f'mode = "{mode}", coordinate_transformation_mode = "{coordinates}"{antialias}'
+    proto = model(_by_scales(scales, attributes), opset=18 if antialias else 13)
+    assert f"it has two meanings: by the specification {coordinates} goes by the length" in refusal(proto, 9)
+    semantics = {"onnxruntime": "onnxruntime"} if antialias else {"onnxruntime": "onnxruntime", "onnx.reference": "specification"}
+    for runtime, meaning in semantics.items():
+        result = convert_version(proto, 9, options=Options(semantics=meaning)).model  # type: ignore[arg-type]
+        expected = run(proto, {"x": X}, runtime)[0]
+        np.testing.assert_allclose(run(result, {"x": X})[0], expected, rtol=1e-4, atol=1e-5)
+    assert convert_version(proto, 21).model.graph.node == proto.graph.node
 
 
 @pytest.mark.parametrize("exclude_outside", [0, 1])
@@ -173,7 +198,9 @@ def test_antialias(mode: str, exclude_outside: int, scales: str, target: int) ->
     for coordinates in ("half_pixel", "asymmetric", "align_corners"):
         attributes = f'mode = "{mode}", exclude_outside = {exclude_outside}, antialias = 1'
         attributes += f', coordinate_transformation_mode = "{coordinates}"'
-        assert_same(model(_by_scales(scales, attributes), opset=18), target, {"x": X}, rtol=1e-5, atol=1e-5)
+        proto = model(_by_scales(scales, attributes), opset=18)
+        result = convert_version(proto, target, options=Options(semantics="onnxruntime")).model
+        np.testing.assert_allclose(run(result, {"x": X})[0], run(proto, {"x": X})[0], rtol=1e-5, atol=1e-5)
 
 
 def test_antialias_reads_nothing_that_does_not_count() -> None:

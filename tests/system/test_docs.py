@@ -36,7 +36,7 @@ ERRORS = {
 }
 RAISED_IN = {"stamp.py": {"ValueError"}}
 """Exceptions that only count in these modules: they come out as errors of the program."""
-YIELDED = {"validity.py", "scales.py"}
+YIELDED = {"validity.py", "scales.py", "operands.py"}
 """Modules that yield what is wrong with a node."""
 
 

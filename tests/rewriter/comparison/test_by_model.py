@@ -22,6 +22,7 @@ from split_rewrite.rewriter.comparison.model_client import Session, Worker
 from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
 from split_rewrite.rewriter.comparison.tolerance import Tolerance
 from split_rewrite.rewriter.errors import SplitRewriteError
+from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 pytest.importorskip("onnxruntime")
 
@@ -706,6 +707,21 @@ def test_last_bits_are_called_so_and_are_different_all_the_same(save: Save, work
     assert "; only last bits differ, and no rule used here may change them" in found.reason
     found = compare(*(save(text) for text in DIFFERENT["another operator"][:2]), worker=worker)
     assert not found.last_bits and "last bits" not in found.reason
+
+
+ATTENTION = """g (float[2,3,4,8] q, float[2,3,6,8] k, float[2,3,6,8] v) => (float[2,3,4,8] y)
+    {t = Attention<scale = %s>(q, k, v) c = Constant<value_float = %s>() y = Mul(t, c)}"""
+
+
+@pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx has no Attention of opset 25")
+@pytest.mark.parametrize("factor", ["2.0", "1e6"], ids=["last bits", "much made of them"])
+def test_another_kernel_for_the_other_opset_is_no_difference(save: Save, worker: Worker, factor: str) -> None:
+    text = ATTENTION % ("0.3", factor)
+    found = compare(save(text, 23), save(text, 25), worker=worker, thorough=True)
+    assert (found.status, found.last_bits) == ("equal", True), found.reason
+    assert "kernel" in found.reason
+    changed = save(ATTENTION % ("0.3000001", factor), 25)
+    assert compare(save(text, 23), changed, worker=worker, thorough=True).status == "different"
 
 
 def test_both_runtimes_have_to_agree(save: Save, worker: Worker) -> None:

@@ -9,7 +9,7 @@ import pytest
 from helpers import model, run
 from onnx.reference import ReferenceEvaluator
 
-from split_rewrite.rewriter.comparison.runtime_defects import known_defects, lax_operator
+from split_rewrite.rewriter.comparison.runtime_defects import disputed_node, known_defects, lax_operator
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 # What a runtime computes wrongly: model, inputs, and what the specification says. A row goes when the runtime is right.
@@ -75,19 +75,23 @@ DEFECTS = {
         {"x": [[[1, 2, 3], [4, 5, 6]]]},
         [[[3], [6]]],
     ),
-    "pixel-that-is-not-single": (
-        "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
-        '{y = Resize<coordinate_transformation_mode = "pytorch_half_pixel", mode = "linear">(x, , s)}',
-        18,
-        {"x": [[[1, 2, 3]]]},
-        [[[1]]],
+    "channel-beyond-the-images": (
+        "g (float[1,2,1,1] x) => (float[1,2,1,1] y) {y = LRN<size = 1, alpha = 1.0, beta = 1.0, bias = 0.0>(x)}",
+        13,
+        {"x": [[[[2]], [[4]]]]},
+        [[[[0.5]], [[0.25]]]],
     ),
-    "length-that-is-a-fraction": (
-        "g (float[1,1,3] x) => (float[1,1,4] y) <float[3] s = {1, 1, 1.5}> "
-        '{y = Resize<coordinate_transformation_mode = "align_corners", mode = "linear">(x, , s)}',
+    "positions-of-an-oblong-window": (
+        "g (float[1,1,3,2] x) => (float[1,1,1,1] y, int64[1,1,1,1] i) {y, i = MaxPool<kernel_shape = [3, 2]>(x)}",
         18,
-        {"x": [[[0, 3, 9]]]},
-        [[[0, 2, 5, 9]]],
+        {"x": [[[[1, 2], [3, 4], [6, 5]]]]},
+        [[[[4]]]],
+    ),
+    "sums-that-are-not-clipped": (
+        "g (float[1,1,1] x) => (float[1,1,1,1] y) <float[1,1,1] w = {9}> {y = RNN<hidden_size = 1, clip = 0.5>(x, w, w)}",
+        14,
+        {"x": [[[1]]]},
+        [[[[np.tanh(np.float32(0.5))]]]],
     ),
     "sum-without-broadcast": (
         "g (float[1,1] x, float[1,1] c) => (float[1,1] y) {y = Gemm<beta = 0.5>(x, x, c)}",
@@ -171,6 +175,67 @@ def test_the_reference_caps_scores_of_attention() -> None:
     assert run(proto, {"q": two, "k": two}, "onnx.reference")[1].item() != 4
     assert "onnx.reference" in known_defects(proto)
     assert known_defects(model(text.replace("softcap = 2.0", "softcap = 0.0"), 23, ir_version=10)) == {}
+
+
+@pytest.mark.skipif(newest_opset() < 25, reason="the installed onnx has no Attention of opset 25")
+def test_onnxruntime_masks_scores_by_the_lowest_number() -> None:
+    """The kernel for opset 25 gives -inf, as the specification and onnx.reference do."""
+    text = """g (float[1,1,2,1] q) => (float[1,1,2,1] y, float[1,1,2,2] s)
+        {y, , , s = Attention<is_causal = 1, qk_matmul_output_mode = 2>(q, q, q)}"""
+    ones = {"q": np.ones((1, 1, 2, 1), np.float32)}
+    masked = {opset: run(model(text, opset, ir_version=10), ones)[1][0, 0, 0, 1] for opset in (23, 25)}
+    assert masked[25] == -np.inf
+    assert np.isfinite(masked[23]), (
+        "this onnxruntime masks rightly below opset 25, too: the row can go when it is the oldest supported"
+    )
+    assert "onnxruntime" in known_defects(model(text, 24, ir_version=10))
+    assert "onnxruntime" not in known_defects(model(text, 25, ir_version=10))
+    assert "onnxruntime" not in known_defects(model(text.replace("is_causal = 1, ", ""), 24, ir_version=10))
+
+
+def test_the_reference_removes_accents() -> None:
+    proto = model("g (string[1] x) => (string[1] y) {y = StringNormalizer(x)}", 10)
+    assert run(proto, {"x": np.array(["naïve"], object)}, "onnx.reference")[0].tolist() != ["naïve"]
+    assert "onnx.reference" in known_defects(proto)
+
+
+ALIGNED = "g (float[1,1,4] x) => (float[1,1,3] y) <float[3] s = {1, 1, 0.8}> {y = Resize<%s>(x, , s)}"
+DISPUTED = {
+    "length-that-is-a-fraction": (
+        ALIGNED % 'mode = "linear", coordinate_transformation_mode = "align_corners"',
+        {"x": [[[0, 22, 44, 66]]]},
+        ([[[0, 33, 66]]], [[[0, 30, 60]]]),  # from the first element to the last, or 3 / (3.2 - 1) elements at a time
+    ),
+    "pixel-that-is-not-single": (
+        "g (float[1,1,3] x) => (float[1,1,1] y) <float[3] s = {1, 1, 0.5}> "
+        '{y = Resize<mode = "linear", coordinate_transformation_mode = "pytorch_half_pixel">(x, , s)}',
+        {"x": [[[1, 2, 3]]]},
+        ([[[1]]], [[[1.5]]]),
+    ),
+    "place-in-a-larger-output": (
+        "g (float[1,1,1] x, int64[1,1,1] i) => (float[1,1,4] y) <int64[3] s = {1, 1, 4}> "
+        "{y = MaxUnpool<kernel_shape = [2], strides = [2]>(x, i, s)}",
+        {"x": [[[5]]], "i": [[[1]]]},
+        ([[[0, 5, 0, 0]]], None),
+    ),
+}
+"""Model, inputs, and what onnxruntime and onnx.reference, which follows the specification, compute of it."""
+
+
+@pytest.mark.parametrize(("text", "inputs", "expected"), DISPUTED.values(), ids=DISPUTED)
+def test_nodes_of_two_meanings(text: str, inputs: dict[str, list[float]], expected: tuple[list[float], list[float] | None]) -> None:
+    proto = model(text, 13)
+    assert disputed_node(proto) != "" and known_defects(proto) == {}
+    kinds = {value.name: onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in proto.graph.input}
+    given = {name: np.array(value, kinds[name]) for name, value in inputs.items()}
+    for runtime, wanted in zip(("onnxruntime", "onnx.reference"), expected, strict=True):
+        if wanted is not None:
+            np.testing.assert_allclose(run(proto, given, runtime)[0], wanted, rtol=1e-6)
+
+
+def test_a_resize_by_sizes_has_one_meaning() -> None:
+    text = 'g (float[1,1,4] x, int64[3] z) => (float[1,1,3] y) {y = Resize<coordinate_transformation_mode = "align_corners">(x, , , z)}'
+    assert disputed_node(model(text, 13)) == ""
 
 
 def test_the_reference_sorts_what_is_not_to_be_sorted() -> None:

@@ -73,6 +73,41 @@ def test_what_the_specification_forbids_is_refused(
         evaluator.run(None, {"x": np.arange(4 if "float[4]" in text else 3, dtype=np.float32), **given})
 
 
+UNDEFINED = {
+    "power-beyond-its-type": ("(int32[2] x) => (int32[2] y) { y = Pow (x, x) }", {"x": np.int32([2, 16])}, "beyond their type"),
+    "depth-below-zero": (
+        "(int64[1] x, int64 d) => (float[1,D] y) <float[2] v = {0, 1}> { y = OneHot (x, d, v) }",
+        {"x": np.array([0]), "d": np.array(-1)},
+        "the depth of OneHot is -1",
+    ),
+    "largest-of-an-infinity": (
+        '(float[1,1,1,2] x, float[1,4] r) => (float[1,1,1,1] y) <int64[1] b = {0}> { y = RoiAlign <mode = "max", sampling_ratio = 1> (x, r, b) }',
+        {"x": np.float32([[[[1, np.inf]]]]), "r": np.float32([[0, 0, 1, 1]])},
+        "the largest of numbers and NaN is not defined",
+    ),
+    "variance-of-few-digits": (
+        "(float[1,1,1,2] x) => (float[1,1,1,2] y) { y = MeanVarianceNormalization (x) }",
+        {"x": np.float32([[[[1000, 1001]]]])},
+        "a variance that is small beside their mean",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "inputs", "message"), UNDEFINED.values(), ids=UNDEFINED)
+def test_what_is_not_defined_is_refused(text: str, inputs: dict[str, np.ndarray], message: str) -> None:
+    with pytest.raises((ArithmeticError, ValueError), match=message):
+        strict_evaluator()(model(f"g {text}", 16)).run(None, inputs)
+
+
+def test_what_is_defined_is_computed() -> None:
+    x = np.float32([[[[-1, 3]], [[0, 0]]]])
+    for text, inputs, expected in (
+        ("(int32[2] x) => (int32[2] y) { y = Pow (x, x) }", {"x": np.int32([2, 9])}, [4, 9**9]),
+        ("(float[1,2,1,2] x) => (float[1,2,1,2] y) { y = MeanVarianceNormalization (x) }", {"x": x}, [[[[-1, 1]], [[0, 0]]]]),
+    ):
+        np.testing.assert_allclose(strict_evaluator()(model(f"g {text}", 16)).run(None, inputs)[0], expected)
+
+
 def test_the_same_holds_in_functions() -> None:
     source = model(
         """
