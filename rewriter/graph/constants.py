@@ -10,14 +10,14 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from ..cached import cached_property
-from ..opsets import by_reference, folding
+from ..opsets import by_reference, facts, folding
 from ..storage.payload import raw_length, tensor_of
 from .protos import DEFAULT_DOMAINS
 
 if TYPE_CHECKING:
     from .scope import Scope
 
-_SHAPE_READERS = frozenset({"Shape", "Size"})
+_SHAPE_READERS = facts.of_kind(facts.Kind.SHAPE)
 
 
 def _may_fold(op_type: str) -> bool:

@@ -16,7 +16,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
 from .. import child_call
-from ..opsets import inference
+from ..opsets import facts, inference
 from .bodies import bind_attributes
 from .protos import GraphLike, default_opset, subgraphs
 
@@ -31,10 +31,7 @@ MOST_CHOICES = 1_000
 
 MOST_INLINED = 10_000
 """The number of nodes up to which functions that take or return lists are inlined."""
-LIST_OPERATORS = frozenset({
-    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct"),
-    *("SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
-})  # fmt: skip
+LIST_OPERATORS = facts.of_kind(facts.Kind.SEQUENCE) | facts.with_word("lists")
 """Operators that make or read lists or optionals."""
 
 
