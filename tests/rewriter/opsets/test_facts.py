@@ -9,7 +9,7 @@ import pytest
 from onnx.defs import OpSchema
 
 from split_rewrite.rewriter.engine import tidying
-from split_rewrite.rewriter.opsets import facts
+from split_rewrite.rewriter.opsets import facts, folding
 from split_rewrite.rewriter.opsets.facts import Kind, Role, Work
 
 pytestmark = pytest.mark.quick
@@ -77,6 +77,9 @@ def test_a_row_names_inputs_and_attributes_that_the_operator_has(name):
     assert fact.choices.keys() <= attributes
 
 
-@pytest.mark.parametrize(("word", "known"), [("idle", tidying._IDLE), ("merges", tidying._MERGES), ("by", facts.known_operators())])
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [("folds", folding._FUNCTIONS), ("idle", tidying._IDLE), ("merges", tidying._MERGES), ("by", facts.known_operators())],
+)
 def test_the_value_of_a_word_is_known_where_it_is_read(word, known):
     assert {facts.of(name).word(word) for name in facts.with_word(word)} <= set(known)
