@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 from onnx import NodeProto
 
 from ..graph.protos import only_moves, reads
+from ..opsets import facts
 from ..storage.reading import read
 from .model_client import Worker
 from .model_server import Failure
 
 _PROBES = 32
 """The number of values that one run returns as extra outputs. Their memory is in use until the run ends."""
-_ROUNDING = frozenset({"Cast", "CastLike", "Ceil", "DynamicQuantizeLinear", "Floor", "QuantizeLinear", "Round"})
-"""Operators that can turn a difference in the last bits of their input into a whole step."""
 _STEPS = 64
 """How often the search goes from a tensor back to one that feeds it and differs too. Each step costs a run of both models."""
 
@@ -161,5 +160,5 @@ def _made(name: str, original: _Graph, result: _Graph, shared: Mapping[str, int]
     text = f"; the first tensor that differs is '{name}', made by {node}"
     text += " from equal inputs in both" if stayed else ""
     old, new = (", ".join(node.op_type for node in reversed(nodes)) for nodes in (before, after))
-    rounded = stayed and any(each.op_type in _ROUNDING for each in before)
+    rounded = stayed and any(facts.of(each.op_type).has("steps") for each in before)
     return Difference(text + ("" if old == new and stayed else f"; {old} became {new}"), node, stayed, rounded)

@@ -9,8 +9,9 @@ from onnx import FunctionProto, GraphProto, NodeProto
 
 from ..graph.model import Model
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, defined_names, subgraphs
+from ..opsets import facts
 
-HAVE_EFFECTS = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"})
+HAVE_EFFECTS = facts.of_kind(facts.Kind.RANDOM)
 """Operators that draw random numbers. Removing one would change the numbers that the others in the model draw."""
 
 

@@ -22,10 +22,11 @@ from ..graph import hints
 from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.operators import Operators
-from ..graph.protos import GRAPH_HOLDERS, GraphLike
+from ..graph.protos import GraphLike
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
-from ..opsets import folding, inference, transitions
+from ..opsets import facts, folding, inference, transitions
+from ..opsets.facts import Kind, Work
 from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
 from .cleanup import clean
@@ -34,7 +35,7 @@ from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .outcome import Change, Outcome, Remark
 from .registry import Registry
 from .selection import Selection
-from .widening import CLASSES, Class, first_opset, reduces
+from .widening import first_opset, reduces
 
 NAME = "narrow_types"
 """The name by which --only and --skip refer to this mechanism."""
@@ -48,14 +49,8 @@ _WIDER = {
 """For each narrow type, the types that every opset has and that hold all its values, the smallest first."""
 NARROW_TYPES = frozenset(_WIDER)
 """The names of the types that can be replaced."""
-_ALSO_MOVE = GRAPH_HOLDERS | {
-    *("Constant", "ConstantOfShape", "EyeLike", "TensorScatter", "Optional", "OptionalGetElement", "OptionalHasElement"),
-    *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength"),
-    *("SplitToSequence", "ConcatFromSequence"),
-}
-"""Operators that copy elements, or make zeros and ones, and are not listed in `CLASSES`."""
-_EXACT = frozenset({"Abs", "Neg", "Mod"})
-"""Operators that compute, but whose results the narrow type always holds."""
+_ALSO_KEEP = frozenset({Kind.MOVES, Kind.FILLS, Kind.SEQUENCE, Kind.CONTROL})
+"""What operators do that make no new values but zeros and ones, beside those whose work is to move or to order."""
 FLOAT32_FOR_BFLOAT16 = "float32-for-bfloat16"
 """The value of --allow that permits to compute in float what the model computes in bfloat16, without its rounding."""
 ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
@@ -385,11 +380,12 @@ def _stated_values(graph: GraphLike) -> Iterator[ValueInfoProto]:
 
 def _keeps_values(node: Node) -> bool:
     """Whether each output value of the node is in any type that holds its inputs: it only moves or compares
-    data, or is in `_EXACT`.
+    data, or its results always fit.
     """
     if reduces(node):
         return False
     if node.op_type == "Dropout":
         training = node.constant(2)
         return not node.has_input(2) or (training is not None and not training.any())
-    return CLASSES.get(node.op_type) in (Class.MOVES, Class.ORDERS) or node.op_type in _ALSO_MOVE | _EXACT
+    fact = facts.of(node.op_type)
+    return fact.work in (Work.MOVES, Work.ORDERS) or fact.kind in _ALSO_KEEP or fact.has("stays-narrow")

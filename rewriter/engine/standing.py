@@ -5,8 +5,9 @@ from __future__ import annotations
 from onnx import NodeProto, TensorProto
 
 from ..graph.scope import Scope
+from ..opsets import facts
 
-_OF_SHAPES = frozenset({"Concat", "Gather", "Range", "Shape", "Slice", "Squeeze", "Unsqueeze"})
+_OF_SHAPES = facts.with_word("of-shapes")
 """Operators by which exporters compute with shapes. Equal nodes of these mean the same in the form of any opset."""
 _MOST_ELEMENTS = 8
 """Elements of a constant that is compared by its value, not by its name."""

@@ -15,14 +15,14 @@ from onnx import AttributeProto, NodeProto
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
-from ..opsets import inference
+from ..opsets import facts, inference
 from ..opsets.folding import MAX_ELEMENTS
 from ..storage.payload import element_type_of
 from .cleanup import HAVE_EFFECTS
 from .standing import Standing
 from .widening import holds
 
-_NOT_COMPARED = HAVE_EFFECTS | {"Dropout"} | GRAPH_HOLDERS
+_NOT_COMPARED = HAVE_EFFECTS | facts.with_word("may-draw") | GRAPH_HOLDERS
 """Operators of which two equal nodes may give different results, or that take long to compare."""
 
 
@@ -43,7 +43,7 @@ class Tidying:
         outputs = proto.output[:]
         if len(outputs) != 1 or proto.domain:
             return False
-        merge = _MERGED.get(proto.op_type)
+        merge = _MERGES.get(facts.of(proto.op_type).word("merges"))
         if merge is not None:
             merge(self, node)
         name = outputs[0]
@@ -67,7 +67,7 @@ class Tidying:
 
     def _merge_transposes(self, node: Node) -> None:
         """Combine a Transpose with the Transpose before it, so that it reads the input of that one."""
-        inner, outer = self._made_before(node, "Transpose"), node.attr("perm")
+        inner, outer = self._made_before(node, node.op_type), node.attr("perm")
         first = None if inner is None else next((list(known.ints) for known in inner.attribute if known.name == "perm"), None)
         if inner is None or first is None or outer is None:
             return
@@ -76,7 +76,7 @@ class Tidying:
 
     def _merge_reshapes(self, node: Node) -> None:
         """Let a Reshape to known sizes skip a node before it that only changes the shape."""
-        inner = self._made_before(node, "Reshape", "Unsqueeze", "Squeeze", "Flatten")
+        inner = self._made_before(node, *facts.with_word("only-reshapes"))
         sizes = node.constant(1) if node.has_input(1) else None
         if inner is None or sizes is None or (sizes == 0).any():
             return
@@ -87,7 +87,7 @@ class Tidying:
         """Let a Cast skip the Cast before it, if that goes to a wider type of the same class, or comes from
         the type that this one gives.
         """
-        inner = self._made_before(node, "Cast")
+        inner = self._made_before(node, node.op_type)
         if inner is None:
             return
         kinds = self._scope.elem_type(inner.input[0]), _cast_type(inner), _cast_type(node.proto)
@@ -154,7 +154,7 @@ def _without_name(attribute: AttributeProto) -> bytes:
 
 def _gives_its_input(node: Node) -> bool:
     """Whether the output of `node` always equals its first input."""
-    unchanged = _UNCHANGED.get(node.op_type)
+    unchanged = _IDLE.get(facts.of(node.op_type).word("idle"))
     return unchanged is not None and unchanged(node)
 
 
@@ -208,35 +208,27 @@ def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Node], bool]:
     return test
 
 
-_UNCHANGED: dict[str, Callable[[Node], bool]] = {
-    "Identity": lambda _: True,
-    "Add": _is_combined_with(0),  # of floating point, -0 + 0 is 0
-    "And": _is_combined_with(1, "b"),
-    "Cast": _has_type_already,
-    "CastLike": _has_type_already,
-    "Concat": _is_alone,
-    "Div": _is_combined_with(1, "iuf"),
-    "Expand": _keeps_shape,
-    "Max": _is_alone,
-    "Mean": _is_alone,
-    "Min": _is_alone,
-    "Mul": _is_combined_with(1, "iuf"),
-    "Or": _is_combined_with(0, "b"),
-    "Pad": _adds_nothing,
-    "Reshape": _keeps_shape,
-    "Slice": _takes_all,
-    "Sub": _is_combined_with(0),
-    "Sum": _is_alone,
-    "Transpose": _keeps_order,
+_IDLE: dict[str, Callable[[Node], bool]] = {
+    "always": lambda _: True,
+    "alone": _is_alone,
+    "and_true": _is_combined_with(1, "b"),
+    "by_1": _is_combined_with(1, "iuf"),
+    "no_pads": _adds_nothing,
+    "or_false": _is_combined_with(0, "b"),
+    "plus_0": _is_combined_with(0),  # of floating point, -0 + 0 is 0
+    "same_order": _keeps_order,
+    "same_shape": _keeps_shape,
+    "same_type": _has_type_already,
+    "whole": _takes_all,
 }
-"""For each operator, whether a node gives its first input unchanged."""
+"""For each condition that rows of facts name, whether a node gives its first input unchanged."""
 
-_MERGED: dict[str, Callable[[Tidying, Node], None]] = {
-    "Cast": Tidying._merge_casts,
-    "Reshape": Tidying._merge_reshapes,
-    "Transpose": Tidying._merge_transposes,
+_MERGES: dict[str, Callable[[Tidying, Node], None]] = {
+    "casts": Tidying._merge_casts,
+    "reshapes": Tidying._merge_reshapes,
+    "transposes": Tidying._merge_transposes,
 }
-"""For each operator, the method that combines a node with the node before it."""
+"""The methods that combine a node with the node before it, by the names that rows of facts give them."""
 
 
 def _is_whole(type_name: str) -> bool:

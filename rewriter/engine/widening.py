@@ -1,6 +1,6 @@
 """Puts Casts around an operator that does not accept a type yet, so that it works in a wider type, where the result is right.
 
-The table `CLASSES` says for which operators this is right. It rests on three facts:
+The column `work` of `opsets/facts.txt` says for which operators this is right. It rests on three facts:
 - Cast between integers discards the high bits (https://onnx.ai/onnx/operators/onnx__Cast.html), so a Cast to a wider type and back
   changes nothing, and arithmetic modulo 2**64 or 2**32 has the same low bits as arithmetic in the narrow type.
 - float32 has more than twice the precision of float16 and bfloat16 plus two bits: rounding one sum, difference, product, quotient
@@ -13,58 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from ..errors import Unconvertible
 from ..graph.node import Node
+from ..opsets import facts
+from ..opsets.facts import Work
 from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
 from ..storage.payload import array_of
-
-
-class Class(Enum):
-    """What an operator does with its data. This decides in which types it may work."""
-
-    MOVES = auto()
-    """Copies elements: any type that holds all values of the narrow type is right, and int64 for the bits of uint64."""
-    ORDERS = auto()
-    """Compares, chooses, or maps to integers: any type that holds all values of the narrow type is right."""
-    WRAPS = auto()
-    """Computes integers modulo a power of two, so any wider integer type is right; for float16 and
-    bfloat16, it is a single operation that is rounded correctly.
-    """
-    DIVIDES = auto()
-    """Computes integers, for which a wider integer type is right; for float16 and bfloat16, a single
-    operation that is rounded correctly.
-    """
-    COMPUTES = auto()
-    """Computes floating-point numbers only; the last bits may differ."""
-
-
-_OPERATORS = {
-    Class.MOVES: (
-        "CenterCropPad Compress Concat DepthToSpace Equal Expand Flatten Gather GatherElements GatherND Identity NonZero "
-        "OneHot Pad Reshape ReverseSequence Scatter ScatterElements ScatterND Shape Size Slice SpaceToDepth Split Squeeze "
-        "Tile Transpose Trilu Unsqueeze Where"
-    ),
-    Class.ORDERS: (
-        "ArgMax ArgMin Ceil Clip Floor GlobalMaxPool Greater GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual Max "
-        "MaxPool MaxUnpool Min ReduceMax ReduceMin Relu Round Sign TopK Unique"
-    ),
-    Class.WRAPS: "Abs Add BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Mul Neg Sub",
-    Class.DIVIDES: "Div LeakyRelu Mod PRelu Reciprocal Sqrt",
-    Class.COMPUTES: (
-        "Acos Acosh Asin Asinh Atan Atanh AveragePool BatchNormalization Celu Conv ConvTranspose Cos Cosh CumSum DFT "
-        "DeformConv Det Dropout Einsum Elu Erf Exp GRU Gemm GlobalAveragePool GlobalLpPool GridSample HardSigmoid "
-        "HardSwish InstanceNormalization LRN LSTM Log LogSoftmax LpNormalization LpPool MatMul MaxRoiPool Mean "
-        "MeanVarianceNormalization Mish NegativeLogLikelihoodLoss Pow QLinearMatMul RNN ReduceL1 ReduceL2 ReduceLogSum "
-        "ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign STFT Selu Shrink Sigmoid Sin "
-        "Sinh Softmax SoftmaxCrossEntropyLoss Softplus Softsign Sum Tan Tanh ThresholdedRelu Upsample"
-    ),
-}
-CLASSES = {op_type: work for work, op_types in _OPERATORS.items() for op_type in op_types.split()}
-"""The class of each operator that may work in a wider type."""
 
 _INTEGERS = {  # bits, signed
     **{f"int{bits}": (bits, True) for bits in (2, 4, 8, 16, 32, 64)},
@@ -155,9 +112,9 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     """The wider type to work in. Raises Unconvertible where there is none."""
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
-    work = None if reduces(node) else CLASSES.get(node.op_type)
+    work = None if reduces(node) else facts.of(node.op_type).work
     # The least of nothing is the largest number: uint8 gives true back, and the greatest false
-    preferred = ("uint8", *_PREFERRED) if kinds == ["bool"] and work is Class.ORDERS else _PREFERRED
+    preferred = ("uint8", *_PREFERRED) if kinds == ["bool"] and work is Work.ORDERS else _PREFERRED
     for wide in preferred:
         if work is not None and wide in allowed and all(_may_work_in(wide, kind, work) for kind in kinds):
             return wide
@@ -172,24 +129,24 @@ def reduces(node: Node) -> bool:
     return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
 
 
-def _may_work_in(wide: str, kind: str, work: Class) -> bool:
-    """Whether an operator of class `work` gives the right result for data of type `kind` when it works in type `wide`."""
-    if work is Class.MOVES and (kind, wide) == ("uint64", "int64"):
+def _may_work_in(wide: str, kind: str, work: Work) -> bool:
+    """Whether an operator that does `work` gives the right result for data of type `kind` when it works in type `wide`."""
+    if work is Work.MOVES and (kind, wide) == ("uint64", "int64"):
         return True
     if not holds(wide, kind):
         return False
     if kind == "bool":
-        return work in (Class.MOVES, Class.ORDERS)
+        return work in (Work.MOVES, Work.ORDERS)
     if kind in _INTEGERS:
-        if work in (Class.WRAPS, Class.DIVIDES):
+        if work in (Work.WRAPS, Work.DIVIDES):
             return wide in _INTEGERS
-        return work is not Class.COMPUTES
+        return work is not Work.COMPUTES
     return True
 
 
 def _is_exact(op_type: str, slots: list[_Slot]) -> bool:
     """Whether the result is the same to the last bit."""
-    return CLASSES[op_type] is not Class.COMPUTES or all(slot.kind in _INTEGERS for slot in slots)
+    return facts.of(op_type).work is not Work.COMPUTES or all(slot.kind in _INTEGERS for slot in slots)
 
 
 def _require_castable(node: Node, kinds: list[str]) -> None:
@@ -240,15 +197,11 @@ _SATURATE = {"float8e5m2": {"saturate": 0}}
 """Attributes that the Cast back needs. float8e5m2 is the only type of 8 bits with infinities, which
 saturation would turn into numbers.
 """
-_BOUNDS = {"ReduceMax": "Max", "ReduceMin": "Min"}
-"""The operator that corrects the result for an empty axis, which is the smallest or largest value of the
-type, for the narrower type.
-"""
 
 
 def _may_give_an_end(node: Node, slot: _Slot) -> bool:
     """Whether the node may reduce an empty axis in a type whose smallest or largest value is not what the Cast back gives."""
-    if node.op_type not in _BOUNDS or slot.kind not in _INTEGERS:
+    if not facts.of(node.op_type).has("by") or slot.kind not in _INTEGERS:
         return False
     shape = node.shape(0)
     return shape is None or any(not isinstance(dim, int) or dim == 0 for dim in shape)
@@ -261,7 +214,7 @@ def _within_narrow(node: Node, name: str, kind: str) -> str:
     number = TensorProto.FLOAT if holds("float", kind) else TensorProto.DOUBLE
     end = node.op.const(low if node.op_type == "ReduceMax" else high, number)
     floating = node.after.Cast(name, to=number)
-    return getattr(node.after, _BOUNDS[node.op_type])(floating, end)
+    return getattr(node.after, facts.of(node.op_type).word("by"))(floating, end)
 
 
 def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:

@@ -21,14 +21,12 @@ from onnx import (
 )
 
 from ..errors import Unconvertible
+from ..opsets import facts
 from ..opsets.transitions import form_opset, path, schema_at
 from ..storage.payload import tensor_of
 from .node import Node
 from .protos import DEFAULT_DOMAINS, default_opset, reads, subgraphs
 from .scope import Scope
-
-EXACT = frozenset({"CenterCropPad", "GreaterOrEqual", "LessOrEqual", "Shrink", "ThresholdedRelu"})
-"""Operators whose function body only moves or compares data, or adds once, so that its result is the same to the last bit."""
 
 _NEEDS_A_RULE = ("H", "V", "N")
 """The review codes of transitions that change the meaning of a node, or what it may contain."""
@@ -75,7 +73,7 @@ def expand(node: Node) -> bool:
         raise Unconvertible(f"the function body of {node.op_type} needs operators of another domain")
     _require_held_attributes(node)
     inline(node, body, opset, {name: attribute.default_value for name, attribute in schema.attributes.items()})
-    return node.op_type in EXACT
+    return facts.of(node.op_type).has("exact-body")
 
 
 def _require_held_attributes(node: Node) -> None:
@@ -259,7 +257,7 @@ def _type_body_inputs(call: Node, inner: NodeProto) -> None:
 
     The rank of a state of a Scan stays the same; a scanned input has one axis less.
     """
-    if inner.op_type not in ("Loop", "Scan"):
+    if not facts.of(inner.op_type).has("iterates"):
         return
     fallback = (TensorProto.INT64, TensorProto.BOOL)
     scanned = next((attribute.i for attribute in inner.attribute if attribute.name == "num_scan_inputs"), 0)

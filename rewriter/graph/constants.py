@@ -10,19 +10,19 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from ..cached import cached_property
-from ..opsets import by_reference, folding
+from ..opsets import by_reference, facts, folding
 from ..storage.payload import raw_length, tensor_of
 from .protos import DEFAULT_DOMAINS
 
 if TYPE_CHECKING:
     from .scope import Scope
 
-_SHAPE_READERS = frozenset({"Shape", "Size"})
+_SHAPE_READERS = facts.of_kind(facts.Kind.SHAPE)
 
 
 def _may_fold(op_type: str) -> bool:
     """Whether nodes of this operator of the default domain can be computed if their inputs are constant and small."""
-    return op_type in folding.FOLDABLE or by_reference.evaluates(op_type)
+    return facts.of(op_type).has("folds") or by_reference.evaluates(op_type)
 
 
 def _is_large(tensor: TensorProto | None) -> bool:
@@ -151,7 +151,7 @@ class Constants:
         inputs = [self.value(value) if value else None for value in node.input]
         if any(value is None and name for value, name in zip(inputs, node.input, strict=True)):
             return None
-        results = folding.evaluate(node, inputs) if node.op_type in folding.FOLDABLE else self._by_reference(name, node.op_type)
+        results = folding.evaluate(node, inputs) if facts.of(node.op_type).has("folds") else self._by_reference(name, node.op_type)
         return None if results is None else results[list(node.output).index(name)]
 
     def _by_reference(self, name: str, op_type: str) -> list[np.ndarray] | None:

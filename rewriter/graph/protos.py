@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto
 
+from ..opsets import facts
+
 GraphLike = GraphProto | onnx.FunctionProto
 DEFAULT_DOMAINS = ("", "ai.onnx")
-GRAPH_HOLDERS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+GRAPH_HOLDERS = facts.of_kind(facts.Kind.CONTROL)
 """The operators of the default domain that have subgraphs."""
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
-from ..opsets import inference
+from ..opsets import facts, inference
 from .bodies import bind_attributes
 from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within
 from .protos import GraphLike, default_opset, subgraphs
@@ -28,10 +28,7 @@ MOST_CHOICES = 1_000
 MOST_INLINED = 10_000
 """The number of nodes up to which functions are inlined."""
 _NONE_KEPT: Mapping[Key, set[str]] = {}
-LIST_OPERATORS = frozenset({
-    *("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct"),
-    *("SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
-})  # fmt: skip
+LIST_OPERATORS = facts.of_kind(facts.Kind.SEQUENCE) | facts.with_word("lists")
 """Operators that make or read lists or optionals."""
 
 

@@ -15,23 +15,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, NodeProto, helper, numpy_helper
 
-from . import inference
+from . import facts, inference
 
-_EXCLUDED = {
-    **dict.fromkeys(("Einsum", "Gemm", "MatMul", "MaxPool", "Relu"), "integers are rare there, and looking for them takes time"),
-    **dict.fromkeys(("ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean"), "the result is rounded to an integer"),
-    **dict.fromkeys(("Resize", "Upsample", "ImageDecoder"), "what is between two numbers is rounded"),
-    **dict.fromkeys(("Scatter", "ScatterElements", "ScatterND"), "which of two updates of one element wins is open"),
-    **dict.fromkeys(
-        ("BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"), "floating-point numbers are cut to integers"
-    ),
-    "BitShift": "a shift by all bits is undefined",
-    "Pow": "an integer has no negative power",
-    "TopK": "the order of equal numbers is open",
-}
-"""Operators that are not evaluated, and the reason for each."""
-_BOUNDED = frozenset({"Compress", "NonZero", "Unique"})
-"""Operators whose output size inference does not know, though it is at most a few times that of the input."""
 _INTEGERS = frozenset({"tensor(int64)", "tensor(int32)", "tensor(bool)"})
 
 
@@ -42,7 +27,7 @@ def evaluates(op_type: str) -> bool:
         schema = onnx.defs.get_schema(op_type)
     except onnx.defs.SchemaError:
         return False
-    if op_type in _EXCLUDED or not schema.inputs or schema.deprecated:
+    if facts.of(op_type).has("unfolded") or not schema.inputs or schema.deprecated:
         return False
     if any(attribute.type == onnx.defs.OpSchema.AttrType.GRAPH for attribute in schema.attributes.values()):
         return False
@@ -82,7 +67,7 @@ def _holds_floats(node: NodeProto) -> bool:
 
 
 def _is_small(node: NodeProto, kind: onnx.TypeProto, most: int) -> bool:
-    if node.op_type in _BOUNDED:
+    if facts.of(node.op_type).has("bounded"):
         return True
     shape = inference.shape_of(kind)
     numbers = [dim for dim in shape or () if isinstance(dim, int)]

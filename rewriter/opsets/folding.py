@@ -15,6 +15,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from . import facts
+
 MAX_ELEMENTS = 65_536
 """The number of elements above which results are not computed, because they would cost more than they help."""
 
@@ -24,8 +26,8 @@ Attributes = dict[str, Any]
 
 def evaluate(node: onnx.NodeProto, inputs: Values) -> list[np.ndarray] | None:
     """The outputs of `node` for constant `inputs` (None where an input is absent), or None where they are unknown."""
-    function = _FUNCTIONS.get(node.op_type)
-    if function is None or node.domain not in ("", "ai.onnx"):
+    function = _FUNCTIONS.get(facts.of(node.op_type, node.domain).word("folds"))
+    if function is None:
         return None
     if any(attribute.ref_attr_name for attribute in node.attribute):
         return None
@@ -246,48 +248,49 @@ _FLOAT_TARGETS: dict[int, Any] = {
 }
 
 _FUNCTIONS: dict[str, Callable[[Values, Attributes], list[np.ndarray]]] = {
-    "Identity": lambda inputs, _: [_data(inputs)],
-    "Cast": _cast,
-    "BitCast": _bit_cast,
-    "StringConcat": _elementwise(np.add),
-    "Concat": _concat,
-    "Gather": _gather,
-    "Slice": _slice,
-    "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze,
-    "Reshape": _reshape,
-    "Transpose": lambda inputs, attributes: [np.transpose(_data(inputs), attributes.get("perm"))],
-    "ConstantOfShape": _constant_of_shape,
-    "Range": _range,
-    "Expand": _expand,
-    "Trilu": _trilu,
-    "Where": _where,
-    "Add": _elementwise(np.add),
-    "Sub": _elementwise(np.subtract),
-    "Mul": _elementwise(np.multiply),
-    "Div": _elementwise(_divide),
-    "Mod": _elementwise(_modulo),
-    "Sqrt": _elementwise(np.sqrt),
-    "Floor": _elementwise(np.floor),
-    "Ceil": _elementwise(np.ceil),
-    "Round": _elementwise(np.rint),
-    "Neg": _elementwise(np.negative),
-    "Abs": _elementwise(np.abs),
-    "Equal": _elementwise(np.equal),
-    "Less": _elementwise(np.less),
-    "Greater": _elementwise(np.greater),
-    "LessOrEqual": _elementwise(np.less_equal),
-    "GreaterOrEqual": _elementwise(np.greater_equal),
-    "Not": _elementwise(np.logical_not),
-    "And": _elementwise(np.logical_and),
-    "Or": _elementwise(np.logical_or),
-    "Min": _elementwise(lambda *operands: np.minimum.reduce(np.broadcast_arrays(*operands))),
-    "Max": _elementwise(lambda *operands: np.maximum.reduce(np.broadcast_arrays(*operands))),
-    "ReduceSum": _reduce(np.sum),
-    "ReduceProd": _reduce(np.prod),
-    "ReduceMax": _reduce(np.max),
-    "ReduceMin": _reduce(np.min),
+    "identity": lambda inputs, _: [_data(inputs)],
+    "cast": _cast,
+    "bit_cast": _bit_cast,
+    "string_concat": _elementwise(np.add),
+    "concat": _concat,
+    "gather": _gather,
+    "slice": _slice,
+    "squeeze": _squeeze,
+    "unsqueeze": _unsqueeze,
+    "reshape": _reshape,
+    "transpose": lambda inputs, attributes: [np.transpose(_data(inputs), attributes.get("perm"))],
+    "constant_of_shape": _constant_of_shape,
+    "range": _range,
+    "expand": _expand,
+    "trilu": _trilu,
+    "where": _where,
+    "add": _elementwise(np.add),
+    "sub": _elementwise(np.subtract),
+    "mul": _elementwise(np.multiply),
+    "div": _elementwise(_divide),
+    "mod": _elementwise(_modulo),
+    "sqrt": _elementwise(np.sqrt),
+    "floor": _elementwise(np.floor),
+    "ceil": _elementwise(np.ceil),
+    "round": _elementwise(np.rint),
+    "neg": _elementwise(np.negative),
+    "abs": _elementwise(np.abs),
+    "equal": _elementwise(np.equal),
+    "less": _elementwise(np.less),
+    "greater": _elementwise(np.greater),
+    "less_or_equal": _elementwise(np.less_equal),
+    "greater_or_equal": _elementwise(np.greater_equal),
+    "not": _elementwise(np.logical_not),
+    "and": _elementwise(np.logical_and),
+    "or": _elementwise(np.logical_or),
+    "min": _elementwise(lambda *operands: np.minimum.reduce(np.broadcast_arrays(*operands))),
+    "max": _elementwise(lambda *operands: np.maximum.reduce(np.broadcast_arrays(*operands))),
+    "reduce_sum": _reduce(np.sum),
+    "reduce_prod": _reduce(np.prod),
+    "reduce_max": _reduce(np.max),
+    "reduce_min": _reduce(np.min),
 }
+"""The functions that rows of facts name, behind `folds=`."""
 
 
 def constant_value(node: onnx.NodeProto, array: Callable[[onnx.TensorProto], np.ndarray | None]) -> np.ndarray | None:
@@ -317,6 +320,3 @@ _CONSTANT_FORMS: dict[str, Callable[[onnx.AttributeProto], np.ndarray]] = {
     "value_string": lambda attribute: np.array(attribute.s.decode(), object),
     "value_strings": lambda attribute: np.array([s.decode() for s in attribute.strings], object),
 }
-
-FOLDABLE = frozenset(_FUNCTIONS)
-"""The operators that `evaluate` can compute."""

@@ -14,6 +14,7 @@ from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
 from .. import child_call
+from . import facts
 
 Dimension = int | str | None
 Shape = tuple[Dimension, ...]
@@ -53,25 +54,11 @@ def _infer_isolated(serialized: bytes) -> onnx.ModelProto | None:
         return None
 
 
-_ELEMENT_BY_ELEMENT = (
-    *("Abs", "Ceil", "Clip", "Elu", "Exp", "Floor", "HardSigmoid", "LeakyRelu", "Log", "Neg", "PRelu", "Reciprocal", "Relu"),
-    *("Selu", "Sigmoid", "Sqrt", "Tanh"),
-)
-_KEEPS_ITS_INPUT = {
-    **dict.fromkeys(_ELEMENT_BY_ELEMENT, "it computes element by element"),
-    **dict.fromkeys(("Add", "Div", "Mul", "Sub"), "opset 1 broadcasts the second operand to the first"),
-    **dict.fromkeys(("Max", "Mean", "Min", "Sum"), "opset 1 takes operands of one shape only"),
-    **dict.fromkeys(("BatchNormalization", "GroupNormalization", "InstanceNormalization"), "it scales and shifts each element"),
-    "Dropout": "it drops elements in their places",
-}
-"""Operators whose first output has the type and shape of the first input although onnx does not infer it, each with the reason."""
-
-
 @cache
 def keeps_its_input(op_type: str, opset: int) -> bool:
     """Whether the first output has the type and shape of the first input although onnx does not infer it."""
     opset = min(opset, onnx.defs.onnx_opset_version())  # a function may import any number, and onnx asks for a small one
-    if op_type not in _KEEPS_ITS_INPUT or not onnx.defs.has(op_type, max_inclusive_version=opset):
+    if not facts.of(op_type).has("keeps-input") or not onnx.defs.has(op_type, max_inclusive_version=opset):
         return False
     return not onnx.defs.get_schema(op_type, opset, "").has_type_and_shape_inference_function
 
@@ -83,7 +70,10 @@ def _may_need_stand_ins(model: onnx.ModelProto, serialized: bytes) -> bool:
     if b"Slice" in serialized and (10 in opsets or _cuts_by_unknown_steps(model)):
         return True
     return any(
-        op_type.encode() in serialized for opset in opsets for op_type in _KEEPS_ITS_INPUT if keeps_its_input(op_type, opset)
+        op_type.encode() in serialized
+        for opset in opsets
+        for op_type in facts.with_word("keeps-input")
+        if keeps_its_input(op_type, opset)
     )
 
 
@@ -316,7 +306,7 @@ def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]
         if known is not None and known.WhichOneof("value") == "tensor_type":
             kind = TypeProto(tensor_type=TypeProto.Tensor(elem_type=known.tensor_type.elem_type))
             found.update((name, kind) for name in values if name in node.output)
-    if node.op_type in _REGRESSORS and node.output:
+    if facts.of(node.op_type, node.domain).has("regresses") and node.output:
         targets = next((attribute.i for attribute in node.attribute if attribute.name in ("n_targets", "targets")), None)
         found[node.output[0]] = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [None, targets])
     for attribute in node.attribute if node.op_type.endswith("Classifier") else ():
@@ -325,8 +315,6 @@ def _ml_types(node: onnx.NodeProto, version: int, types: Mapping[str, TypeProto]
     return found
 
 
-_REGRESSORS = frozenset({"LinearRegressor", "SVMRegressor", "TreeEnsembleRegressor"})
-"""Operators whose output is float, with a row for each sample and a column for each target."""
 _CLASS_LABELS = {
     "classlabels_ints": onnx.TensorProto.INT64,
     "classlabels_int64s": onnx.TensorProto.INT64,

@@ -16,6 +16,7 @@ from onnx import AttributeProto, NodeProto, defs, helper
 
 from ..cached import cached_property
 from ..errors import Unconvertible
+from . import facts
 from .inference import elem_type_name, type_string
 
 OpSchema = defs.OpSchema
@@ -441,18 +442,13 @@ _VALUES = {
 """Attributes of Constant, and the element type of its output with each."""
 TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
 """Attributes that name an element type."""
-_NAMES_A_TYPE = frozenset(
-    {"Cast", "Constant", "ConstantOfShape", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"}
-    | {"Multinomial", "EyeLike", "Bernoulli", "SequenceEmpty", "QuantizeLinear", "DequantizeLinear", "Optional"}
-    | {"HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "LayerNormalization", "BitCast"}
-)
-_DEFAULT_TYPES = {"QuantizeLinear": "uint8", "LayerNormalization": "float"}
-"""Operators with an attribute that names a type, and the type that counts if the attribute is absent."""
+_NAMES_A_TYPE = facts.with_word("names-type")
+"""Operators with an attribute that names a type."""
 
 
 def _named_types(node: NodeProto) -> set[str] | None:
     """The types that the attributes of `node` name, or imply by their absence; None where a function's caller sets one."""
-    found = {_DEFAULT_TYPES[node.op_type]} if node.op_type in _DEFAULT_TYPES else set()
+    found = set(filter(None, [facts.of(node.op_type).word("names-type")]))
     for attribute in node.attribute:
         name, kind = attribute.name, attribute.type
         if kind == AttributeProto.TYPE_PROTO or attribute.ref_attr_name:
@@ -474,7 +470,7 @@ def _named_types(node: NodeProto) -> set[str] | None:
 def _untied_output_types(op_type: str) -> frozenset[str]:
     """The element types of outputs, in any version of `op_type`, that do not depend on an input: "int64" for Shape."""
     found: set[str] = set()
-    if op_type in ("If", "Loop", "Scan", "SequenceMap"):
+    if facts.of(op_type).kind is facts.Kind.CONTROL:
         return frozenset()  # their outputs are values of their bodies
     schema = schema_at(op_type, newest_opset())
     while schema is not None:

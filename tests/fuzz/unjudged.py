@@ -384,7 +384,7 @@ _OPEN = (
     Row("MaxPool GlobalMaxPool", _has_nan, "it is not said whether NaN is the largest number, and kernels differ"),
     Row("TopK", lambda use: use.attribute("sorted", 1) == 0, "it is not said in which order TopK gives what it does not sort"),
     Row("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", _has_label_outside, "it is not said what the loss of no class is"),
-    Row("Attention", _has_nonfinite, "kernels multiply infinities in different orders"),
+    Row("Attention", _has_infinity_or_nan, "kernels multiply infinities in different orders"),
     Row("DynamicQuantizeLinear", _is_zero_throughout, "it is not said what the scale of zeros is"),
     Row("NonZero", lambda use: use.operand(0) is None or np.ndim(use.operand(0)) == 0, "onnxruntime takes a scalar for a vector"),
     Row("TfIdfVectorizer", _has_two_pools, "it is not said which of two pools counts"),
@@ -457,7 +457,7 @@ _EXTREME = (
         _overflows,
         "the square of an operand, or a product, overflows, and forms of a variance or orders of a sum differ in where",
     ),
-    Row("InstanceNormalization", _has_nonfinite, "infinities are multiplied before or after the mean is subtracted"),
+    Row("InstanceNormalization", _has_infinity_or_nan, "infinities are multiplied before or after the mean is subtracted"),
     Row(
         "BatchNormalization", _folds_infinities, "kernels fold scale, mean and variance into one factor, and infinities cancel out"
     ),
