@@ -5,6 +5,8 @@ https://onnx.ai/onnx/operators/onnx__Shrink.html
 
 from __future__ import annotations
 
+from math import isfinite
+
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
@@ -65,6 +67,8 @@ def _require_whole(node: Node, kind: int, bias: float, lambd: float) -> float:
     Raises Unconvertible where the result would be rounded, or would exceed the type.
     """
     name = type_name(kind)
+    if not (isfinite(bias) and isfinite(lambd)):
+        raise Unconvertible(f"lambd={lambd:g} and bias={bias:g} of {name} are no whole numbers", "correct the model")
     if bias != int(bias):
         raise Unconvertible(f"bias={bias:g} of {name}: no specification says how the result is rounded", "correct the model")
     whole = float(lambd // 1)

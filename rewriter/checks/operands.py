@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from onnx import TensorProto
 
 from ..graph.node import Node
-from ..opsets.inference import elem_type_name
 
 Check = Callable[[Node], Iterator[str]]
 
-_PRECISIONS = (TensorProto.UNDEFINED, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
-"""The types in which an Attention may compute its softmax, and all but the first a GroupNormalization."""
+_PRECISIONS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+"""The types in which a GroupNormalization may compute its mean and variance."""
 _PAST_KEY, _PAST_VALUE = 4, 5
 _POSITIONS = 3
 
@@ -28,12 +27,9 @@ def _attention_problems(node: Node) -> Iterator[str]:
         count = node.attr(name)
         if count is not None and (count < 0 or (count == 0 and node.rank(0) == 3)):
             yield f"the number of heads {name} is {count}"
-    scale, precision = node.attr("scale"), node.attr("softmax_precision", 0)
+    scale = node.attr("scale")
     if scale is not None and scale <= 0:
         yield f"scale is {scale:g}, and has to be positive"
-    if precision not in _PRECISIONS:
-        known = precision in TensorProto.DataType.values()
-        yield f"softmax_precision is {elem_type_name(precision) if known else precision}, which is no floating-point type"
     if node.has_input(_PAST_KEY) != node.has_input(_PAST_VALUE):
         yield "it has only one of past_key and past_value"
 
@@ -41,7 +37,7 @@ def _attention_problems(node: Node) -> Iterator[str]:
 def _group_problems(node: Node) -> Iterator[str]:
     """https://onnx.ai/onnx/operators/onnx__GroupNormalization.html"""
     stash = node.attr("stash_type", TensorProto.FLOAT)
-    if stash not in _PRECISIONS[1:]:
+    if stash not in _PRECISIONS:
         yield f"stash_type is {stash}, which is no floating-point type"
 
 

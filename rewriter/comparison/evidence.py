@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import onnx
 
+from ..cached import cached_property
 from ..graph.protos import default_opset
 from .differences import (
     OutputComparison,
@@ -182,7 +183,7 @@ class Evidence:
             found = found & (is_number(expected) | is_number(got))
         return bool(np.any(found))
 
-    @functools.cached_property
+    @cached_property
     def has_other_opset(self) -> bool:
         """Whether the result imports another opset than the original, for which a runtime may have other kernels."""
         protos = [onnx.load(path, load_external_data=False) for path in (self._original, self._result)]

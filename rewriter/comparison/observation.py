@@ -17,7 +17,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 
 from ..graph.bodies import bind_attributes
 from ..graph.model import Model
-from ..graph.protos import DEFAULT_DOMAINS, GraphLike, captured, subgraphs
+from ..graph.protos import DEFAULT_DOMAINS, GraphLike, captured, reads, subgraphs
 from ..storage.payload import element_type_of, inline_copy, is_external
 from .changed_nodes import GraphPair
 from .model_client import Worker
@@ -30,7 +30,7 @@ MOST_RUNS = 3
 """The number of runs that are observed, of other sizes where sizes are open."""
 MOST_TRIED = 24
 """The number of samples that are tried."""
-MAX_SECONDS = 60.0
+MAX_SECONDS = 20.0
 """Seconds that the runs of one graph may take."""
 MOST_REFERENCE_NODES = 1000
 """The number of nodes of the largest graph that onnx.reference runs where onnxruntime cannot."""
@@ -143,7 +143,7 @@ class Observations:
     ) -> ModelProto:
         """A model of the nodes of `graph`, whose outputs are the shapes of `names` and the values of `kept`."""
         whole = GraphProto(name="observed", input=inputs, initializer=stored)
-        whole.node.extend(graph.node)
+        whole.node.extend(_needed_nodes(graph, {*names, *kept}))
         if isinstance(graph, FunctionProto):
             call = next((call for pair in self._pairs for call in _calls_of(pair, graph)), NodeProto())
             given = {attribute.name: attribute for attribute in (*graph.attribute_proto, *call.attribute)}
@@ -255,7 +255,9 @@ class Observations:
                         yield _seen(answer, inputs, names, kept)
                     if found == (MOST_RUNS if space.has_open_sizes else 1) or len(tried) == MOST_TRIED:
                         break
-                    if isinstance(answer, Failure) and answer.kind in ("crashed", "timeout"):
+                    if isinstance(answer, Failure) and answer.kind == "timeout":
+                        return
+                    if isinstance(answer, Failure) and answer.kind == "crashed":
                         break
             if found:
                 return
@@ -278,15 +280,36 @@ class Observations:
         return [engine for engine in self._engines if not is_large or engine == "onnxruntime"]
 
 
+def _needed_nodes(graph: GraphLike, names: set[str]) -> list[NodeProto]:
+    """The nodes of `graph` that compute `names`, in their order. A Loop that nothing reads may never end."""
+    needed, found = set(names), []
+    for node in reversed(graph.node):
+        if not needed.isdisjoint(node.output):
+            needed.update(reads(node))
+            found.append(node)
+    return found[::-1]
+
+
 def is_given(value: Input) -> bool:
-    """Whether a value is an input of the model or stored in it, so that its type is a fact."""
+    """Whether a value is an input of the model or stored in it, so that its type is a fact.
+
+    So is what a node of another domain makes, if the model states its shape: nobody else can say what such a node does.
+    """
     home = _home(value)
     if home is None:
         return False
     main = home.parent is None and isinstance(home.old.graph, GraphProto)
     maker = home.old_makers.get(value.name)
     is_stored = value.name in home.old.initializers or (maker is not None and home.old_nodes[maker].op_type == "Constant")
-    return is_stored or (main and value.name in home.old.inputs)
+    return is_stored or (main and value.name in home.old.inputs) or (maker is not None and _is_foreign(home, value.name))
+
+
+def _is_foreign(pair: GraphPair, name: str) -> bool:
+    """Whether a node of another domain than ONNX's makes `name`, and the model states its shape."""
+    node, declared = pair.old_nodes[pair.old_makers[name]], pair.old.types.declared(name)
+    local = {(body.domain, body.name) for body in pair.old.model.proto.functions}
+    is_foreign = node.domain not in DEFAULT_DOMAINS and (node.domain, node.op_type) not in local
+    return is_foreign and declared is not None and bool(declared.tensor_type.shape.dim)  # no dimensions: often, nobody knew
 
 
 def is_computed_constant(value: Input) -> bool:

@@ -35,7 +35,7 @@ CHOICES: dict[tuple[str, str], tuple[str | int, ...]] = {
     **{(op_type, "reduction"): _SCATTER for op_type in ("ScatterElements", "ScatterND")},
     **{(op_type, "mode"): _SPACE_DEPTH for op_type in ("DepthToSpace", "SpaceToDepth")},
     **{(op_type, "round_mode"): _UP_OR_DOWN for op_type in ("Cast", "CastLike")},
-    **{(op_type, "stash_type"): _FLOATS for op_type in ("GroupNormalization", "LayerNormalization", "RMSNormalization")},
+    **{(op_type, "stash_type"): _FLOATS for op_type in ("LayerNormalization", "RMSNormalization")},
     ("Attention", "qk_matmul_output_mode"): (0, 1, 2, 3),
     ("Attention", "softmax_precision"): (TensorProto.UNDEFINED, *_FLOATS),
     ("BitShift", "direction"): ("LEFT", "RIGHT"),

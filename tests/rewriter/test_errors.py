@@ -839,7 +839,48 @@ CONTRADICTION = bytes_of("g (float[2,3] x, float[4] s) => (float[2,3] y) { y = L
 CONTRADICTED = "the input is not a valid model: onnxruntime cannot run it on any inputs tried (…): …Scale…"
 CUT = "Split 'cut' (main graph) is invalid: "
 Q = "QuantizeLinear 'q' (main graph) is invalid: "
+ROTARY = "g (float[1,2,3,8] x, float[5,2] c{}) => (float[1,2,3,8] y) {{ [s] y = RotaryEmbedding (x, c, c{}) }}"
+GRAMS = (
+    'g (int64[6] x) => (float[N] y) {{ [s] y = TfIdfVectorizer <mode = "TF", min_gram_length = {}, max_gram_length = {}, max_skip_count = {},'
+    " ngram_counts = [0, 2], ngram_indexes = [0, 1, 2], pool_int64s = [1, 2, 3, 4]> (x) }}"
+)
+HEADS = "g (float[1,2,4] x, float[1,2,3,2] p) => (float[1,2,4] y) {{ [s] y{} = Attention <q_num_heads = {}, kv_num_heads = 2{}> (x, x, x{}) }}"
+OPERANDS = {
+    "Attention": [
+        (23, HEADS.format("", -2, "", ""), "the number of heads q_num_heads is -2"),
+        (23, HEADS.format("", 2, ", scale = 0.0", ""), "scale is 0, and has to be positive"),
+        (23, HEADS.format(", k, v", 2, "", ", , p"), "it has only one of past_key and past_value"),
+    ],
+    "GroupNormalization": [
+        (
+            21,
+            "g (float[1,2] x, float[2] b) => (float[1,2] y) { [s] y = GroupNormalization <num_groups = 1, stash_type = 2> (x, b, b) }",
+            "stash_type is 2, which is no floating-point type",
+        )
+    ],
+    "RotaryEmbedding": [
+        (23, ROTARY.format(", int64[1,3] p", ", p"), "cos_cache has 2 columns for 8 rotated elements, which need 4"),
+        (23, ROTARY.format("", ""), "cos_cache has rank 2, and needs 3 without position_ids"),
+    ],
+    "TfIdfVectorizer": [
+        (9, GRAMS.format(0, 2, 1), "min_gram_length is 0, and has to be positive"),
+        (9, GRAMS.format(2, 1, 1), "max_gram_length is 1, below min_gram_length, which is 2"),
+        (9, GRAMS.format(1, 2, -1), "max_skip_count is -1"),
+    ],
+    "CenterCropPad": [
+        (18, "g (float[4,5] x, int64[1] i) => (float[A,B] y) { [s] y = CenterCropPad (x, i) }", "shape has 1 entries for 2 axes"),
+    ],
+}
+"""Operands and attributes that no runtime takes: the opset, the model, and the message."""
+
+
 INVALID: dict[str, tuple[bytes, str]] = {
+    **{
+        f"{op_type}-{number}": (bytes_of(text, opset), f"{op_type} 's' (main graph) is invalid: {message}")
+        for op_type, rows in OPERANDS.items()
+        for number, (opset, text, message) in enumerate(rows)
+        if opset <= newest_opset()
+    },
     "word-of-no-opset": (
         bytes_of(
             'g (float[4] x, int64[2] i, float[2] u) => (float[4] y) {[s] y = ScatterElements<reduction = "sum">(x, i, u)}', 16

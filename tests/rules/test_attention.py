@@ -30,9 +30,8 @@ def expected(feeds, allowed):
     return weights / weights.sum(axis=-1, keepdims=True) @ v
 
 
-@pytest.mark.parametrize("scale", ["-0.5", "-1e-45"])
-def test_a_scale_without_a_root_is_refused(scale):
-    assert "Attention multiplies by its root twice" in refusal(attention(23, f"<scale={scale}>"), 22)
+def test_a_scale_that_is_no_number_is_refused():
+    assert "Attention multiplies by its root twice" in refusal(attention(23, "<scale=nan>"), 22)
 
 
 @pytest.mark.parametrize("softcap", ["-0.5", "inf"])

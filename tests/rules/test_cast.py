@@ -91,7 +91,7 @@ def test_cast_like(kind, dtype):
 
 def test_refuses_a_cast_in_a_function_below_6() -> None:
     text = (
-        '<ir_version: 8, opset_import: ["" : 14, "f" : 1]> g (float[3] x) => (int64[3] y) {y = f.f(x)}\n'
+        '<ir_version: 8, opset_import: ["" : 15, "f" : 1]> g (float[3] x) => (int64[3] y) {y = f.f(x)}\n'
         '<domain: "f", opset_import: ["" : 14]> f (x) => (y) {c = Cast<to = 7>(x)\n y = Identity(c)}'
     )
     assert "onnx cannot check a function with a Cast before opset 6" in refusal(model(text, 16), 3)

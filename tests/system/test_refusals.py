@@ -504,9 +504,13 @@ REFUSED: dict[str, Refusal] = {
         "g (float[4] x) => (float[4] y) {y = Dropout<ratio = 1.0>(x)}",
         6, 12, "ratio=1: opset 12 takes ratios from 0 on and below 1 only",
     ),
-    "scores-of-a-negative-scale": Refusal(
-        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<scale = -0.5>(q, q, q)}",
-        23, 22, "scale=-0.5: Attention multiplies by its root twice, which is no number",
+    "shrunk-integers-by-no-number": Refusal(
+        "g (int32[4] x) => (int32[4] y) {y = Shrink<lambd = nan>(x)}",
+        9, 8, "lambd=nan and bias=0 of int32 are no whole numbers",
+    ),
+    "scores-of-a-scale-that-is-no-number": Refusal(
+        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<scale = nan>(q, q, q)}",
+        23, 22, "scale=nan: Attention multiplies by its root twice, which is no number",
     ),
     "scores-capped-by-infinity": Refusal(
         "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<softcap = -inf>(q, q, q)}",
