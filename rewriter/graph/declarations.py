@@ -10,6 +10,7 @@ same name. So:
   are its interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and
   what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
 - A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
+- The declared rank of the number of a Loop's iteration is used: runtimes make the number as the body declares it.
 - Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.
 """
 
@@ -125,15 +126,35 @@ def _stated(model: ModelProto) -> Iterator[tuple[int, ValueInfoProto]]:
 
 
 def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
-    """Remove the declared shapes from `model`, which keeps the element types, and return them."""
+    """Remove the declared shapes from `model`, which keeps the element types, and return them.
+
+    The numbers of the iterations of Loops keep theirs.
+    """
     found: dict[tuple[int, str], Shape] = {}
+    numbers = _iteration_numbers(model)
     for position, value in _stated(model):
         shape = inference.shape_of(value.type)
         if shape is not None:
             found[position, value.name] = shape
         for tensor in inference.tensors_in(value.type):
             tensor.ClearField("shape")
+    for value, rank in numbers:
+        value.type.CopyFrom(_tensor(value.type, [1] * rank))
     return found
+
+
+def _iteration_numbers(model: ModelProto) -> list[tuple[ValueInfoProto, int]]:
+    """The inputs of bodies of Loops that are the number of the iteration, each with its declared rank.
+
+    The number is a scalar. onnxruntime makes a vector of one entry instead where the body declares a vector, as that of an old
+    export may do.
+    """
+    graphs = all_graphs(model)
+    nodes = (node for graph in graphs if len(graphs) > 1 for node in graph.node)
+    loops = (node for node in nodes if node.op_type == "Loop" and node.domain in DEFAULT_DOMAINS)
+    values = (body.input[0] for node in loops for _, body in subgraphs(node) if body.input)
+    shapes = ((value, inference.shape_of(value.type)) for value in values)
+    return [(value, len(shape)) for value, shape in shapes if shape is not None and len(shape) < 2]
 
 
 def _credible(model: ModelProto, vouched: Collection[str]) -> set[tuple[int, str]]:
