@@ -7,8 +7,8 @@ same name. So:
 
 - Shapes follow from the inputs, by inference. A declared shape that contradicts them is reported, and not used.
 - A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which
-  are its interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and
-  what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
+  are its interface too; what nodes of other domains hand to their subgraphs, or make that onnx cannot infer, of which nothing
+  else says what it is; and what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
 - A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
 - The declared rank of the number of a Loop's iteration is used: runtimes make the number as the body declares it.
 - Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.
@@ -161,10 +161,14 @@ def _credible(model: ModelProto, vouched: Collection[str]) -> set[tuple[int, str
     """The values whose declared shapes are used, each as the position of its graph and its name."""
     functions = {(function.domain, function.name) for function in model.functions}
     found = {(0, value.name) for value in model.graph.output}
-    for position, graph in enumerate(_graphs(model)):
+    graphs = _graphs(model)
+    positions = {id(graph): position for position, graph in enumerate(graphs)}
+    for position, graph in enumerate(graphs):
         for node in graph.node:
-            is_called = (node.domain, node.op_type) in functions
-            if node.domain not in DEFAULT_DOMAINS and not is_called and not inference.is_inferred(node):
+            if node.domain in DEFAULT_DOMAINS or (node.domain, node.op_type) in functions:
+                continue
+            found.update((positions[id(body)], value.name) for _, body in subgraphs(node) for value in body.input)
+            if not inference.is_inferred(node):
                 found.update((position, name) for name in node.output)
         found.update((position, name) for name in vouched)
     return found
