@@ -8,7 +8,8 @@ same name. So:
 - Shapes follow from the inputs, by inference. A declared shape that contradicts them is reported, and not used.
 - A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which
   are its interface too; what nodes of other domains hand to their subgraphs, or make that onnx cannot infer, of which nothing
-  else says what it is; and what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
+  else says what it is; and what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared
+  is marked as unproven.
 - A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
 - The declared rank of the number of a Loop's iteration is used: runtimes make the number as the body declares it.
 - Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.

@@ -204,7 +204,11 @@ def _reshaped(data: Shape | None, said: Operands, attributes: dict[str, Any]) ->
     rank = len(wanted) if data is None else len(data)
     copied = [_copied(data, at) for at in range(len(wanted))]
     sizes = [
-        old if entry == 0 and not keeps_zero else entry if keeps_zero or isinstance(entry, int) or entry == old or at >= rank else None
+        old
+        if entry == 0 and not keeps_zero
+        else entry
+        if keeps_zero or isinstance(entry, int) or entry == old or at >= rank
+        else None
         for at, (entry, old) in enumerate(zip(wanted, copied, strict=True))
     ]
     return tuple(_left(data, sizes) if size == -1 else size for size in sizes)
