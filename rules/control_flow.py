@@ -56,8 +56,10 @@ def _branch(node: Node, is_then: bool) -> Scope:
 
 
 def _contradicts(node: Node, branch: Scope) -> bool:
-    """Whether the branch returns other shapes than the model declares for the outputs of the If."""
-    return any(_differ(node.output_shape(index), _output_shape(branch, index)) for index in range(len(node.outputs)))
+    """Whether the branch returns other shapes than the model declares, or than are known, for the outputs of the If."""
+    stated = [*map(node.declared_output_shape, range(len(node.outputs)))]
+    found = [_output_shape(branch, index) for index in range(len(stated))]
+    return any(_differ(node.output_shape(index), shape) or _differ(stated[index], shape) for index, shape in enumerate(found))
 
 
 def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:

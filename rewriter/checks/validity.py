@@ -255,7 +255,7 @@ def _choice_problems(node: NodeProto) -> Iterator[str]:
     for attribute in node.attribute:
         if attribute.type not in (AttributeProto.STRING, AttributeProto.INT) or attribute.ref_attr_name:
             continue
-        value = attribute.s.decode(errors="replace") if attribute.type == AttributeProto.STRING else attribute.i
+        value = attribute.s.decode(errors="backslashreplace") if attribute.type == AttributeProto.STRING else attribute.i
         known = other_choices(node.op_type, attribute.name, value)
         if known and not is_taken(attribute.name, value):
             yield f"{attribute.name} is {value!r}; {node.op_type} has only {known}"

@@ -49,6 +49,26 @@ def carried_types(scope: Scope, node: NodeProto, index: int | None, opset: int) 
     return {name: kind for kind, name in found if kind is not None}
 
 
+def scanned_types(scope: Scope, node: NodeProto) -> Types:
+    """The element types and ranks of the inputs of the body of `node`, a Scan over one sequence: a state keeps its rank, and a
+    scanned value loses an axis.
+
+    https://onnx.ai/onnx/operators/onnx__Scan.html
+    """
+    body = next((graph for _, graph in subgraphs(node)), None)
+    scanned = next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), 0)
+    if body is None or len(body.input) != len(node.input):
+        return {}
+    found: Types = {}
+    for index, (inner, name) in enumerate(zip(body.input, node.input, strict=True)):
+        kind = _tensor(scope.type(name))
+        shape = None if kind is None else inference.shape_of(kind)
+        if kind is not None and shape is not None:
+            rank = len(shape) - (index >= len(node.input) - scanned)
+            found[inner.name] = helper.make_tensor_type_proto(kind.tensor_type.elem_type, [None] * rank)
+    return found
+
+
 def _is_loop(node: NodeProto) -> bool:
     """Whether `node` is a Loop whose body has an input and an output for each carried value."""
     body = next((graph for _, graph in subgraphs(node)), None)

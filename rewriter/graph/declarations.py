@@ -7,9 +7,11 @@ same name. So:
 
 - Shapes follow from the inputs, by inference. A declared shape that contradicts them is reported, and not used.
 - A declared shape that goes beyond them is used for three kinds of values only (`_credible`): the outputs of the model, which
-  are its interface too; what nodes of other domains make that onnx cannot infer, of which nothing else says what it is; and
-  what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared is marked as unproven.
+  are its interface too; what nodes of other domains hand to their subgraphs, or make that onnx cannot infer, of which nothing
+  else says what it is; and what the user vouches for (`--declare`). If the inputs have open sizes, a size that is only declared
+  is marked as unproven.
 - A symbol of a claim is not used at all: that two dimensions have the same name proves nothing.
+- The declared rank of the number of a Loop's iteration is used: runtimes make the number as the body declares it.
 - Declared element types are used. Where they are wrong, onnx.checker and onnxruntime refuse the model.
 """
 
@@ -125,25 +127,49 @@ def _stated(model: ModelProto) -> Iterator[tuple[int, ValueInfoProto]]:
 
 
 def _take_declarations(model: ModelProto) -> dict[tuple[int, str], Shape]:
-    """Remove the declared shapes from `model`, which keeps the element types, and return them."""
+    """Remove the declared shapes from `model`, which keeps the element types, and return them.
+
+    The numbers of the iterations of Loops keep theirs.
+    """
     found: dict[tuple[int, str], Shape] = {}
+    numbers = _iteration_numbers(model)
     for position, value in _stated(model):
         shape = inference.shape_of(value.type)
         if shape is not None:
             found[position, value.name] = shape
         for tensor in inference.tensors_in(value.type):
             tensor.ClearField("shape")
+    for value, rank in numbers:
+        value.type.CopyFrom(_tensor(value.type, [1] * rank))
     return found
+
+
+def _iteration_numbers(model: ModelProto) -> list[tuple[ValueInfoProto, int]]:
+    """The inputs of bodies of Loops that are the number of the iteration, each with its declared rank.
+
+    The number is a scalar. onnxruntime makes a vector of one entry instead where the body declares a vector, as that of an old
+    export may do.
+    """
+    graphs = all_graphs(model)
+    nodes = (node for graph in graphs if len(graphs) > 1 for node in graph.node)
+    loops = (node for node in nodes if node.op_type == "Loop" and node.domain in DEFAULT_DOMAINS)
+    values = (body.input[0] for node in loops for _, body in subgraphs(node) if body.input)
+    shapes = ((value, inference.shape_of(value.type)) for value in values)
+    return [(value, len(shape)) for value, shape in shapes if shape is not None and len(shape) < 2]
 
 
 def _credible(model: ModelProto, vouched: Collection[str]) -> set[tuple[int, str]]:
     """The values whose declared shapes are used, each as the position of its graph and its name."""
     functions = {(function.domain, function.name) for function in model.functions}
     found = {(0, value.name) for value in model.graph.output}
-    for position, graph in enumerate(_graphs(model)):
+    graphs = _graphs(model)
+    positions = {id(graph): position for position, graph in enumerate(graphs)}
+    for position, graph in enumerate(graphs):
         for node in graph.node:
-            is_called = (node.domain, node.op_type) in functions
-            if node.domain not in DEFAULT_DOMAINS and not is_called and not inference.is_inferred(node):
+            if node.domain in DEFAULT_DOMAINS or (node.domain, node.op_type) in functions:
+                continue
+            found.update((positions[id(body)], value.name) for _, body in subgraphs(node) for value in body.input)
+            if not inference.is_inferred(node):
                 found.update((position, name) for name in node.output)
         found.update((position, name) for name in vouched)
     return found

@@ -15,6 +15,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..errors import NotSimplified, Unconvertible
+from ..opsets import inference
 from ..opsets.choices import other_choices
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_dtype
@@ -249,15 +250,23 @@ class Node:
             graph.value_info.add(name=name, type=helper.make_tensor_type_proto(elem_type, None))
 
     def name_dimensions(self, index: int = 0) -> None:
-        """State the shape of output `index` in the graph's value_info, with a new name for each dimension that has none."""
+        """State the shape of output `index` in the graph's value_info, with a name for each dimension that has none.
+
+        This is the name that the graph states already, or a new one. A name of a model input's dimension is not taken over, since
+        it promises equal sizes.
+        """
         name, elem_type = self.output(index), self.output_elem_type(index)
         graph, shape = self.scope.graph, self.scope.shape(name)
         if shape is None or elem_type is None or name in self.scope.outputs or not isinstance(graph, GraphProto):
             return
-        named = [f"{name}_dim_{axis}" if dim is None else dim for axis, dim in enumerate(shape)]
         stated = self.scope.types.declared(name)
         if stated is None:
             stated = graph.value_info.add(name=name).type
+        known = inference.shape_of(stated) or ()
+        names = [dim if isinstance(dim, str) and dim not in self.scope.model.input_symbols else None for dim in known]
+        if len(names) != len(shape):
+            names = [None] * len(shape)
+        named = [names[axis] or f"{name}_dim_{axis}" if dim is None else dim for axis, dim in enumerate(shape)]
         stated.CopyFrom(helper.make_tensor_type_proto(elem_type, named))
 
     def drop_output(self, index: int) -> None:
@@ -294,6 +303,11 @@ class Node:
     def declared_type(self, index: int) -> TypeProto | None:
         """The type that the model states for input `index`, without any inference."""
         return self._scope.types.declared(self.input(index)) if self.has_input(index) else None
+
+    def declared_output_shape(self, index: int) -> Shape | None:
+        """The shape that the model states for output `index`, without any inference; None where it states none."""
+        stated = self._scope.types.declared(self.output(index)) if self.has_output(index) else None
+        return None if stated is None else inference.shape_of(stated)
 
     def elem_type(self, index: int = 0) -> int | None:
         """The TensorProto.DataType of input `index`; None where it is unknown or the input is absent."""

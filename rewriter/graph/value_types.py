@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .scope import Scope
 
 Types = dict[str, TypeProto]
+_ONE_SEQUENCE = 9
+"""The first opset in which a Scan takes one sequence instead of a batch."""
 _NONE_UNPROVEN: frozenset[int] = frozenset()
 
 
@@ -451,10 +453,15 @@ class ValueTypes:
 
     @cached_property
     def _carried_types(self) -> Types:
-        """The types of the inputs of this graph if it is the body of a Loop of the model as it was read; else empty."""
+        """The types of the inputs of this graph if it is the body of a Loop of the model as it was read, or of a Scan that a rule
+        made; else empty.
+        """
         outer, node = self._scope.parent, self._scope.holder
-        if self._is_supposed or outer is None or node is None or self._scope.origin is None or node.domain not in DEFAULT_DOMAINS:
+        if self._is_supposed or outer is None or node is None or node.domain not in DEFAULT_DOMAINS:
             return {}
+        if self._scope.origin is None:
+            is_sequence = node.op_type == "Scan" and self._scope.opset >= _ONE_SEQUENCE
+            return body_types.scanned_types(outer, node) if is_sequence else {}
         return body_types.carried_types(outer, node, self._scope.origin[0], self._scope.opset)
 
     def suppose(self, kinds: Mapping[str, TypeProto | None]) -> None:

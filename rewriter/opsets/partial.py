@@ -194,16 +194,22 @@ def output_shape(node: NodeProto, data: Shape | None, said: Operands) -> Shape |
 def _reshaped(data: Shape | None, said: Operands, attributes: dict[str, Any]) -> Shape | None:
     """The shape after a Reshape.
 
-    A symbol may be 0, which copies a dimension, so it is used only where it equals the copied dimension.
+    A symbol may be 0, which copies a dimension, so it is used only where it equals the copied dimension, or where there is none to
+    copy: there, a 0 fails.
     """
     wanted = said[1] if len(said) > 1 else None
     if wanted is None:
         return None
     keeps_zero = bool(attributes.get("allowzero", 0))
+    rank = len(wanted) if data is None else len(data)
     copied = [_copied(data, at) for at in range(len(wanted))]
     sizes = [
-        old if entry == 0 and not keeps_zero else entry if keeps_zero or isinstance(entry, int) or entry == old else None
-        for entry, old in zip(wanted, copied, strict=True)
+        old
+        if entry == 0 and not keeps_zero
+        else entry
+        if keeps_zero or isinstance(entry, int) or entry == old or at >= rank
+        else None
+        for at, (entry, old) in enumerate(zip(wanted, copied, strict=True))
     ]
     return tuple(_left(data, sizes) if size == -1 else size for size in sizes)
 

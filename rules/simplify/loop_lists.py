@@ -166,7 +166,7 @@ def _join(node: Node, body: Scope, graph: GraphProto, carried: int) -> bool:
     dims = [None if index == axis % len(shape) else dim for index, dim in enumerate(shape)]
     kind = helper.make_tensor_type_proto(elem_type, dims)
     before, after, joined = (node.fresh_name(what) for what in ("so_far", "longer", "joined"))
-    appending.CopyFrom(helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis))
+    appending.CopyFrom(helper.make_node("Concat", [before, element], [after], name=appending.name, axis=axis % len(shape)))
     node.scope.model.retired.update((graph.input[FIRST + carried].name, graph.output[1 + carried].name))
     graph.input[FIRST + carried].CopyFrom(ValueInfoProto(name=before, type=kind))
     graph.output[1 + carried].CopyFrom(ValueInfoProto(name=after, type=kind))

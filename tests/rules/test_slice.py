@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from helpers import assert_rewrites, assert_same, convert_version, model, refusal
+from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.errors import Unconvertible
 from split_rewrite.rules.slice import positions
@@ -191,6 +191,16 @@ def test_a_dimension_that_opset_10_cuts_has_a_name_of_its_own(opset: int, declar
     declared_names = {value.name: value.type.tensor_type.shape.dim[0].dim_param for value in result.graph.value_info}
     assert declared_names["c"] == ("L" if "L" in declared else "c_dim_0")
     assert declared_names["a"] == ("K" if declared else "a_dim_0")
+
+
+def test_the_name_of_an_inputs_dimension_is_not_kept() -> None:
+    """The model says falsely that the Slices cut nothing, and onnxruntime fails on it."""
+    stale = "<float[N, 4] a, float[N, 4] c, float two"
+    result = convert_version(model(_PARTS_OF_DIFFERENT_LENGTH.replace("<float two", stale), 9), 10).model
+    names = {value.name: value.type.tensor_type.shape.dim[0].dim_param for value in result.graph.value_info}
+    assert names == {"a": "a_dim_0", "c": "c_dim_0"}
+    x = X[:, :4]
+    np.testing.assert_array_equal(run(result, {"x": x})[0], 2 * x[2:] + 2 * x[1:].sum(), strict=True)
 
 
 def test_no_other_opset_gets_such_a_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from helpers import model
 
@@ -91,3 +92,15 @@ def test_many_ifs_behind_each_other_need_no_recursion() -> None:
     )
     scope = scope_of(f"z0 = Reshape (x, shape) {chain} z = Relu (z150)")
     assert scope.shape("z") == (None, 4)
+
+
+def test_the_body_of_a_scan_that_a_rule_made_has_the_ranks_of_its_inputs() -> None:
+    scope = scope_of("z = Relu (start)")
+    made = onnx.parser.parse_node(
+        "last, all = Scan <num_scan_inputs = 1, body = b (float state, float row) => (float next, float out) {"
+        " next = Add (state, row) out = Neg (row) }> (y, start)"
+    )
+    inner = next(scope.children(made, None, 13))
+    assert (inner.shape("state"), inner.shape("row"), inner.shape("out")) == ((None, None), (None,), (None,))
+    of_a_batch = next(scope.children(made, None, 8))
+    assert of_a_batch.shape("row") is None

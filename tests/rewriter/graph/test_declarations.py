@@ -11,6 +11,7 @@ import pytest
 from helpers import model, run
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
+from split_rewrite.rewriter.graph import declarations
 
 F = "float[N,4] x"
 STALE = {
@@ -211,3 +212,32 @@ def test_no_warning_where_the_inputs_confirm_what_is_declared() -> None:
         y = Softmax <axis = -1> (h)
     }"""
     assert warnings(confirmed, 13, 11) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "shape"), [("int64 i", (4,)), ("int64[1] i", (1, 4)), ("int64[2] i", (1, 4)), ("int64[1,1] i", None)]
+)
+def test_the_number_of_an_iteration_has_the_rank_that_the_body_declares(number: str, shape: tuple[int, ...] | None) -> None:
+    """onnxruntime makes one entry, whatever the declared length, and refuses a matrix."""
+    text = f"""g ({F}, int64 n) => (float[A,B] y) <bool on = {{1}}> {{
+        y = Loop (n, on) <body = b ({number}, bool k) => (bool still, float[C] row) {{
+            still = Identity (k)
+            row = Gather <axis = 0> (x, i)
+        }}>
+    }}"""
+    derived = declarations.derive(model(text, 13).SerializeToString())
+    assert derived is not None
+    (body,) = (attribute.g for node in derived.graph.node for attribute in node.attribute)
+    assert declarations.shapes_of(body).get("row") == shape
+
+
+def test_what_a_node_of_another_domain_hands_to_its_body_has_the_rank_that_the_body_declares() -> None:
+    text = f"""g ({F}) => (float[A] y) {{
+        y = other.Apply (x) <body = b (float[H,W,3] given) => (float[H,W,5] result) {{ result = Relu (given) }}>
+    }}"""
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13, "other" : 1]> {text}')
+    evidence = declarations.weigh(proto.SerializeToString())
+    assert evidence is not None
+    (body,) = (attribute.g for node in evidence.believed.graph.node for attribute in node.attribute)
+    assert declarations.shapes_of(body)["given"] == (None, None, 3)
+    assert "result" not in declarations.shapes_of(body)

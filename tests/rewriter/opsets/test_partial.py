@@ -58,3 +58,13 @@ def test_an_attribute_that_a_caller_sets_says_nothing() -> None:
 def test_rows_of_a_matrix_are_no_entries() -> None:
     node = helper.make_node("Gather", ["a", "b"], ["c"])
     assert partial.entries(node, [("b", 2), (0,)], [2, 0]) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [(("b", 2, "l"), (None, 2, "l")), (("b", "l"), (None, None)), (("l", 1, 1, "b"), ("l", 1, 1, "b"))],
+)
+def test_a_size_beyond_the_axes_of_a_reshaped_value_is_never_0(wanted: partial.Entries, expected: partial.Entries) -> None:
+    """On an axis that the data has, a size of 0 copies the dimension; on any other, the Reshape fails."""
+    node = helper.make_node("Reshape", ["x", "s"], ["y"])
+    assert partial.output_shape(node, ("l", None), [None, wanted]) == expected
