@@ -202,15 +202,14 @@ def _reshaped(data: Shape | None, said: Operands, attributes: dict[str, Any]) ->
         return None
     keeps_zero = bool(attributes.get("allowzero", 0))
     rank = len(wanted) if data is None else len(data)
-    copied = [_copied(data, at) for at in range(len(wanted))]
-    sizes = [
-        old
-        if entry == 0 and not keeps_zero
-        else entry
-        if keeps_zero or isinstance(entry, int) or entry == old or at >= rank
-        else None
-        for at, (entry, old) in enumerate(zip(wanted, copied, strict=True))
-    ]
+    sizes: list[Dimension] = []
+    for at, entry in enumerate(wanted):
+        copied = _copied(data, at)
+        if entry == 0 and not keeps_zero:
+            sizes.append(copied)
+        else:
+            is_sure = keeps_zero or isinstance(entry, int) or entry == copied or at >= rank
+            sizes.append(entry if is_sure else None)
     return tuple(_left(data, sizes) if size == -1 else size for size in sizes)
 
 

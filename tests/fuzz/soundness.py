@@ -152,7 +152,7 @@ def _statements(name: str, known: Knowledge, values: Values, bound: dict[str, in
         is_same = value.shape == known.constant.shape and value.dtype.name == known.constant.dtype.name
         yield "constant", is_same and _equal(value, known.constant), text
     for axis, origin in enumerate(known.origins):
-        if origin is not None and axis < value.ndim:
+        if origin is not None and origin[0] in values and axis < value.ndim:  # an input that is not given has its default
             size = np.shape(values[origin[0]])[origin[1]]
             yield "origin", value.shape[axis] == size, f"axis {axis} is not as long as {origin}"
 
