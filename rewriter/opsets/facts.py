@@ -145,8 +145,8 @@ class Fact:
     """Whether the last of the roles is also that of all further inputs."""
     words: Mapping[str, str] = field(default_factory=dict)
     """The words of the row, with their values; "" for a word without one."""
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For attributes that are a choice between words, the words that the specification lists in any version."""
+    choices: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
+    """For attributes that are a choice, the words or numbers that the specification lists in any version."""
 
     def role(self, index: int) -> frozenset[Role]:
         """The roles of input `index`; OPERAND for an input that the row does not list."""
@@ -182,11 +182,11 @@ def parse(row: str) -> Fact:
     try:
         operator, kind, work, *roles = described.split()
         found: dict[str, str] = {}
-        choices: dict[str, tuple[str, ...]] = {}
+        choices: dict[str, tuple[str | int, ...]] = {}
         for word in words.split():
             attribute, colon, listed = word.partition(":")
             if colon:
-                choices[attribute] = tuple(listed.split("|"))
+                choices[attribute] = tuple(int(word) if word.isdigit() else word for word in listed.split("|"))
                 continue
             name, _, value = word.partition("=")
             if name not in _WORDS:
@@ -251,6 +251,12 @@ def of_kind(kind: Kind) -> frozenset[str]:
 def with_word(word: str) -> frozenset[str]:
     """The operators of the default domain whose rows have `word`, with or without a value."""
     return frozenset(name for name, row in _ROWS.items() if "::" not in name and word in row and _fact(name).has(word))
+
+
+@cache
+def choosing() -> frozenset[str]:
+    """The operators of the default domain with an attribute that is a choice between words or numbers."""
+    return frozenset(name for name, row in _ROWS.items() if "::" not in name and ":" in row)
 
 
 def known_operators() -> frozenset[str]:

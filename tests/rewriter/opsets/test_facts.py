@@ -73,7 +73,7 @@ def test_a_row_names_inputs_and_attributes_that_the_operator_has(name):
     assert not fact.is_variadic or any(
         parameter.option == OpSchema.FormalParameterOption.Variadic for schema in VERSIONS[name] for parameter in schema.inputs
     )
-    attributes = {key for schema in VERSIONS[name] for key, value in schema.attributes.items() if "STRING" in str(value.type)}
+    attributes = {key for schema in VERSIONS[name] for key, value in schema.attributes.items()}
     assert fact.choices.keys() <= attributes
 
 
