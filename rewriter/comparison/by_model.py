@@ -340,6 +340,7 @@ class _Judge:
 
     def _run_and_judge(self, engine: str, spaces: list[InputSpace], runs: list[Run]) -> Comparison | _Inconclusive:
         with self._worker.open(self._result, engine) as session:
+            runs = _without_misled(session, runs)
             results = _run_result(session, engine, runs)
         doubt = runs[0].doubt if all(run.doubt for run in runs) else ""
         if doubt and (not isinstance(results, list) or _have_other_shapes(runs, results)):
@@ -528,16 +529,20 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
     firsts = session.run_all(space.make(ways[0]) for ways in wanted)
     for ways, first in zip(wanted, firsts, strict=True):
         others = session.run_all(map(space.make, ways[1:]))
+        run: Run | None = None
         for choice, (inputs, answer) in zip(ways, itertools.chain([first], others), strict=True):
-            if isinstance(answer, Outputs) and not space.contradictions(inputs, answer, by_symbols=by_symbols):
-                runs.append(Run(inputs, answer, "odd" if choice.is_odd else "usual"))
-                held += sum(map(byte_size, answer.values))
-                break
             if isinstance(answer, Outputs):
+                broken = space.contradictions(inputs, answer, by_symbols=by_symbols)
+                run = Run(inputs, answer, "odd" if choice.is_odd else "usual", doubt=str(broken[0]) if broken else "")
+                if not broken:
+                    break
                 continue
             crashes += answer.kind == "crashed"
             if crashes == _CRASHES or answer.kind == "timeout":
                 return runs
+        if run is not None:
+            runs.append(run)
+            held += sum(map(byte_size, run.outputs.values))
         if held > _MANY_BYTES:
             break
     return runs
@@ -595,6 +600,23 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
             return _Inconclusive(reason)
         return Comparison("different", run.outputs.runtime, reason)
     return results
+
+
+def _without_misled(session: Session, runs: list[Run]) -> list[Run]:
+    """`runs` without those that break the declared shapes of the original and for which the result has other shapes, or fails.
+
+    There, the result may rest on what is declared. Where all runs break the declared shapes, all are returned.
+    """
+    doubtful = [run for run in runs if run.doubt]
+    if not doubtful or len(doubtful) == len(runs):
+        return runs
+    answers = [answer for _, answer in session.run_all(run.inputs for run in doubtful)]
+    misled = {
+        id(run)
+        for run, answer in zip(doubtful, answers, strict=True)
+        if not isinstance(answer, Outputs) or _have_other_shapes([run], [answer])
+    }
+    return [run for run in runs if id(run) not in misled]
 
 
 def _have_other_shapes(runs: list[Run], results: list[Outputs]) -> bool:
