@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
+from .declared_outputs import Contradiction
 from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout, shape_of_value
 from .evidence import Evidence, Run, agrees_with_either, are_equal, compare_outputs, unjudged, worst
 from .model_client import Session, Worker, lent_worker
@@ -342,8 +343,8 @@ class _Judge:
         with self._worker.open(self._result, engine) as session:
             runs = _without_misled(session, runs)
             results = _run_result(session, engine, runs)
-        doubt = runs[0].doubt if all(run.doubt for run in runs) else ""
-        if doubt and (not isinstance(results, list) or _have_other_shapes(runs, results)):
+        doubt = runs[0].doubt[0] if all(run.doubt for run in runs) else None
+        if doubt is not None and (not isinstance(results, list) or _have_other_shapes(runs, results)):
             return _Inconclusive(f"{doubt}, on all inputs tried", hint=_hint(spaces[0]))
         if isinstance(results, _Inconclusive) and not results.final and self._fails_in_onnxruntime(engine, runs):
             return Comparison("different", runs[0].outputs.runtime, f"{results.reason}; onnxruntime does not run it, either")
@@ -468,7 +469,7 @@ def _run_original(session: Session, engine: str, space: InputSpace, thorough: bo
         if space.contradictions(inputs, answer):
             unfit.append(Tried(choice, inputs, answer))
             certain = space.contradictions(inputs, answer, by_symbols=False)
-            run = Run(inputs, answer, doubt=str(certain[0]) if certain else "")
+            run = Run(inputs, answer, doubt=tuple(certain))
             (doubtful if certain else by_word).setdefault(key, run)
             continue
         run = Run(inputs, answer)
@@ -533,7 +534,7 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
         for choice, (inputs, answer) in zip(ways, itertools.chain([first], others), strict=True):
             if isinstance(answer, Outputs):
                 broken = space.contradictions(inputs, answer, by_symbols=by_symbols)
-                run = Run(inputs, answer, "odd" if choice.is_odd else "usual", doubt=str(broken[0]) if broken else "")
+                run = Run(inputs, answer, "odd" if choice.is_odd else "usual", doubt=tuple(broken))
                 if not broken:
                     break
                 continue
@@ -603,9 +604,9 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
 
 
 def _without_misled(session: Session, runs: list[Run]) -> list[Run]:
-    """`runs` without those that break the declared shapes of the original and for which the result has other shapes, or fails.
+    """`runs` without those that break the declared shapes of the original and for which the result fails, or goes by these shapes.
 
-    There, the result may rest on what is declared. Where all runs break the declared shapes, all are returned.
+    There, a rule may have relied on what is declared. Where all runs break the declared shapes, all are returned.
     """
     doubtful = [run for run in runs if run.doubt]
     if not doubtful or len(doubtful) == len(runs):
@@ -614,9 +615,25 @@ def _without_misled(session: Session, runs: list[Run]) -> list[Run]:
     misled = {
         id(run)
         for run, answer in zip(doubtful, answers, strict=True)
-        if not isinstance(answer, Outputs) or _have_other_shapes([run], [answer])
+        if not isinstance(answer, Outputs) or _goes_by_declared_shapes(run, answer)
     }
     return [run for run in runs if id(run) not in misled]
+
+
+def _goes_by_declared_shapes(run: Run, result: Outputs) -> bool:
+    """Whether an output of the result has another shape than that of the original, with sizes that are declared in their place."""
+    shapes = dict(zip(result.names, map(shape_of_value, result.values), strict=True))
+    return any(shapes.get(broken.output) != broken.got and _is_between(broken, shapes.get(broken.output)) for broken in run.doubt)
+
+
+def _is_between(broken: Contradiction, shape: object) -> bool:
+    """Whether each size in `shape` is that which the original gave or that which it declares."""
+    if not isinstance(shape, tuple) or len(shape) not in (len(broken.got), len(broken.declared)):
+        return False
+    if len(broken.got) != len(broken.declared):
+        return True
+    sizes = zip(shape, broken.got, broken.declared, strict=True)
+    return all(size in (got, declared) or isinstance(declared, str) for size, got, declared in sizes)
 
 
 def _have_other_shapes(runs: list[Run], results: list[Outputs]) -> bool:

@@ -15,6 +15,7 @@ import onnx
 
 from ..cached import cached_property
 from ..graph.protos import default_opset
+from .declared_outputs import Contradiction
 from .differences import (
     OutputComparison,
     are_one_value,
@@ -39,14 +40,14 @@ class Run(NamedTuple):
     """One sample on which the original ran.
 
     `decides` is not empty if the sample was made for decisive values (see `deciding`): "odd" if it contains NaN or infinities.
-    `doubt` says how the original contradicts its own declared shapes; "" where it does not. A difference in shapes then proves
-    nothing, because rules go by the declared shapes.
+    `doubt` has the outputs of the original that contradict their own declared shapes. A result that has the declared ones proves
+    nothing then, because rules go by them.
     """
 
     inputs: dict[str, Any]
     outputs: Outputs
     decides: Literal["", "usual", "odd"] = ""
-    doubt: str = ""
+    doubt: tuple[Contradiction, ...] = ()
 
 
 _KERNELS = Tolerance(inexact=True, sums=True)
