@@ -18,7 +18,7 @@ from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope
-from ..graph.specialization import Key, idle_parameters, key_of, uncertain_inputs
+from ..graph.specialization import Key, idle_parameters, key_of
 from ..opsets import transitions
 from ..opsets.inference import Shape
 from ..opsets.transitions import Delta, Transition
@@ -85,10 +85,7 @@ class Engine:
     @np.errstate(all="ignore")  # of infinities in constants numpy warns on standard error
     def run(self) -> Outcome:
         """Convert the main graph and the functions, then clean up. The model is edited in place, also where there are blockers."""
-        uncertain = uncertain_inputs(self._model.proto) if self._model.functions else {}
         for scope in (self._model.main, *self._model.functions):
-            if isinstance(scope.graph, FunctionProto):
-                scope.uncertain = uncertain[key_of(scope.graph)]
             if scope.opset:
                 self._convert(scope, self._target or scope.opset)
         removed = cleanup.clean(self._model)

@@ -153,13 +153,13 @@ class Node:
     @property
     def depends_on_call(self) -> bool:
         """Whether an attribute is a parameter of the function around the node, or calls of it may leave out an optional input."""
-        return any(attribute.ref_attr_name for attribute in self.proto.attribute) or self._uncertain_input != ""
+        return any(attribute.ref_attr_name for attribute in self.proto.attribute) or self.uncertain_input != ""
 
     def require_values(self) -> None:
         """Raises Unconvertible where the node depends on the call of the function around it."""
         for attribute in self.proto.attribute:
             _require_value(attribute)
-        name = self._uncertain_input
+        name = self.uncertain_input
         if name:
             raise Unconvertible(
                 f"calls of the function may leave out its input '{name}', which is optional in the node",
@@ -167,7 +167,7 @@ class Node:
             )
 
     @property
-    def _uncertain_input(self) -> str:
+    def uncertain_input(self) -> str:
         """The first optional input of the node that calls of the function around it may leave out; "" where there is none."""
         uncertain = self._scope.uncertain
         schema = schema_at(self.op_type, self.opset) if uncertain and not uncertain.isdisjoint(self.proto.input) else None

@@ -192,6 +192,13 @@ def test_a_function_whose_calls_give_all_inputs_keeps_them():
     assert [list(function.input) for function in result.functions] == [["v", "lo", "hi"]]
 
 
+def test_what_would_be_wrong_beside_an_input_that_calls_leave_out_is_accepted():
+    halves = (
+        """<opset_import: ["" : 18], domain: "f"> halves (v, s) => (p, q) { p, q = Split <axis = 2, num_outputs = 2> (v, s) }"""
+    )
+    assert_same(leaving_out("a, b = f.halves(x) y = Concat <axis = 2> (b, a)", halves), 13, {"x": X})
+
+
 def test_too_many_choices_of_inputs_are_refused(monkeypatch):
     monkeypatch.setattr(specialization, "MOST_CHOICES", 1)
     monkeypatch.setattr(specialization, "MOST_INLINED", 1)
