@@ -158,12 +158,14 @@ class Job:
         return outcome
 
     def _bind_parameters(self, model: Model, target: int | None) -> bool:
-        """Give values to the parameters of the functions of `model` that the conversion may change. Returns whether there were any.
+        """Give values to the parameters of the functions of `model` that the conversion may change, and take from them the inputs
+        that calls leave out. Returns whether there were any.
 
-        What a parameter decides is known only at a call. So no rule, and nothing that knows types and values for the rules, sees a
-        parameter, which would look like an absent attribute.
+        What a parameter decides is known only at a call, and so is whether an input is there. So no rule, and nothing that knows
+        types and values for the rules, sees a parameter, which would look like an absent attribute, or an absent input, which would
+        look like a value.
         """
-        if not any(specialization.parameters_of(function) for function in model.proto.functions):
+        if not specialization.depending_on_calls(model.proto):
             return False
         idle = self._engine(model, target).functions_that_may_change()
         return specialization.specialize(model.proto, idle.keys(), kept=idle)

@@ -125,34 +125,32 @@ class RegionModels:
         stored, links = _as_outputs(region, stored)
         before, after = region.pair.opsets
         return (
-            self._model(old, inputs, constants, region.outputs, before, self._original.ir_version),
-            self._model([*new, *links], inputs, constants + stored, region.outputs, after, self._result.proto.ir_version),
+            self._model(self._original.proto, old, inputs, constants, region.outputs, before),
+            self._model(self._result.proto, [*new, *links], inputs, constants + stored, region.outputs, after),
         )
 
+    @staticmethod
     def _model(
-        self,
+        whole: ModelProto,
         nodes: list[NodeProto],
         inputs: list[onnx.ValueInfoProto],
         constants: list[TensorProto],
         outputs: list[str],
         opset: int,
-        ir_version: int,
     ) -> ModelProto:
+        """A model of `nodes`, which are those of `whole` in the form of `opset`, with the functions that they call there."""
         read = {name for node in nodes for name in free_reads(node)}
         graph = onnx.GraphProto(name="region", node=nodes, input=inputs)
         graph.initializer.extend(tensor for tensor in constants if tensor.name in read)
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
         # What a node computes does not depend on the IR version; before 4 initializers would have to be inputs, and a
         # runtime may refuse the newest.
-        model = ModelProto(ir_version=min(max(ir_version, 4), 10), graph=graph, functions=self._original.proto.functions)
-        model.opset_import.extend(helper.make_opsetid(*pair) for pair in self._imports(opset).items())
+        model = ModelProto(ir_version=min(max(whole.ir_version, 4), 10), graph=graph, functions=whole.functions)
+        imports = {entry.domain: entry.version for entry in whole.opset_import} | {"": opset}
+        model.opset_import.extend(helper.make_opsetid(*pair) for pair in imports.items())
         if model.functions and (count := nodes_run(model)) > MAX_NODES:
             raise UnfitError(f"it calls functions that stand for {count:,} nodes, and up to {MAX_NODES:,} are run")
         return model
-
-    def _imports(self, opset: int) -> dict[str, int]:
-        """The opset imports of a model whose default domain has this `opset`."""
-        return {entry.domain: entry.version for entry in self._original.proto.opset_import} | {"": opset}
 
     def _constant(self, name: str, value: Input, plan: Plan, budget: _Budget) -> TensorProto | None:
         """The input as an initializer; None where it becomes an input of the models."""

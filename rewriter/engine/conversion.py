@@ -268,7 +268,7 @@ class Engine:
                 route = self._routes.find(op_type, node.opset, target, made)
                 if route is None:
                     return
-                if node.has_parameter:  # nobody calls the function, or a rule moved a node that stays
+                if node.depends_on_call:  # nobody calls the function, or a rule moved a node that stays
                     if route.step is not None or route.is_restricted:
                         node.require_values()
                     return

@@ -18,6 +18,7 @@ from .declarations import Contradiction, Evidence
 from .propagation import Propagated
 from .protos import GraphLike, default_opset, defined_names, may_hold_graphs
 from .scope import Scope
+from .specialization import key_of, uncertain_inputs
 from .survey import Survey, all_graphs
 
 Semantics = Literal["specification", "onnxruntime"]
@@ -92,6 +93,9 @@ class Model:
             Scope(self, body, None, f"function '{body.name}'", default_opset(body.opset_import) or 0)
             for body in self.proto.functions
         ]
+        uncertain = uncertain_inputs(self.proto) if self.functions else {}
+        for scope, body in zip(self.functions, self.proto.functions, strict=True):
+            scope.uncertain = uncertain[key_of(body)]
 
     @property
     def graphs(self) -> list[GraphLike]:

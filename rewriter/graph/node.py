@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, helper
+from onnx.defs import OpSchema
 
 from ..errors import NotSimplified, Unconvertible
 from ..opsets import inference
 from ..opsets.choices import other_choices
 from ..opsets.inference import Dimension, Shape
+from ..opsets.transitions import schema_at
 from ..storage.payload import element_dtype
 from . import hints
 from .operators import Operators
@@ -26,6 +28,8 @@ from .scope import Scope
 
 if TYPE_CHECKING:
     from .model import Semantics
+
+_OPTIONAL = OpSchema.FormalParameterOption.Optional
 
 
 class Node:
@@ -147,14 +151,30 @@ class Node:
         return None
 
     @property
-    def has_parameter(self) -> bool:
-        """Whether an attribute is a parameter of the function around the node."""
-        return any(attribute.ref_attr_name for attribute in self.proto.attribute)
+    def depends_on_call(self) -> bool:
+        """Whether an attribute is a parameter of the function around the node, or calls of it may leave out an optional input."""
+        return any(attribute.ref_attr_name for attribute in self.proto.attribute) or self.uncertain_input != ""
 
     def require_values(self) -> None:
-        """Raises Unconvertible where an attribute is a parameter of the function around the node."""
+        """Raises Unconvertible where the node depends on the call of the function around it."""
         for attribute in self.proto.attribute:
             _require_value(attribute)
+        name = self.uncertain_input
+        if name:
+            raise Unconvertible(
+                f"calls of the function may leave out its input '{name}', which is optional in the node",
+                "remove the function, or inline it before converting",
+            )
+
+    @property
+    def uncertain_input(self) -> str:
+        """The first optional input of the node that calls of the function around it may leave out; "" where there is none."""
+        uncertain = self._scope.uncertain
+        schema = schema_at(self.op_type, self.opset) if uncertain and not uncertain.isdisjoint(self.proto.input) else None
+        if schema is None:
+            return ""
+        pairs = zip(self.proto.input, schema.inputs, strict=False)
+        return next((name for name, known in pairs if name in uncertain and known.option == _OPTIONAL), "")
 
     def has_attr(self, name: str) -> bool:
         return self._attribute(name) is not None

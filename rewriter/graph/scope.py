@@ -48,6 +48,8 @@ class Scope:
         """
         self.holder = holder
         """The node that holds this subgraph. A rule may have edited it."""
+        self.uncertain: frozenset[str] = frozenset() if parent is None else parent.uncertain
+        """The inputs of the function around the nodes that calls may leave out; the Model sets it."""
         self.made: dict[str, tuple[NodeProto, int]] = {}
         """For each value that a rule made, the node that makes it, as it was made, and the opset of its form."""
         self.constants = Constants(self)

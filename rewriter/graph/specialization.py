@@ -1,8 +1,8 @@
 """Specializes functions of a model: parameters become constants, with one copy of the function for each choice of its callers.
 
 A function has a finite number of calls, and everything that decides how a node is converted is known at each call: the attributes
-that it sets, and the types of its inputs. The elements of a list are known where the list is made, so functions that take or return
-lists are inlined.
+that it sets, the inputs that it leaves out, and the types of its inputs. The elements of a list are known where the list is made,
+so functions that take or return lists are inlined.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 from ..opsets import facts, inference
 from .bodies import bind_attributes
 from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within
-from .protos import GraphLike, default_opset, subgraphs
+from .protos import GraphLike, default_opset, defined_names, subgraphs
 
-_Choice = tuple[Key, tuple[bytes, ...], tuple[bytes, ...]]
-"""A function, the attributes that a call sets, and the types that it passes."""
+_Choice = tuple[Key, tuple[bytes, ...], frozenset[str], tuple[bytes, ...]]
+"""A function, the attributes that a call sets, the inputs that it leaves out, and the types that it passes."""
 
 MOST_CHOICES = 1_000
 """The number of specialized functions up to which a model is specialized. With more, it is refused instead."""
@@ -45,9 +45,9 @@ def specialize(
     """Specialize the functions `names` of `model`, and those that call them. Returns whether anything changed.
 
     Where all callers make the same choice, it becomes part of the function. Otherwise each choice gets a copy of the function, with
-    a number appended to the name; a copy with a single call is inlined. With `inferred`, the model with inferred types, calls that
-    pass different types are different choices. Functions that nobody calls are not changed, and with more than MOST_CHOICES
-    choices, nothing is. `kept` are parameters that stay parameters, by function.
+    a number appended to the name; a copy with a single call is inlined. An input that a call leaves out is absent in its copy. With
+    `inferred`, the model with inferred types, calls that pass different types are different choices. Functions that nobody calls
+    are not changed, and with more than MOST_CHOICES choices, nothing is. `kept` are parameters that stay parameters, by function.
     """
     if not names:
         return False
@@ -61,16 +61,57 @@ def specialize(
 
 
 def with_values(model: onnx.ModelProto) -> onnx.ModelProto:
-    """`model` if no function in it has a parameter; otherwise a copy in which the parameters are values, to read attributes in.
+    """`model` if no function in it depends on its calls; otherwise a copy in which each function has the values of its parameters,
+    and not the inputs that its calls leave out.
 
-    Parameters stay in functions that nobody calls, and everywhere if there are more than MOST_CHOICES choices.
+    Functions that nobody calls stay as they are, and all do if there are more than MOST_CHOICES choices.
     """
-    names = [key_of(function) for function in model.functions if parameters_of(function)]
+    names = depending_on_calls(model)
     copy = onnx.ModelProto()
     copy.CopyFrom(model if names else onnx.ModelProto())
     with suppress(TooManyChoices):
         _Specialization(copy, names).run()
     return copy if names else model
+
+
+def depending_on_calls(model: onnx.ModelProto) -> set[Key]:
+    """The functions of `model` that have parameters, or inputs that a call leaves out."""
+    functions = {key_of(function): function for function in model.functions}
+    names = {function.name for function in model.functions}
+    found = {key for key, function in functions.items() if parameters_of(function)}
+    for host in (model.graph, *model.functions) if functions else ():
+        for node in nodes_within(host):
+            function = functions.get(callee(node)) if node.op_type in names else None
+            if function is not None and _left_out(function, node):
+                found.add(callee(node))
+    return found
+
+
+def uncertain_inputs(model: onnx.ModelProto) -> dict[Key, frozenset[str]]:
+    """The inputs of each function of `model` that may be absent in it: those that a call leaves out, or for which it hands on such
+    an input of the function around it; and all inputs of functions that nobody calls.
+    """
+    functions = {key_of(function): function for function in model.functions}
+    called = _called(model.graph, functions)
+    found = {key: set[str]() if key in called else set(function.input) for key, function in functions.items()}
+    pending: list[tuple[GraphLike, set[str]]] = [(model.graph, set()), *((functions[key], found[key]) for key in called)]
+    while pending:
+        host, absent = pending.pop()
+        for node in nodes_within(host):
+            key = callee(node)
+            if key not in called:
+                continue
+            more = _left_out(functions[key], node, absent) - found[key]
+            if more:
+                found[key] |= more
+                pending.append((functions[key], found[key]))
+    return {key: frozenset(names) for key, names in found.items()}
+
+
+def _left_out(function: FunctionProto, call: NodeProto, absent: Collection[str] = ()) -> set[str]:
+    """The inputs of `function` for which `call` gives nothing, or one of the values `absent`."""
+    pairs = itertools.zip_longest(function.input, call.input, fillvalue="")
+    return {name for name, given in pairs if name and (not given or given in absent)}
 
 
 def idle_parameters(function: FunctionProto, stays: Callable[[NodeProto], bool]) -> set[str]:
@@ -226,7 +267,8 @@ class _Specialization:
         passed: tuple[bytes, ...] = ()
         if self._inferred is not None:
             passed = tuple(call.types.get(name, TypeProto()).SerializeToString(deterministic=True) for name in call.node.input)
-        choice = key, tuple(attribute.SerializeToString(deterministic=True) for attribute in given.values()), passed
+        absent = frozenset(_left_out(function, call.node) - _returned(function))
+        choice = key, tuple(attribute.SerializeToString(deterministic=True) for attribute in given.values()), absent, passed
         if choice not in self._made:
             if len(self._made) >= MOST_CHOICES:
                 raise TooManyChoices
@@ -237,8 +279,14 @@ class _Specialization:
                 bind_attributes(node, {**given, **stays})
             _remove(copy.attribute_proto, given)
             copy.attribute[:] = [name for name in copy.attribute if name not in bound]
+            if absent:
+                copy.input[:] = [name for name in function.input if name not in absent]
+                _make_absent(copy, absent)
             self._made[choice] = _Made(copy, [])
         _remove(call.node.attribute, given)
+        if absent:
+            pairs = zip(function.input, call.node.input, strict=False)
+            call.node.input[:] = [value for name, value in pairs if name not in absent]
         return self._made[choice]
 
     def _types_inside(self, function: FunctionProto, call: _Call) -> Mapping[str, TypeProto]:
@@ -250,7 +298,7 @@ class _Specialization:
     def _install(self) -> list[FunctionProto]:
         """Name the specialized functions, write these names into the calls, and add the functions to the model."""
         choices: dict[Key, list[_Made]] = {}
-        for (key, _, _), made in self._made.items():
+        for (key, *_), made in self._made.items():
             choices.setdefault(key, []).append(made)
         several = {key for key, made in choices.items() if len(made) > 1}
         for key in several:
@@ -283,6 +331,21 @@ def _remove(attributes: MutableSequence[AttributeProto], names: Collection[str])
     for index in reversed(range(len(attributes))):
         if attributes[index].name in names:
             del attributes[index]
+
+
+def _returned(graph: GraphLike) -> set[str]:
+    """The outputs of a function and of the subgraphs in it, which cannot be absent."""
+    names = set(graph.output) if isinstance(graph, FunctionProto) else {value.name for value in graph.output}
+    return names.union(*(_returned(inner) for node in graph.node for _, inner in subgraphs(node)))
+
+
+def _make_absent(graph: GraphLike, names: frozenset[str]) -> None:
+    """Let no node in `graph` and in its subgraphs read the values `names`, which `graph` does not define."""
+    for node in graph.node:
+        if not names.isdisjoint(node.input):
+            node.input[:] = ["" if name in names else name for name in node.input]
+        for _, inner in subgraphs(node):
+            _make_absent(inner, names - frozenset(defined_names(inner)))
 
 
 def _types_in(graph: onnx.GraphProto) -> dict[str, TypeProto]:

@@ -8,7 +8,7 @@
 Each model has the node of a test in its main graph and, on the same inputs, calls of functions that contain the same node with
 one attribute as a parameter: the call gives the value; the function's default has it; the call overrides another default; the
 value is passed through an outer function. Where the node does without optional attributes, a last function has all of them as
-parameters that nobody sets. In a converted model, the functions must compute what the node computes. Where the conversion refuses
+parameters that nobody sets; and where it does without optional inputs, one has all of them as inputs that its call leaves out. In a converted model, the functions must compute what the node computes. Where the conversion refuses
 the model, it has to refuse the node alone, too, unless onnx.checker refuses the model; `blamed` names the first function that it
 refuses alone. What the node computes is judged by `opset_matrix.py`.
 """
@@ -37,6 +37,8 @@ from opset_matrix import Case, Refused, collect_cases, with_constants
 DOMAIN = "parameters"
 UNSET = ""
 """Stands for the function whose parameters nobody sets."""
+LEFT_OUT = "inputs_left_out"
+"""Stands for the function with inputs that its call leaves out."""
 FORMS = ("given", "default", "overridden", "nested")
 OUTCOMES = ("ok", "refused", "wrong", "invalid", "blamed", "crash", "unrun")
 MUST_NOT_HAPPEN = ("wrong", "invalid", "blamed", "crash")
@@ -59,14 +61,17 @@ class Trial:
 
 
 def attributes_of(case: Case) -> Iterator[tuple[int, str]]:
-    """The position of each node of the main graph with each of its attributes, and with UNSET if the schema knows more.
+    """The position of each node of the main graph with each of its attributes, and with UNSET and LEFT_OUT if the schema knows more
+    attributes or inputs.
 
     Of equal nodes of an expanded test, the first one stands for all.
     """
     seen: set[tuple[str, str]] = set()
     for place, node in enumerate(case.model.graph.node):
         names = [attribute.name for attribute in node.attribute]
-        for name in [*names, *([UNSET] if _unset(node, case.opset) else [])]:
+        names += [UNSET] if _unset(node, case.opset) else []
+        names += [LEFT_OUT] if _left_out(node, case.opset) else []
+        for name in names:
             if (node.op_type, name) not in seen:
                 seen.add((node.op_type, name))
                 yield place, name
@@ -85,16 +90,25 @@ def _unset(node: NodeProto, opset: int) -> list[tuple[str, int]]:
     ]
 
 
-def model_of(case: Case, place: int, attribute: str, forms: Sequence[str] = FORMS) -> ModelProto:
-    """The case with further outputs, one set for each of `forms`, in which a function takes the place of the node."""
+def _left_out(node: NodeProto, opset: int) -> list[int]:
+    """The optional inputs that `node` does without."""
+    if node.domain not in ("", "ai.onnx"):
+        return []
+    known = onnx.defs.get_schema(node.op_type, opset, "").inputs
+    optional = [index for index, each in enumerate(known) if each.option == onnx.defs.OpSchema.FormalParameterOption.Optional]
+    return [index for index in optional if not "".join(node.input[index : index + 1])]
+
+
+def model_of(case: Case, place: int, attribute: str, forms: Sequence[str] | None = None) -> ModelProto:
+    """The case with further outputs, one set for each of `forms` or for all, in which a function takes the place of the node."""
     model = ModelProto()
     model.CopyFrom(case.model)
     model.ir_version = max(model.ir_version, 8 if case.opset < 21 else 10)
     model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     graph, original = model.graph, case.model.graph
-    for form in (UNSET,) if attribute == UNSET else forms:
+    for form in forms_of(attribute) if forms is None else forms:
         node = original.node[place]
-        functions, call = _unset_form(node, case) if form == UNSET else _form(node, attribute, form, case)
+        functions, call = _form(node, attribute, form, case)
         model.functions.extend(functions)
         for index, each in enumerate(original.node):
             copy = NodeProto()
@@ -108,6 +122,11 @@ def model_of(case: Case, place: int, attribute: str, forms: Sequence[str] = FORM
         for value in original.output:
             graph.output.append(ValueInfoProto(name=f"{value.name}__{form}" if value.name in made else value.name, type=value.type))
     return model
+
+
+def forms_of(attribute: str) -> Sequence[str]:
+    """The forms in which an attribute, UNSET or LEFT_OUT is tried."""
+    return FORMS if attribute not in (UNSET, LEFT_OUT) else (attribute,)
 
 
 def _alias(graph: GraphProto, before: NodeProto, form: str) -> None:
@@ -151,7 +170,9 @@ def _function(
 
 
 def _form(node: NodeProto, attribute: str, form: str, case: Case) -> tuple[list[FunctionProto], NodeProto]:
-    """The functions of one of FORMS, and the call that takes the place of `node`."""
+    """The functions of one of the forms, and the call that takes the place of `node`."""
+    if form in (UNSET, LEFT_OUT):
+        return _unset_form(node, case) if form == UNSET else _left_out_form(node, case)
     value = next(each for each in node.attribute if each.name == attribute)
     given, inner = renamed(value, "p"), NodeProto()
     inner.CopyFrom(node)
@@ -175,6 +196,19 @@ def _unset_form(node: NodeProto, case: Case) -> tuple[list[FunctionProto], NodeP
     for name, kind in unset:
         inner.attribute.add(name=name, type=kind, ref_attr_name=f"p_{name}")
     function, call = _function("unset", inner, case, [f"p_{name}" for name, _ in unset])
+    return [function], call
+
+
+def _left_out_form(node: NodeProto, case: Case) -> tuple[list[FunctionProto], NodeProto]:
+    inner, missing = NodeProto(), _left_out(node, case.opset)
+    inner.CopyFrom(node)
+    inner.input.extend([""] * (missing[-1] + 1 - len(inner.input)))
+    for index in missing:
+        inner.input[index] = f"missing_{index}"
+    function, call = _function("left_out", inner, case)
+    call.input[:] = ["" if name.startswith("missing_") else name for name in call.input]
+    while call.input and not call.input[-1]:
+        call.input.pop()
     return [function], call
 
 
@@ -257,7 +291,7 @@ def _blame(case: Case, trial: Trial, compare: str, reason: str) -> Trial:
         _convert(case.model, trial.target, compare)
     except Refused:
         return replace(trial, outcome="refused", reason=reason)
-    for form in FORMS if trial.attribute else (UNSET,):
+    for form in forms_of(trial.attribute):
         model = model_of(case, trial.place, trial.attribute, [form])
         if _problem(model):
             return replace(trial, outcome="refused", reason=f"onnx.checker refuses the model: {_problem(model)}")

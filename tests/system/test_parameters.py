@@ -6,7 +6,7 @@ import onnx
 import parameters
 import pytest
 from opset_matrix import Case, collect_cases
-from parameters import MUST_NOT_HAPPEN, UNSET, Trial, attributes_of, decide, model_of, run_jobs, sample, trials_of
+from parameters import LEFT_OUT, MUST_NOT_HAPPEN, UNSET, Trial, attributes_of, decide, model_of, run_jobs, sample, trials_of
 
 TARGETS = tuple(opset for opset in range(7, 29) if opset <= onnx.defs.onnx_opset_version())
 
@@ -60,6 +60,14 @@ def test_the_forms_of_a_parameter(leaky):
 def test_the_places_of_parameters(cases, leaky):
     softmax = next(case for case in cases if case.name == "test_softmax_default_axis")
     assert [list(attributes_of(case)) for case in (leaky, softmax)] == [[(0, "alpha")], [(0, UNSET)]]
+
+
+def test_the_inputs_that_a_call_leaves_out(cases):
+    clip = next(case for case in cases if case.name == "test_clip_default_max")
+    assert list(attributes_of(clip)) == [(0, LEFT_OUT)]
+    proto = model_of(clip, 0, LEFT_OUT)
+    assert [list(node.input) for node in proto.graph.node] == [["x", "", "max"], ["x", "", "max"]]
+    assert [list(node.input) for node in proto.functions[0].node] == [["x", "missing_1", "max"]]
 
 
 def test_a_sample_over_all_attributes_is_what_the_node_alone_is(cases):

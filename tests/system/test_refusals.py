@@ -170,6 +170,10 @@ REFUSED: dict[str, Refusal] = {
         '< ir_version: 8, opset_import: ["" : 18, "local" : 1] > g (float[4] x) => (float[4] y) {y = Neg(x)} < domain: "local", opset_import: ["" : 18] > parts <n>(v) => (p, q) {p, q = Split<num_outputs: int = @n>(v)}',
         18, 13, "attribute num_outputs is a parameter of the function ('n')",
     ),
+    "input-that-calls-may-leave-out": Refusal(
+        '< ir_version: 8, opset_import: ["" : 18, "local" : 1] > g (float[4] x) => (float[4] y) {y = Neg(x)} < domain: "local", opset_import: ["" : 18] > clip (v, lo)  => (w) {w = Clip(v, lo)}',
+        18, 10, "calls of the function may leave out its input 'lo', which is optional in the node",
+    ),
     # The older form, or the newer, has no such thing
     "text-before-20": Refusal(
         "g (string[N] x, string[N] y) => (string[N] z) {z = StringConcat(x, y)}",

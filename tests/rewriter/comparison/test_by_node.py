@@ -11,6 +11,7 @@ import pytest
 from helpers import command_line, convert_version, known, model
 from onnx import helper, numpy_helper
 
+from split_rewrite import rewriter
 from split_rewrite.rewriter import Tolerance
 from split_rewrite.rewriter.comparison import verification
 from split_rewrite.rewriter.comparison.by_model import Comparison
@@ -527,3 +528,53 @@ def test_sizes_inside_of_branches_and_loops_are_observed() -> None:
     }"""
     assert pair(text.replace("LAST", "Softmax <axis = -1>"), text.replace("LAST", "Softmax <axis = 1>")).status == "equal"
     assert pair(text.replace("LAST", "Softmax <axis = -1>"), text.replace("LAST", "Softmax <axis = 0>")).status == "different"
+
+
+# --- functions whose parameters are values in the result -----------------------------------------------------------------
+
+PARAMETERS = {
+    "another value than the default": (
+        "y = l.soft <ax = 0> (x)",
+        '<domain: "l", opset_import: ["" : 18]> soft <ax: int = 1> (a) => (b) { b = Softmax <axis: int = @ax> (a) }',
+        11,
+    ),
+    "no default, through another function": (
+        "y = l.outer <ax = 1> (x)",
+        '<domain: "l", opset_import: ["" : 18]> soft <ax> (a) => (b) { b = Softmax <axis: int = @ax> (a) }'
+        '<domain: "l", opset_import: ["" : 18, "l" : 1]> outer <ax> (a) => (b) { b = l.soft <ax: int = @ax> (a) }',
+        11,
+    ),
+    "in a branch": (
+        "y = l.h <v = 1e30> (x)",
+        """<domain: "l", opset_import: ["" : 18]> h <v: float = 2.0> (x) => (y) {
+            c = Constant <value_float: float = @v> () m = ReduceMax <keepdims = 0> (x) p = Greater(m, c)
+            y = If(p) <then_branch = t () => (z) { z = LogSoftmax <axis = 2> (x) },
+                       else_branch = e () => (z) { s = Constant <value_float: float = @v> () z = Mul(x, s) }> }""",
+        12,
+    ),
+}
+
+
+def with_functions(call: str, functions: str) -> onnx.ModelProto:
+    return model(
+        f'<ir_version: 8, opset_import: ["" : 18, "l" : 1]> g (float[2,3,4] x) => (float[K,L,M] y) {{ {call} }} {functions}'
+    )
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_functions_of_the_result_are_its_own(name: str) -> None:
+    call, functions, target = PARAMETERS[name]
+    found = rewriter.convert_version(with_functions(call, functions), target, compare="nodes").report.comparison
+    assert found is not None and (found.status, len(found.pieces)) == ("equal", 1)
+
+
+def test_a_wrong_function_of_the_result_is_found() -> None:
+    original = with_functions("y = l.soft (x)", PARAMETERS["another value than the default"][1])
+    result = convert_version(original, 11).model
+    (soft,) = (node for node in result.functions[0].node if node.op_type == "Softmax")
+    soft.op_type = "LogSoftmax"
+    unit = frozenset({("l", "soft", "")})
+    before = Model(Skeleton.of(original), constants_as_initializers=True)
+    found = compare_nodes(before, Skeleton.of(result), {}, units=unit)
+    assert found.status == "different"
+    assert "soft 'y' (main graph)" in found.reason

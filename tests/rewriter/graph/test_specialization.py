@@ -166,6 +166,96 @@ def test_a_graph_that_is_a_parameter():
         np.testing.assert_array_equal(run(result, {"x": X, "c": np.array(condition)})[0], X if condition else -X)
 
 
+# -- inputs that calls leave out
+
+CLIP = """<opset_import: ["" : 18], domain: "f"> clip (v, lo, hi) => (w) { w = Clip(v, lo, hi) }"""
+HALF = "h = Constant <value_float = 0.5> ()"
+
+
+def leaving_out(calls: str, *functions: str) -> onnx.ModelProto:
+    return model(f"""<ir_version: 8, opset_import: ["" : 18, "f" : 1]>
+        agraph (float[2,3,4] x) => (float[2,3,4] y) {{ {HALF} {calls} }} {" ".join(functions)}""")
+
+
+def test_what_calls_of_a_function_that_nobody_calls_leave_out_is_unknown():
+    found = refusal(leaving_out("y = Neg(x)", CLIP), 10)
+    assert "calls of the function may leave out its input 'lo', which is optional in the node" in found
+
+
+def test_what_no_rule_looks_at_may_be_left_out():
+    proto = leaving_out("y = f.clip(x, , h)", CLIP)
+    assert convert_version(proto, 17).model.functions[0].node == proto.functions[0].node
+
+
+def test_a_function_whose_calls_give_all_inputs_keeps_them():
+    result = assert_same(leaving_out("a = f.clip(x, h, h) y = f.clip(a, h, h)", CLIP), 12, {"x": X})
+    assert [list(function.input) for function in result.functions] == [["v", "lo", "hi"]]
+
+
+def test_what_would_be_wrong_beside_an_input_that_calls_leave_out_is_accepted():
+    halves = (
+        """<opset_import: ["" : 18], domain: "f"> halves (v, s) => (p, q) { p, q = Split <axis = 2, num_outputs = 2> (v, s) }"""
+    )
+    assert_same(leaving_out("a, b = f.halves(x) y = Concat <axis = 2> (b, a)", halves), 13, {"x": X})
+
+
+def test_too_many_choices_of_inputs_are_refused(monkeypatch):
+    monkeypatch.setattr(specialization, "MOST_CHOICES", 1)
+    monkeypatch.setattr(specialization, "MOST_INLINED", 1)
+    outer = """<opset_import: ["" : 18, "f" : 1], domain: "f"> outer (v, b) => (w) { w = f.clip(v, b, b) }"""
+    proto = leaving_out("a = f.outer(x, h) y = f.outer(a)", outer, CLIP)
+    assert "calls of the function may leave out its input 'lo'" in refusal(proto, 10)
+
+
+@pytest.mark.parametrize("target", [7, 10, 11, 12, 23])
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "y = f.clip(x)",
+        "y = f.clip(x, h)",
+        "y = f.clip(x, , h)",
+        "a = f.clip(x, , h) b = f.clip(x, h) c = f.clip(x) d = f.clip(x, h) e = Add(a, b) g = Add(c, d) y = Add(e, g)",
+        "y = f.outer(x)",
+        "y = f.outer(x, h)",
+        "y = f.inside(x)",
+        "a = f.inside(x, h) b = f.inside(x) y = Add(a, b)",
+    ],
+)
+def test_an_input_that_a_call_leaves_out_is_absent(calls: str, target: int) -> None:
+    outer = """<opset_import: ["" : 18, "f" : 1], domain: "f"> outer (v, b) => (w) { a = f.clip(v, b) c = f.clip(v, , b) w = Add(a, c) }"""
+    inside = """<opset_import: ["" : 18], domain: "f"> inside (v, b) => (w) {
+        s = ReduceSum <keepdims = 0> (v) c = Cast <to = 9> (s)
+        w = If(c) <then_branch = t () => (p) { p = Clip(v, b) }, else_branch = e () => (q) { q = Clip(v, , b) }> }"""
+    functions = [inside] if "f.inside" in calls else [outer, CLIP] if "f.outer" in calls else [CLIP]
+    assert_same(leaving_out(calls, *functions), target, {"x": X})
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "target"),
+    [
+        ("p = Constant <value_ints = [0, 0, 0, 0, 0, 0]> () y = f.g(x, p)", "(v, p, c, a) => (w) { w = Pad(v, p, c, a) }", 10),
+        (
+            "s = Constant <value_ints = [0]> () e = Constant <value_ints = [9]> () t = Constant <value_ints = [1]> () y = f.g(x, s, e, , t)",
+            "(v, s, e, a, t) => (w) { w = Slice(v, s, e, a, t) }",
+            9,
+        ),
+        (
+            "s = Constant <value_floats = [1.0, 1.0, 1.0]> () y = f.g(x, , s)",
+            '(v, r, s) => (w) { w = Resize <mode = "nearest"> (v, r, s) }',
+            13,
+        ),
+        (
+            "s = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y = f.g(x, s)",
+            "(v, s, b) => (w) { w = LayerNormalization(v, s, b) }",
+            16,
+        ),
+    ],
+)
+def test_operators_with_optional_inputs(call: str, function: str, target: int) -> None:
+    proto = leaving_out(call, f'<opset_import: ["" : 18], domain: "f"> g {function}')
+    assert_same(proto, target, {"x": X}, rtol=1e-5)
+
+
 # -- numbers that decide nothing
 
 SLOPE = """<opset_import: ["" : 13], domain: "f"> slope <axis, s: float = 0.3> (v) => (w)
