@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from io import FileIO
 from typing import Any
@@ -279,6 +280,20 @@ def import_path() -> list[str]:
     Entries that are not paths belong to import hooks and stay.
     """
     return [os.path.abspath(entry) if not entry or os.path.exists(entry) else entry for entry in sys.path]
+
+
+def module_files(name: str) -> list[str]:
+    """The files that a child reads to import the module `name` of the current folder or of `sys.path`, packages included."""
+    files: list[str] = []
+    folders: Sequence[str] = [os.getcwd(), *import_path()]
+    for part in name.split("."):
+        found = PathFinder.find_spec(part, folders)
+        if found is None:
+            break
+        if found.origin is not None and found.has_location:
+            files.append(found.origin)
+        folders = found.submodule_search_locations or []
+    return files
 
 
 def close_children() -> None:

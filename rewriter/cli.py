@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -22,6 +22,9 @@ from .cli_parameters import Arrays, Bound, Declaration, File, Opset, RecordFile,
 from .cli_run import Run, check_streams, only_destination, progress_bar, readable_input, run_job
 from .errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
 from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals
+
+if TYPE_CHECKING:
+    from .storage import NamedFile
 
 INTERRUPTED = 130
 
@@ -373,8 +376,12 @@ def probe(runtime: str | None, adapter: str | None, interpreter: str | None, out
     from .report.summary import aligned
     from .runtimes.probing import as_table, as_toml, probe_runtime
     from .runtimes.running import Target
+    from .storage import check_apart, check_destinations, write_text
 
     name = runtime or str(adapter)
+    files = _files_of_probe(name, interpreter, output)
+    check_apart(files)
+    check_destinations(files)
     with progress_bar(hidden=False):
         findings = probe_runtime(Target(name, interpreter or sys.executable))
     for line in aligned(as_table(findings)) if verbose else ():
@@ -383,8 +390,16 @@ def probe(runtime: str | None, adapter: str | None, interpreter: str | None, out
     if output is None:
         say(text, sys.stdout)
         return
-    with open(output, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_text(text, output)
+
+
+def _files_of_probe(name: str, interpreter: str | None, output: str | None) -> list[NamedFile]:
+    """The files that a probe reads and writes."""
+    from .options import files_of_adapter
+    from .storage import OUTPUT, NamedFile, standard_output
+
+    written = [] if output is None else [NamedFile(OUTPUT, output)]
+    return [*files_of_adapter(name, interpreter or ""), *written, *standard_output()]
 
 
 def run(arguments: Sequence[str]) -> int:

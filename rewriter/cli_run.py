@@ -31,14 +31,14 @@ class Run:
 
     def __init__(self, source: str, file: _Path, output: str | None, given: dict[str, Any]) -> None:
         """`source` and `output` are as the user gave them; `file` is the one to read."""
-        from .storage import INPUT_DATA, REPORT, NamedFile, standard_output
+        from .storage import INPUT, INPUT_DATA, REPORT, NamedFile, standard_input, standard_output
 
         self.file = file
         self.output = output
         self.given = given
         self.others = [NamedFile(REPORT, path) for path in given["report"] if path != STREAM]
         self.others += [NamedFile(INPUT_DATA, loaded.file) for loaded in given["input_data"]]
-        self.others += standard_output()
+        self.others += [*(standard_input(INPUT) if source == STREAM else ()), *standard_output()]
         self._source = source
 
     def report_success(self, report: Report, written: _Path | None) -> None:

@@ -253,9 +253,10 @@ class Job:
         return survey.operators
 
     def _stamp_ir_version(self, graphs: Sequence[GraphLike], source: int, target: int) -> None:
-        wanted, highest = self._options.ir_version, None if self._demands is None else self._demands.ir_max
+        wanted, demands = self._options.ir_version, self._demands
+        highest, runtimes = (None, "") if demands is None else (demands.ir_max, demands.titles_and_files)
         try:
-            self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, wanted, highest)
+            self._proto.ir_version = stamp.chosen_ir_version(self._proto, graphs, source, target, wanted, highest, runtimes)
         except ValueError as error:
             raise ArgumentError(str(error)) from None
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from . import arguments
 from .bridge.opening import is_pattern
 from .checks import validity
+from .child_call import module_files
 from .comparison.tolerance import EXACT, Tolerance
 from .engine.narrow_types import ALLOWANCES
 from .engine.registry import Rule, RuleFunction, replacements
 from .errors import ArgumentError
 from .graph.model import Semantics
-from .storage import PROFILE, PYTHON, NamedFile
+from .storage import ADAPTER, PROFILE, PYTHON, NamedFile
 
 if TYPE_CHECKING:
     from onnxscript.rewriter import RewriteRule
@@ -137,7 +138,13 @@ def target_of_options(options: Options) -> Target:
 def files_of_options(options: Options) -> list[NamedFile]:
     """The files that a conversion with `options` reads beside the model."""
     profiles = [NamedFile(PROFILE, name) for name in options.for_runtimes if name.endswith(".toml")]
-    return [*profiles, *([NamedFile(PYTHON, options.python)] if options.python else [])]
+    return [*profiles, *files_of_adapter(options.verify_with, options.python)]
+
+
+def files_of_adapter(spec: str, python: str) -> list[NamedFile]:
+    """The files that running the adapter `spec` reads: its module, if it is one of the user's own, and the interpreter `python`."""
+    modules = [NamedFile(ADAPTER, path) for path in module_files(spec.partition(":")[0])] if ":" in spec else []
+    return [*modules, *([NamedFile(PYTHON, python)] if python else [])]
 
 
 def patterns_of(options: Options) -> list[RewriteRule]:

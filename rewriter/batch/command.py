@@ -20,7 +20,7 @@ from .documents import junit, sarif
 from .inputs import plan
 from .many import core_count, run
 from .overview import overview
-from .record import Record, line
+from .record import Record, check_record, line
 from .task import ModelReport, Request
 from .totals import Entry, Totals, table
 
@@ -69,17 +69,21 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
     """
     begun = time.monotonic()
     tasks = plan(wanted.inputs, wanted.into, wanted.in_place, lambda tasks: _other_files(wanted, request.options, len(tasks)))
-    for path in wanted.reports:
-        if path != "-" and path not in wanted.records:  # those are opened before anything is converted
+    for path in filter(None, [*wanted.reports, wanted.resume]):
+        if path.endswith(".jsonl"):
+            check_record(path)
+        elif path != "-":
             check_destination(path)
     numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
-    totals, pages = Totals(), _Pages(wanted.report_files(".html"))
+    totals = Totals()
     with ExitStack() as stack:
-        records = [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
-        if wanted.resume is not None:
+        executor = None if wanted.scheduler is None else stack.enter_context(_dask_executor(wanted.scheduler))
+        records: list[Record] = []
+        if wanted.resume is not None:  # before others are emptied, since it may be refused
             records.append(stack.enter_context(Record(wanted.resume, resumed=True)))
             tasks = records[-1].tasks(tasks)
-        executor = None if wanted.scheduler is None else stack.enter_context(_dask_executor(wanted.scheduler))
+        records += [stack.enter_context(Record(path, resumed=False)) for path in wanted.records]
+        pages = _Pages(wanted.report_files(".html"))
         advance = stack.enter_context(_progress(len(tasks), hidden=wanted.quiet))
         for report in run(tasks, request_of(wanted, request), executor, wanted.processes):
             entry = Entry.of(numbers[report.source, report.destination], report)

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from ..errors import SplitRewriteError
 from ..storage import LIST as LIST_ROLE
-from ..storage import NamedFile, check_apart, data_paths, files_of_model, identity_of
-from .paths import LIST, is_folder, is_glob, is_uri, local_path, names_many
+from ..storage import NamedFile, check_apart, data_paths, files_of_model, identity_of, standard_input
+from ..storage.paths import Identity, is_special
+from .paths import LIST, is_folder, is_glob, is_local_uri, is_uri, local_path, names_many
 from .remote import list_models
 from .task import Task
 
@@ -32,7 +33,7 @@ _MOST_LISTS = 500
 class _Found(NamedTuple):
     """A model, and its path relative to what the user named: the file's own name, or the folder's name and the path below it.
 
-    Where a folder cannot be read, `source` is the folder, and `problem` the message about it.
+    Where a folder cannot be read or a file is none to read, `source` is its path, and `problem` the message about it.
     """
 
     source: str
@@ -58,7 +59,7 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False, others
     found = list(dict.fromkeys(each for path in inputs for each in _expand(path, into, lists)))
     if not found:
         raise SplitRewriteError(f"there are no models ({SUFFIX} files) in {', '.join(inputs) or 'what was given'}")
-    is_file = into is not None and _is_file_for(inputs, into)
+    is_file = into is not None and _is_file_for(inputs, found, into)
     if into is not None and not in_place and not is_file:
         _require_folder(into)
     distinct: dict[tuple[str, str | None], Task] = {}
@@ -67,7 +68,7 @@ def plan(inputs: Sequence[str], into: str | None, in_place: bool = False, others
         distinct.setdefault(_files(task), task)
     tasks = list(distinct.values())
     files = [file for task in tasks for file in _files_of(task)]
-    check_apart([*files, *(NamedFile(LIST_ROLE, path) for path in lists if path != "-"), *others(tasks)])
+    check_apart([*files, *(file for path in lists for file in _files_of_list(path)), *others(tasks)])
     if not in_place and into is not None and not is_file:
         _refuse_to_replace_inputs(tasks, into)
     return tasks
@@ -88,8 +89,14 @@ def _files_of(task: Task) -> Iterator[NamedFile]:
     yield from files_of_model(source, destination, () if is_uri(source) else data_paths(source), model=task.source)
 
 
-def _is_file_for(inputs: Sequence[str], into: str) -> bool:
-    if len(inputs) != 1 or names_many(inputs[0]) or is_folder(into):
+def _files_of_list(path: str) -> list[NamedFile]:
+    """The file that the list `path` is read from; none for a pipe at standard input."""
+    return standard_input(LIST_ROLE) if path == "-" else [NamedFile(LIST_ROLE, path)]
+
+
+def _is_file_for(inputs: Sequence[str], found: Sequence[_Found], into: str) -> bool:
+    """Whether `into` is the file to write: then the only input is a file, which was `found` under its own name."""
+    if len(inputs) != 1 or names_many(inputs[0]) or is_folder(into) or found[0].source != inputs[0]:
         return False
     return not is_uri(into) or into.endswith(SUFFIX)
 
@@ -109,20 +116,36 @@ def _expand(path: str, skip: str | None, lists: list[str]) -> Iterator[_Found]:
             raise SplitRewriteError(f"{path}: there are more than {_MOST_LISTS} lists; does one name itself?")
         for line in _lines(path[len(LIST) :]):
             yield from _expand(line, skip, lists)
+    elif is_local_uri(path):
+        yield from _at_local_uri(path, skip)
     elif is_uri(path):
         yield from (_Found(*each) for each in list_models(path, SUFFIX))
-        if os.path.isdir(local_path(path)):  # what fsspec leaves out without a word
-            yield from (each for each in _models_below(local_path(path), skip) if each.problem)
     elif os.path.isdir(path):
         yield from _models_below(path, skip)
     elif is_glob(path):
-        yield from _matching(path, skip, lists)
+        yield from _matching(path, skip)
     else:
         yield _Found(path, os.path.basename(path))
 
 
-def _matching(pattern: str, skip: str | None, lists: list[str]) -> Iterator[_Found]:
-    """The models that match `pattern`, and the folders that could not be searched.
+def _at_local_uri(uri: str, skip: str | None) -> Iterator[_Found]:
+    """The models at a URI of this system, found as those at a path are. fsspec leaves out what it cannot read without a word."""
+    path = local_path(uri)
+    if os.path.isdir(path):
+        found = _models_below(path, skip)
+    elif is_glob(path):
+        found = _matching(path, skip)
+    else:
+        yield _Found(uri, os.path.basename(path))
+        return
+    protocol = uri.partition("://")[0]
+    for each in found:
+        source = f"{protocol}://{each.source}"
+        yield each._replace(source=source, problem=each.problem.replace(each.source, source, 1))
+
+
+def _matching(pattern: str, skip: str | None) -> Iterator[_Found]:
+    """The models that match `pattern`, and the folders that could not be searched. Nothing in the folder `skip` counts.
 
     Raises: SplitRewriteError where nothing matches.
     """
@@ -130,15 +153,34 @@ def _matching(pattern: str, skip: str | None, lists: list[str]) -> Iterator[_Fou
     unread = list(_unreadable_folders(pattern))
     if not matches and not unread:
         raise SplitRewriteError(f"{pattern}: nothing matches")
+    skipped = None if skip is None else identity_of(local_path(skip))
+    depth = _searched_from(pattern.split(os.sep))
     for match in matches:
-        yield from _expand(match, skip, lists) if os.path.isdir(match) else [_Found(match, os.path.basename(match))]
+        parts = match.split(os.sep)
+        if any(_is_folder_at(os.sep.join(parts[:end]), skipped) for end in range(depth + 1, len(parts) + 1)):
+            continue
+        yield from _models_below(match, skip) if os.path.isdir(match) else [_file(match, os.path.basename(match))]
     yield from unread
+
+
+def _searched_from(parts: Sequence[str]) -> int:
+    """The number of folders at the beginning of a pattern that are named, and not searched for."""
+    return next(index for index, part in enumerate(parts) if glob.has_magic(part))
+
+
+def _is_folder_at(path: str, identity: Identity | None) -> bool:
+    return identity is not None and identity_of(path) == identity
+
+
+def _file(source: str, name: str) -> _Found:
+    """The file `source`, found in a search. One that is no regular file, as a pipe is, has a problem: opening it could block."""
+    return _Found(source, name, f"{source}: is not a regular file" if is_special(Path(source)) else "")
 
 
 def _unreadable_folders(pattern: str) -> Iterator[_Found]:
     """The folders that `pattern` has to look into and that cannot be read, which `glob` leaves out without a word."""
     parts = pattern.split(os.sep)
-    first = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    first = _searched_from(parts)
     folders = {os.sep.join(parts[:index]) for index in range(first, len(parts))}
     folders |= {os.sep.join(parts[: index + 1]) for index, part in enumerate(parts) if part == "**"}
     seen: set[str] = set()
@@ -195,7 +237,7 @@ def _models_below(folder: str, skip: str | None) -> Iterator[_Found]:
         for name in sorted(files):
             if name.endswith(SUFFIX) and not name.startswith("."):
                 source = os.path.join(root, name)
-                yield _Found(source, Path(prefix, os.path.relpath(source, folder)).as_posix())
+                yield _file(source, Path(prefix, os.path.relpath(source, folder)).as_posix())
     for error in unread:
         source = os.fspath(error.filename or folder)
         yield _Found(source, Path(prefix, os.path.relpath(source, folder)).as_posix(), _unreadable(source, error))
@@ -222,4 +264,4 @@ def _files(task: Task) -> tuple[str, str | None]:
 
 
 def _real(path: str) -> str:
-    return path if is_uri(path) else os.path.normcase(os.path.realpath(path))
+    return path if is_uri(path) and not is_local_uri(path) else os.path.normcase(os.path.realpath(local_path(path)))

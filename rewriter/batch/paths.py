@@ -17,9 +17,19 @@ def is_uri(path: str) -> bool:
 
 
 def local_path(path: str) -> str:
-    """The path in this system to which the URI `path` leads, such as file:///zoo; `path` itself where there is none."""
+    """The path in this system that fsspec opens for the URI `path`, such as file:///zoo/; `path` itself where there is none.
+
+    As fsspec does, this expands a ~ at the beginning and leaves slashes at the end out.
+    """
     protocol, separator, rest = path.rpartition("::")[2].partition("://")
-    return rest if separator and protocol in ("file", "local") else path
+    if not separator or protocol not in ("file", "local"):
+        return path
+    return os.path.expanduser(rest).rstrip("/") or ("/" if rest.startswith("/") else os.curdir)
+
+
+def is_local_uri(path: str) -> bool:
+    """Whether `path` is a URI of a file or folder of this system, and not of one inside another file, as zip://a::file://b is."""
+    return "::" not in path and local_path(path) != path
 
 
 def is_glob(path: str) -> bool:
@@ -34,7 +44,7 @@ def names_many(path: str) -> bool:
 
 def is_folder(path: str) -> bool:
     """Whether `path` is a folder for results: it exists as a folder, or ends with a slash."""
-    return path.endswith(("/", os.sep)) or (not is_uri(path) and os.path.isdir(path))
+    return path.endswith(("/", os.sep)) or os.path.isdir(local_path(path))
 
 
 def is_for_many(paths: Iterable[str], into: str | None) -> bool:

@@ -26,6 +26,22 @@ def line(document: Document) -> str:
     return text.encode(errors="backslashreplace").decode() + "\n"
 
 
+def check_record(path: str) -> None:
+    """Check that a record can be written to `path`; nothing is created or changed. Raises: SplitRewriteError."""
+    try:
+        if os.path.exists(path):
+            os.close(os.open(path, os.O_RDWR))
+        else:
+            with os.scandir(os.path.dirname(os.path.realpath(path))):
+                pass
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: str, error: OSError) -> SplitRewriteError:
+    return SplitRewriteError(f"{path}: the report cannot be written: {error.strerror or error}")
+
+
 class Record:
     """The record in the file `path`. With `resumed`, what it contains stays and new reports are appended; otherwise it starts
     empty.
@@ -42,7 +58,7 @@ class Record:
             if resumed:
                 self._read()
         except OSError as error:
-            raise self._unusable(error) from error
+            raise _unusable(path, error) from error
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
         """`tasks`, each with the earlier report that this record has for it."""
@@ -60,7 +76,7 @@ class Record:
             self._file.write(text.encode())
             self._file.flush()
         except OSError as error:
-            raise self._unusable(error) from error
+            raise _unusable(self._path, error) from error
 
     def __enter__(self) -> Record:
         return self
@@ -87,6 +103,3 @@ class Record:
                 ) from None
         self._file.seek(whole)
         self._file.truncate()
-
-    def _unusable(self, error: OSError) -> SplitRewriteError:
-        return SplitRewriteError(f"{self._path}: the report cannot be written: {error.strerror or error}")

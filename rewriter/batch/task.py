@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..cached import cached_property
 from ..errors import Blocker
-from ..options import Comparing, Options
+from ..options import Comparing, Options, files_of_options
 from ..report.json_document import Document
 
 
@@ -35,8 +36,12 @@ class Request(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything but the model that the result depends on: target, options, and versions of the tools."""
-        parts = (self.target_opset, self.compare, self.options, version("split-rewrite"), version("onnx"))
+        """SHA-256 of everything but the model that the result depends on: target, options with the contents of the files that they
+        name, and versions of the tools.
+        """
+        contents = [_content(file.path) for file in files_of_options(self.options)]
+        versions = [_version(package) for package in ("split-rewrite", "onnx", "onnxruntime")]
+        parts = (self.target_opset, self.compare, self.options, contents, versions)
         return hashlib.sha256(json.dumps(_canonical(parts)).encode()).hexdigest()
 
 
@@ -102,6 +107,23 @@ class ModelReport:
     def blockers(self) -> tuple[Blocker, ...]:
         """The nodes that the target cannot express."""
         return tuple(Blocker(**blocker) for blocker in self.document["blockers"])
+
+
+def _content(path: str | os.PathLike[str]) -> str | None:
+    """SHA-256 of the file at `path`; None where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def _version(package: str) -> str | None:
+    """The installed version of `package`; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _canonical(value: Any) -> Any:

@@ -72,20 +72,25 @@ def _needed_by_type(number: int) -> int:
 
 
 def chosen_ir_version(
-    model: onnx.ModelProto, graphs: Iterable[GraphLike], source: int, target: int, wanted: int | None, highest: int | None = None
+    model: onnx.ModelProto,
+    graphs: Iterable[GraphLike],
+    source: int,
+    target: int,
+    wanted: int | None,
+    highest: int | None = None,
+    runtimes: str = "",
 ) -> int:
     """The IR version to write.
 
     It is `wanted`, if given. Otherwise, on the way down, it is the one of the onnx release that brought the target, but not less
-    than the model needs, nor more than `highest`, the last one that the runtimes accept. It is not lowered below 4 where callers
-    may override initializers: before 4, runtimes take all initializers for constants.
+    than the model needs, nor more than `highest`, the last one that the `runtimes`, as messages name them, accept. It is not
+    lowered below 4 where callers may override initializers: before 4, runtimes take all initializers for constants.
     Raises ValueError where `wanted` or `highest` is too low for the model, or the installed onnx does not know `wanted`.
     """
     needs = needed_ir_version(model, graphs)
     if highest is not None and max(needs, wanted or 0) > highest:
-        raise ValueError(
-            f"--for: this model needs at least IR version {max(needs, wanted or 0)}, and the runtimes take up to {highest}"
-        )
+        asked = max(needs, wanted or 0)
+        raise ValueError(f"--for: this model needs at least IR version {asked}, and the runtimes take up to {highest}: {runtimes}")
     if wanted is not None:
         if wanted < needs:
             raise ValueError(f"--ir-version {wanted}: this model needs at least IR version {needs}")

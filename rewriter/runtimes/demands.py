@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..engine.restrictions import Restrictions
-from ..errors import ArgumentError, listed
+from ..errors import ArgumentError
 from ..opsets.transitions import newest_opset
 from .profiles import Effect, Profile, find_profile
 
@@ -22,12 +22,17 @@ class Demands:
         self.lowest = max(self._bounds("min"), default=1)
         self.highest = min([*self._bounds("max"), newest_opset()])
         if self.lowest > self.highest:
-            wants = [f"{profile.title} loads {_shown(profile)}" for profile in profiles]
-            raise ArgumentError(f"--for: no opset suits all: {listed(wants)}")
+            wants = [f"{profile.title_and_file} loads {_shown(profile)}" for profile in profiles]
+            raise ArgumentError(f"--for: no opset suits all: {', '.join(wants)}")
 
     @property
     def titles(self) -> str:
         return " and ".join(profile.title for profile in self.profiles)
+
+    @property
+    def titles_and_files(self) -> str:
+        """The titles, each with the file of the profile where it is the user's."""
+        return " and ".join(profile.title_and_file for profile in self.profiles)
 
     @property
     def ir_max(self) -> int | None:
@@ -71,7 +76,7 @@ class Demands:
     def require_opset(self, target: int) -> None:
         """Raises ArgumentError where a runtime does not accept opset `target`."""
         if not self.lowest <= target <= self.highest:
-            takes = "; ".join(f"{profile.title} loads {_shown(profile)}" for profile in self.profiles)
+            takes = "; ".join(f"{profile.title_and_file} loads {_shown(profile)}" for profile in self.profiles)
             raise ArgumentError(f"--target-opset {target}: {takes}")
 
     def _bounds(self, which: Bound) -> list[int]:

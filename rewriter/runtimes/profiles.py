@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +21,7 @@ from ..engine.narrow_types import NARROW_TYPES
 from ..engine.registry import registry
 from ..errors import ArgumentError, listed
 from ..opsets.transitions import newest_opset, schema_at
+from ..storage.paths import is_special
 from .agreement import USUAL, Bounds
 from .releases import Range, Release, parse_release
 
@@ -110,6 +111,8 @@ class Profile:
     runtime: Runtime
     release: Release
     facts: ReleaseFacts
+    file: str = ""
+    """The user's file that it is from; "" where it comes with this package."""
 
     @property
     def name(self) -> str:
@@ -120,6 +123,11 @@ class Profile:
         """ "OpenVINO 2024.2", or "ONNX Runtime 1.40 (taken for 1.31)" where the release is not known."""
         taken_for = "" if self.release in self.facts.releases else f" (taken for {shown_range(self.facts.releases)})"
         return f"{self.runtime.title} {_dotted(self.release)}{taken_for}"
+
+    @property
+    def title_and_file(self) -> str:
+        """The title, and the file where it is the user's: "NPU 1.0 (./mynpu.toml)"."""
+        return f"{self.title} ({self.file})" if self.file else self.title
 
     @property
     def quirks(self) -> tuple[Quirk, ...]:
@@ -134,7 +142,7 @@ def find_profile(name: str) -> Profile:
     """
     if name.endswith(".toml"):
         runtime = read_runtime(Path(name))
-        return Profile(runtime, _newest(runtime), runtime.releases[-1])
+        return Profile(runtime, _newest(runtime), runtime.releases[-1], name)
     runtimes = known_runtimes()
     for runtime in runtimes.values():
         if name in runtime.aliases:
@@ -216,6 +224,8 @@ def _joined(written: ReleaseFacts, found: ReleaseFacts) -> ReleaseFacts:
 def read_runtime(path: Path) -> Runtime:
     """Read a profile. Raises ArgumentError where the file cannot be read, or is not a valid profile."""
     try:
+        if is_special(path):  # opening a pipe could wait for ever
+            raise ArgumentError(f"{path} cannot be read: it is not a regular file")
         with path.open("rb") as file:
             document = tomllib.load(file)
         return _Reader(path.stem, document).runtime()
@@ -225,6 +235,8 @@ def read_runtime(path: Path) -> Runtime:
         raise ArgumentError(f"{path} is not valid TOML: {error}") from None
     except RecursionError:
         raise ArgumentError(f"the profile {path} is not right: its values are nested too deeply") from None
+    except ArgumentError:
+        raise
     except ValueError as error:
         raise ArgumentError(f"the profile {path} is not right: {error}") from None
 
@@ -245,19 +257,30 @@ class _Reader:
             if one.overlaps(other):
                 raise ValueError(f"two [[release]] overlap: {shown_range(one)} and {shown_range(other)}")
         quirks = tuple(self._quirk(entry) for entry in _tables(self._document, "quirk"))
-        aliases = self._document.get("aliases", {})
-        if not isinstance(aliases, dict) or not all(isinstance(to, str | int | float) for to in aliases.values()):
-            raise ValueError("aliases is no table of names and releases")
+        _check_quirks(quirks, releases)
         title, package = _text(self._document, "title", "the file"), _text(self._document, "package", "the file", "")
+        if not title.isprintable():
+            raise ValueError("the file: title has to be one line of text")
+        if not re.fullmatch(r"[\w.-]*", package, re.ASCII):
+            raise ValueError("the file: package has to be the name of a Python package")
+        return Runtime(self._name, title, package, self._aliases(releases), releases, quirks, self._tolerance())
+
+    def _aliases(self, releases: Sequence[ReleaseFacts]) -> dict[str, str]:
+        aliases = self._document.get("aliases", {})
+        if not isinstance(aliases, dict) or not all(type(to) in (str, int, float) for to in aliases.values()):
+            raise ValueError("aliases is no table of names and releases")
         names = {alias: str(to) for alias, to in aliases.items()}
-        return Runtime(self._name, title, package, names, releases, quirks, self._tolerance())
+        for alias, to in names.items():
+            if not any(parse_release(to) in facts.releases for facts in releases):
+                raise ValueError(f"aliases: {alias!r} stands for release {to}, of which there is no [[release]]")
+        return names
 
     def _tolerance(self) -> Bounds:
         given = self._document.get("tolerance", {})
         if not isinstance(given, dict):
             raise ValueError("write tolerance = { rtol = 1e-3, atol = 1e-4 }")
         _require_keys(given, set(Bounds._fields), "tolerance")
-        if not all(isinstance(bound, int | float) and 0 <= bound < 1 for bound in given.values()):
+        if not all(type(bound) in (int, float) and 0 <= bound < 1 for bound in given.values()):
             raise ValueError("tolerance: a bound is a number from 0 to below 1")
         return USUAL._replace(**given)
 
@@ -308,6 +331,17 @@ class _Reader:
         return Quirk(form, effect, frozenset(operators), _range(entry, where), _text(entry, "evidence", where))  # type: ignore[arg-type]
 
 
+def _check_quirks(quirks: Sequence[Quirk], releases: Sequence[ReleaseFacts]) -> None:
+    """Raises ValueError where a quirk is of no release, or two quirks say different things of the same nodes."""
+    for quirk in quirks:
+        if not any(quirk.releases.overlaps(facts.releases) for facts in releases):
+            raise ValueError(f"quirk '{quirk.form}': there is no [[release]] for {shown_range(quirk.releases)}")
+    for one, other in combinations(quirks, 2):
+        is_same = one.form == other.form and not one.operators.isdisjoint(other.operators)
+        if is_same and one.releases.overlaps(other.releases):
+            raise ValueError(f"two [[quirk]] are about the same nodes: '{one.form}'")
+
+
 def _require_keys(entry: Mapping[str, Any], allowed: set[str], where: str) -> None:
     if unknown := entry.keys() - allowed:
         raise ValueError(f"{where}: unknown {listed(sorted(unknown))}; there can be {', '.join(sorted(allowed))}")
@@ -343,7 +377,7 @@ def _flag(entry: Mapping[str, Any], key: str, where: str) -> bool:
 
 def _names(entry: Mapping[str, Any], key: str, where: str) -> frozenset[str]:
     value = entry.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) and name.isprintable() for name in value):
         raise ValueError(f"{where}: {key} has to be a list of names")
     return frozenset(value)
 

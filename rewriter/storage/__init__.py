@@ -1,8 +1,11 @@
 """Reads and writes model files: a model is read without its weights, and written with them, completely or not at all."""
 
 from .conflicts import (
+    ADAPTER,
+    INPUT,
     INPUT_DATA,
     LIST,
+    OUTPUT,
     PAGE,
     PROFILE,
     PYTHON,
@@ -13,6 +16,7 @@ from .conflicts import (
     check_destinations,
     data_paths,
     files_of_model,
+    standard_input,
     standard_output,
 )
 from .paths import check_destination, identity_of, write_text
@@ -22,8 +26,11 @@ from .spool import SpooledFile, spooled, spooled_stream
 from .staging import Staged, stage
 
 __all__ = [
+    "ADAPTER",
+    "INPUT",
     "INPUT_DATA",
     "LIST",
+    "OUTPUT",
     "PAGE",
     "PROFILE",
     "PYTHON",
@@ -43,6 +50,7 @@ __all__ = [
     "spooled",
     "spooled_stream",
     "stage",
+    "standard_input",
     "standard_output",
     "write_text",
 ]

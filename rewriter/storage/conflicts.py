@@ -10,20 +10,21 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from ..errors import InvalidModelError, PathConflictError
-from .paths import Identity, Path_, check_destination, identity_of, is_special, place_of, temporary_path
+from .paths import Identity, Path_, Place, check_destination, identity_of, is_special, place_of, temporary_path
 from .reading import data_locations
 
 INPUT, DATA_OF_INPUT = "INPUT", "the external data of INPUT"
 OUTPUT, DATA_OF_OUTPUT = "OUTPUT", "the data file of OUTPUT"
 DATA_OF_REPLACED = "the external data of the model that OUTPUT replaces"
 INPUT_DATA, LIST, PROFILE = "a file of --input-data", "a list of inputs", "a profile of --for"
-PYTHON = "the interpreter of --python"
+ADAPTER, PYTHON = "the module of an adapter", "the interpreter of --python"
 REPORT, PAGE, RECORD, STDOUT = "a report", "the page of a model", "the record of --resume", "the text on standard output"
 """How messages name the files."""
 
@@ -79,9 +80,19 @@ def files_of_model(source: Path_, output: Path_ | None, data: Iterable[Path_], m
 
 def standard_output() -> list[NamedFile]:
     """The file that standard output goes to; none where it is a terminal or a pipe."""
+    return _redirected(NamedFile(STDOUT, "standard output", 1))
+
+
+def standard_input(role: str) -> list[NamedFile]:
+    """The file that standard input, which is read as `role`, comes from; none where it is a terminal or a pipe."""
+    return _redirected(NamedFile(role, "standard input", 0))
+
+
+def _redirected(file: NamedFile) -> list[NamedFile]:
+    """`file`, if its descriptor leads to a regular file."""
     with suppress(OSError):
-        if stat.S_ISREG(os.fstat(1).st_mode):
-            return [NamedFile(STDOUT, "standard output", 1)]
+        if file.descriptor is not None and stat.S_ISREG(os.fstat(file.descriptor).st_mode):
+            return [file]
     return []
 
 
@@ -138,7 +149,12 @@ def _may_be_one(file: NamedFile, other: NamedFile) -> bool:
         return True
     if not file.model or not other.model or not other.is_written:
         return False
-    return os.path.realpath(file.path) != os.path.realpath(other.path) and _tells_spellings_apart(file.path)
+    return _are_told_apart(file.path, other.path)
+
+
+def _are_told_apart(path: Path_, other: Path_) -> bool:
+    """Whether two paths of one identity are spelled in two ways that the file system there takes for two names."""
+    return os.path.realpath(path) != os.path.realpath(other) and _tells_spellings_apart(path)
 
 
 def _tells_spellings_apart(path: Path_) -> bool:
@@ -178,17 +194,30 @@ def _check_data_files(files: Sequence[NamedFile]) -> None:
     A data file that exists is never replaced, so what is only read is in danger only as long as it is missing: then its reader
     would take the data of another model for its own. Raises: PathConflictError.
     """
-    results = {place_of(file.path): file for file in files if file.role == OUTPUT}
+    results = _by_place(file for file in files if file.role == OUTPUT)
     for file in files:
         if file.descriptor is not None or not (file.is_written or not os.path.exists(file.path)):
             continue
-        device, inode, name = place_of(file.path)
-        for model in _models_with_data_at(name):
-            result = results.get((device, inode, model))
-            if result is None or (file.role in _OF_A_MODEL and file.model == result.model):
+        for data in _data_at(place_of(file.path), results):
+            if (file.role in _OF_A_MODEL and file.model == data.model) or _are_told_apart(file.path, data.path):
                 continue
-            data = NamedFile(DATA_OF_OUTPUT, f"{os.fspath(result.path)}{name[len(model) :]}", model=result.model)
             _refuse(*((file, data) if file.is_written else (data, file)))
+
+
+def _by_place(files: Iterable[NamedFile]) -> dict[Place, list[NamedFile]]:
+    """The files at each place; there are several where the file system tells letter case or Unicode normalization apart."""
+    places: dict[Place, list[NamedFile]] = {}
+    for file in files:
+        places.setdefault(place_of(file.path), []).append(file)
+    return places
+
+
+def _data_at(place: Place, results: Mapping[Place, Sequence[NamedFile]]) -> Iterator[NamedFile]:
+    """The data files at `place` that the `results` may get."""
+    device, inode, name = place
+    for model in _models_with_data_at(name):
+        for result in results.get((device, inode, model), ()):
+            yield NamedFile(DATA_OF_OUTPUT, f"{os.fspath(result.path)}{name[len(model) :]}", model=result.model)
 
 
 def _models_with_data_at(name: str) -> list[str]:
@@ -199,16 +228,24 @@ def _models_with_data_at(name: str) -> list[str]:
 
 
 def _check_folders(written: Sequence[NamedFile]) -> None:
-    """Check that no file is to be written into a folder in the place of which another file is to be written."""
-    places = {place_of(file.path): file for file in written if file.descriptor is None}
-    for place, file in places.items():
-        device, inode, name = place
+    """Check that no file is to be written into a folder in the place of which another file, or its data file, may be written."""
+    places = _by_place(file for file in written if file.descriptor is None)
+    results = {place: [file for file in files if file.role == OUTPUT] for place, files in places.items()}
+    for (device, inode, name), files in places.items():
         for end in (index for index, letter in enumerate(name) if letter == "/"):
-            other = places.get((device, inode, name[:end]))
-            if other is not None:
-                raise PathConflictError(
-                    f"{file.path}: {file.shown} needs a folder where {other.shown}, {other.path}, would be; choose another name"
-                )
+            place = device, inode, name[:end]
+            others = [*places.get(place, ()), *_data_at(place, results)]
+            for file, other in product(files, others):
+                _require_folder(file, name[end:].count("/"), other)
+
+
+def _require_folder(file: NamedFile, depth: int, other: NamedFile) -> None:
+    """Raises PathConflictError where `other` would be the folder that is so many levels above `file`."""
+    folder = os.path.realpath(file.path).rsplit(os.sep, depth)[0]
+    if not _are_told_apart(folder, other.path):
+        raise PathConflictError(
+            f"{file.path}: {file.shown} needs a folder where {other.shown}, {other.path}, would be; choose another name"
+        )
 
 
 def _require_name_of_report(path: Path_) -> None:

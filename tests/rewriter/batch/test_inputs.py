@@ -147,3 +147,34 @@ def test_links_to_files_are_followed_and_links_to_folders_are_not(zoo):
     (zoo / "zoo/link.onnx").symlink_to(zoo / "outside/o.onnx")
     (zoo / "zoo/loop").symlink_to(zoo)
     assert [source for source, _ in places(["zoo"], "out")] == ["zoo/b.onnx", "zoo/link.onnx", "zoo/deep/c.onnx"]
+
+
+@pytest.mark.parametrize("pattern", ["zoo/**/*.onnx", "zoo/*", "z*/*", "file://{here}/zoo/**/*.onnx", "file://{here}/zoo"])
+@pytest.mark.parametrize("into", ["zoo/out", "file://{here}/zoo/out/"])
+def test_earlier_results_below_the_inputs_are_no_inputs(zoo, pattern, into):
+    pattern, into = pattern.format(here=zoo), into.format(here=zoo)
+    first = places([pattern], into)
+    (zoo / "zoo/out/deep").mkdir(parents=True)
+    for name in ("b.onnx", "deep/c.onnx"):
+        (zoo / "zoo/out" / name).touch()
+    assert places([pattern], into) == first
+    assert len(first) == 2
+
+
+def test_models_of_a_glob_in_the_output_folder_itself_are_not_left_out(zoo):
+    with pytest.raises(SplitRewriteError, match=r"zoo/b\.onnx: its result in the folder 'zoo' would replace it"):
+        plan(["zoo/*.onnx"], "zoo")
+    assert places(["zoo/*.onnx"], "new") == [("zoo/b.onnx", "new/b.onnx")]
+    assert places(["zoo/deep/*.onnx"], ".") == [("zoo/deep/c.onnx", "./c.onnx")]
+
+
+def test_a_uri_of_a_folder_needs_a_folder_for_its_results(zoo):
+    assert places([f"file://{zoo}/zoo"], "out") == [
+        (f"file://{zoo}/zoo/b.onnx", "out/zoo/b.onnx"),
+        (f"file://{zoo}/zoo/deep/c.onnx", "out/zoo/deep/c.onnx"),
+    ]
+    assert places([f"file://{zoo}/zoo/deep/"], "out") == [(f"file://{zoo}/zoo/deep/c.onnx", "out/deep/c.onnx")]
+    assert places([f"file://{zoo}/zoo/d*"], "out") == [(f"file://{zoo}/zoo/deep/c.onnx", "out/deep/c.onnx")]
+    assert places([f"file://{zoo}/a.onnx"], "out") == [(f"file://{zoo}/a.onnx", "out")]
+    with pytest.raises(SplitRewriteError, match=r"a\.onnx: is not a folder"):
+        plan([f"file://{zoo}/zoo"], "a.onnx")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from split_rewrite.rewriter import (
     convert_many,
     convert_version,
 )
-from split_rewrite.rewriter.batch import apart, many
+from split_rewrite.rewriter.batch import apart, many, task
 from split_rewrite.rewriter.batch.many import Admission
 from split_rewrite.rewriter.batch.memory import memory_need
 from split_rewrite.rewriter.batch.paths import parse_size
@@ -333,3 +334,25 @@ def test_a_request_is_known_by_what_the_result_depends_on():
     others = [base._replace(target_opset=14), base._replace(compare="off"), base._replace(options=Options())]
     assert len({request.digest for request in [base, *others]}) == 4
     assert pickle.loads(pickle.dumps(base)).digest == base.digest
+
+
+def test_a_request_is_known_by_the_contents_of_the_files_that_its_options_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    text = 'title = "NPU"\n[[release]]\nfrom = "1.0"\nevidence = "tried"\nopset = { max = 13 }\n'
+    (tmp_path / "npu.toml").write_text(text)
+    (tmp_path / "mine.py").write_text("class Mine: ...\n")
+    request = Request(None, options=Options(for_runtimes=["./npu.toml"], verify_with="mine:Mine"))
+    digests = [request.digest]
+    (tmp_path / "npu.toml").write_text(text.replace("13", "12"))
+    digests.append(request.digest)
+    (tmp_path / "mine.py").write_text("class Mine: package = ''\n")
+    digests.append(request.digest)
+    monkeypatch.setattr(task, "version", lambda package: "0.1" if package == "onnxruntime" else version(package))
+    digests.append(request.digest)
+    assert len(set(digests)) == 4
+    (tmp_path / "npu.toml").write_text(text)
+    (tmp_path / "mine.py").write_text("class Mine: ...\n")
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert request.digest == digests[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
-from helpers import command_line
+from helpers import command_line, model
 
-from split_rewrite.rewriter import ArgumentError
+from split_rewrite.rewriter import ArgumentError, Options, convert_version
 from split_rewrite.rewriter.runtimes.profiles import find_profile, known_runtimes
 from split_rewrite.rewriter.runtimes.releases import Range, parse_release
 
@@ -34,6 +35,24 @@ BAD = {
     "type": ('title = "a"\n' + RELEASE + 'types_refused = ["float33"]', "types_refused has float33; types are"),
     "form": ('title = "a"\n' + RELEASE + QUIRK.replace("Round", "Rund"), "quirk 'Rund': nothing avoids it"),
     "effect": ('title = "a"\n' + RELEASE + QUIRK + 'effect = "odd"', "quirk 'Round': effect is 'odd', not wrong, refused or crash"),
+    "bool tolerance": ('title = "a"\ntolerance = { rtol = false }\n' + RELEASE, "a bound is a number from 0 to below 1"),
+    "two lines": ('title = "a\\nb"\n' + RELEASE, "the file: title has to be one line of text"),
+    "package": ('title = "a"\npackage = "../x"\n' + RELEASE, "package has to be the name of a Python package"),
+    "operator with a NUL": (
+        'title = "a"\n' + RELEASE + 'operators_refused = ["A\\u0000"]',
+        "operators_refused has to be a list of names",
+    ),
+    "alias": ('title = "a"\naliases.b = "9.9"\n' + RELEASE, "'b' stands for release 9.9, of which there is no [[release]]"),
+    "bad alias": ('title = "a"\naliases.b = "x.y"\n' + RELEASE, "npu.toml is not right: 'x.y' is no number of a release"),
+    "bool alias": ('title = "a"\naliases.b = true\n' + RELEASE, "aliases is no table of names and releases"),
+    "quirk of no release": (
+        'title = "a"\n' + RELEASE + QUIRK + 'from = "9"',
+        "quirk 'Round': there is no [[release]] for 9 and later",
+    ),
+    "two effects": (
+        'title = "a"\n' + RELEASE + QUIRK + QUIRK + 'effect = "refused"',
+        "two [[quirk]] are about the same nodes: 'Round'",
+    ),
     "foreign": ('title = "a"\n' + RELEASE + QUIRK + 'operators = ["Relu"]', "quirk 'Round': Relu cannot have this form; Round can"),
 }
 
@@ -45,6 +64,29 @@ def test_a_profile_that_is_not_right_is_told_in_a_line(tmp_path: Path, text: str
     with pytest.raises(ArgumentError) as caught:
         find_profile(str(path))
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("demand", "message"),
+    [
+        ("opset = { min = 99 }", "--for: no opset suits all: NPU 1.4 ({path}) loads opset 99 and newer"),
+        ("ir_max = 2", "needs at least IR version 3, and the runtimes take up to 2: NPU 1.4 ({path})"),
+    ],
+)
+def test_what_no_model_can_meet_names_the_file(tmp_path: Path, demand: str, message: str) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text('title = "NPU"\n' + RELEASE + demand, encoding="utf-8")
+    proto = model("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    with pytest.raises(ArgumentError) as caught:
+        convert_version(proto, 13, options=Options(for_runtimes=[str(path)]))
+    assert message.format(path=path) in str(caught.value)
+
+
+def test_a_profile_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    os.mkfifo(path)
+    with pytest.raises(ArgumentError, match=r"npu\.toml cannot be read: it is not a regular file"):
+        find_profile(str(path))
 
 
 UNKNOWN = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -302,6 +304,142 @@ def test_the_library_refuses_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert states(tmp_path) == before
 
 
+# -- the same file under other names: URIs of this machine, standard input, letter case
+
+
+@pytest.mark.parametrize(
+    "spelling", ["file://{here}/zoo/b.onnx/", "local://{here}/zoo/b.onnx//", "file://~/zoo/b.onnx", "file://zoo/b.onnx"]
+)
+def test_a_uri_of_this_machine_is_the_path_that_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    save("zoo/b.onnx")
+    save("other/zoo/b.onnx")
+    uri = spelling.format(here=tmp_path)
+    with pytest.raises(SplitRewriteError, match="its result in the folder 'zoo/' would replace it"):
+        plan([uri], "zoo/")
+    with pytest.raises(SplitRewriteError, match=r"zoo/b\.onnx: the result of other/zoo/b\.onnx would replace it"):
+        plan([uri, "other/zoo"], str(tmp_path))
+    (task,) = plan([uri, "zoo/b.onnx"], "out/")
+    assert task.destination == "out/b.onnx"
+
+
+def test_standard_input_is_a_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/b.onnx")
+    save("model.json")
+    a_list("list.jsonl")
+    before = states(tmp_path)
+    refused = {
+        "list.jsonl @- out/ --report list.jsonl": "list.jsonl: a report would replace a list of inputs, standard input",
+        "model.json - o.onnx --report model.json": "model.json: a report would replace INPUT, standard input",
+    }
+    for line, message in refused.items():
+        source, *arguments = line.split()
+        with open(source, "rb") as stream:
+            ended = subprocess.run(
+                [sys.executable, "-m", "split_rewrite.rewriter", "-t", "13", *arguments],
+                stdin=stream,
+                capture_output=True,
+                text=True,
+            )
+        assert (ended.returncode, ended.stdout) == (2, "") and message in ended.stderr
+        assert states(tmp_path) == before
+
+
+def test_a_model_does_not_get_the_data_of_another_whose_name_differs_by_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/A.onnx")
+    save_heavy("zoo/a.onnx", "A.onnx.data")
+    Path("zoo/A.onnx.data").unlink()
+    message = r"A\.onnx\.data: the data file of the result of zoo/A\.onnx would replace the external data of zoo/a\.onnx"
+    if Path("zoo/A.onnx").read_bytes() != Path("zoo/a.onnx").read_bytes():
+        with pytest.raises(SplitRewriteError, match=message):
+            plan(["zoo"], None, in_place=True)
+        plan(["zoo/A.onnx"], None, in_place=True)
+
+
+def test_a_data_file_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/a.onnx")
+    save("zoo/a.onnx.1.data/m.onnx")
+    message = r"m\.onnx needs a folder where the data file of the result of zoo/a\.onnx, out/zoo/a\.onnx\.1\.data, would be"
+    with pytest.raises(SplitRewriteError, match=message):
+        plan(["zoo"], "out")
+    assert len(plan(["zoo"], None, in_place=True)) == 2  # there the folder exists
+
+
+def test_a_folder_beside_a_file_whose_name_differs_by_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/X.onnx")
+    save("two/zoo/x.onnx/m.onnx")
+    before = states(tmp_path)
+    monkeypatch.setattr(conflicts, "_tells_spellings_apart", lambda path: False)
+    with pytest.raises(
+        SplitRewriteError, match=r"m\.onnx needs a folder where the result of zoo/X\.onnx, out/zoo/X\.onnx, would be"
+    ):
+        plan(["zoo", "two/zoo"], "out")
+    monkeypatch.setattr(conflicts, "_tells_spellings_apart", lambda path: True)
+    assert [task.destination for task in plan(["zoo", "two/zoo"], "out")] == ["out/zoo/X.onnx", "out/zoo/x.onnx/m.onnx"]
+    with pytest.raises(SplitRewriteError, match="needs a folder where"):
+        save("two/zoo/X.onnx/m.onnx") if Path("two/zoo/X.onnx").exists() else os.rename("two/zoo/x.onnx", "two/zoo/X.onnx")
+        plan(["zoo", "two/zoo"], "out")
+    os.rename("two/zoo/X.onnx", "two/zoo/x.onnx")
+    assert states(tmp_path) == before
+
+
+# -- the module of an adapter is read
+
+ADAPTER = """
+class Mine:
+    package = "numpy"
+
+    def load(self, path): ...
+
+    def run(self, inputs): ...
+"""
+
+
+@pytest.mark.parametrize("name", ["mine", "pack.mine"])
+def test_the_module_of_an_adapter_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/b.onnx")
+    file = Path(f"{name.replace('.', '/')}.py")
+    file.parent.mkdir(exist_ok=True)
+    Path(file.parent, "__init__.py").touch()
+    file.write_text(ADAPTER)
+    before = states(tmp_path)
+    message = f"{file}: OUTPUT would replace the module of an adapter, {file.absolute()}; choose another name"
+    for line in (f"probe --adapter {name}:Mine -o {file}", f"-t 13 zoo/b.onnx {file} --verify-with {name}:Mine"):
+        ended = command_line(*line.split())
+        assert (ended.status, ended.out) == (2, "") and message in ended.err
+        assert states(tmp_path) == before
+
+
+# -- what is refused leaves nothing behind
+
+
+def test_a_record_that_cannot_be_resumed_changes_no_other_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/b.onnx")
+    Path("bad.jsonl").write_text("hello\n")
+    Path("old.jsonl").write_text('{"schema": "split-rewrite/report"}\n')
+    before = states(tmp_path)
+    reports = ["--report", "new.jsonl", "--report", "old.jsonl", "--report", "p.html"]
+    for resume, message in (
+        ("bad.jsonl", "bad.jsonl: line 1 is not the report of a model"),
+        ("no/r.jsonl", "no/r.jsonl: the report cannot be written: No such file"),
+    ):
+        ended = command_line("-t", "13", "zoo", "out/", *reports, "--resume", resume)
+        assert (ended.status, ended.out) == (2, "") and message in ended.err
+        assert states(tmp_path) == before
+    ended = command_line("-t", "13", "zoo", "out/", *reports, "--report", "no/n.jsonl", "--resume", "r.jsonl")
+    assert ended.status == 2 and "no/n.jsonl: the report cannot be written: No such file" in ended.err
+    assert states(tmp_path) == before
+
+
 # -- what does no harm
 
 
@@ -384,3 +522,33 @@ def test_a_list_that_names_itself_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     Path("list").write_text("@list\n")
     assert "@list: there are more than 500 lists; does one name itself?" in command_line("@list", "out", "-t", "13").err
+
+
+@pytest.mark.parametrize("pattern", ["zoo", "zoo/*/*.onnx", "zoo/**/*.onnx", "zoo/**"])
+def test_a_uri_of_this_machine_is_searched_as_a_path_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("zoo/deep/b.onnx")
+    save("zoo/shut/c.onnx")
+    os.mkfifo("zoo/deep/pipe.onnx")
+    shut = tmp_path / "zoo/shut"
+    scandir = os.scandir
+
+    def refusing(path: str = ".") -> Iterator[os.DirEntry[str]]:
+        if isinstance(path, str) and os.path.normpath(path).endswith("zoo/shut"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    here = f"file://{tmp_path}"
+    found = {os.path.normpath(task.source): task.problem for task in plan([pattern], "out/")}
+    assert found == {
+        "zoo/deep/b.onnx": "",
+        "zoo/deep/pipe.onnx": "zoo/deep/pipe.onnx: is not a regular file",
+        "zoo/shut": "zoo/shut: cannot be read: Permission denied",
+    }
+    at_uri = {task.source: task.problem for task in plan([f"{here}/{pattern}"], "out/")}
+    assert at_uri == {
+        f"{here}/zoo/deep/b.onnx": "",
+        f"{here}/zoo/deep/pipe.onnx": f"{here}/zoo/deep/pipe.onnx: is not a regular file",
+        f"{here}/zoo/shut": f"file://{shut}: cannot be read: Permission denied",
+    }
