@@ -218,7 +218,7 @@ def check(model: ModelProto, samples: Sequence[Feeds], tally: Tally, where: str,
     for (feeds, symbols), values in zip(fitting, found, strict=True):
         bodies = None if values is None else _run_deep(honest, feeds) if deep else [(_key(honest.graph), {**feeds, **values})]
         ran += [] if bodies is None else [(bodies, symbols)]
-    runs = [run for run in ran if _keeps_interface(model, run[0])]
+    runs = [run for run in ran if _keeps_interface(model, run[0]) and _is_specified(model, run[0])]
     if not runs:
         return
     graphs = {_key(graph): _Graph(scope, graph) for scope, graph in graphs_of(model)}
@@ -280,6 +280,15 @@ def _keeps_interface(model: ModelProto, bodies: Bodies) -> bool:
             if len(kind.shape.dim) != value.ndim or sizes != list(value.shape):
                 return False
     return True
+
+
+def _is_specified(model: ModelProto, bodies: Bodies) -> bool:
+    """Whether each Attention in a run has as many lengths as batches, as the specification demands; onnxruntime broadcasts them."""
+    values = next(values for key, values in bodies if key == _key(model.graph))
+    shapes = {name: np.shape(value) for name, value in values.items() if isinstance(value, np.ndarray)}
+    shapes |= {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer if tensor.name not in shapes}
+    batches = [(node.input[0], node.input[6]) for node in model.graph.node if node.op_type == "Attention" and len(node.input) > 6]
+    return all(shapes[query][0] == shapes[lengths][0] for query, lengths in batches if {query, lengths} <= shapes.keys())
 
 
 def _honest(model: ModelProto) -> ModelProto:

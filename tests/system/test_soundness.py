@@ -132,3 +132,12 @@ def test_a_model_on_which_the_runtime_crashes_has_no_runs(monkeypatch: pytest.Mo
     tally = Tally()
     check(model(DEFAULT, 13), [{"x": np.ones(1, np.float32)}], tally, "model")
     assert (tally.runs, tally.contradictions) == (0, [])
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 24, reason="the installed onnx has no opset 24")
+@pytest.mark.parametrize(("batches", "runs"), [(1, 0), (2, 1)])
+def test_an_attention_with_more_lengths_than_batches_is_no_run(batches: int, runs: int) -> None:
+    tally, keys = Tally(), np.ones((batches, 2, 3, 4), np.float32)
+    text = "g (float[N,2,3,4] q) => (float[] y) <int64[2] n = {3, 3}> { y = Attention (q, q, q, , , , n) }"
+    check(model(text, 24), [{"q": keys}], tally, "model")
+    assert (tally.runs, tally.contradictions) == (runs, [])
