@@ -83,11 +83,12 @@ def _cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
 
 
 def _has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
-    """Whether `node` is a Slice by steps that are not among the `known` values.
+    """Whether `node` is a Slice along axes or by steps that are not among the `known` values.
 
-    onnx infers for it that the steps are 1, as if they were absent.
+    onnx infers for it that the steps are 1 and, if the axes are of unknown rank, that the axes are the first ones, as if both were
+    absent.
     """
-    return node.op_type == "Slice" and len(node.input) > 4 and node.input[4] != "" and node.input[4] not in known
+    return node.op_type == "Slice" and any(name and name not in known for name in node.input[3:5])
 
 
 def _constants(model: onnx.ModelProto) -> set[str]:
@@ -173,7 +174,7 @@ def _slice_by_unknown_bounds() -> onnx.FunctionProto:
 
 
 _CUT_ANYHOW = _slice_by_unknown_bounds()
-"""The stand-in for Slice by steps that are not constant."""
+"""The stand-in for Slice along axes or by steps that are not constant."""
 
 
 def _attention_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
@@ -540,13 +541,13 @@ def _collect_calls(
         if key in bodies:
             called = [types.get(name, TypeProto()) for name in node.input]
             before = signatures.get(key, called)
-            signatures[key] = [_in_common(a, b) for a, b in zip_longest(before, called, fillvalue=TypeProto())]
+            signatures[key] = [in_common(a, b) for a, b in zip_longest(before, called, fillvalue=TypeProto())]
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 _collect_calls(attribute.g, bodies, signatures, types)
 
 
-def _in_common(a: TypeProto, b: TypeProto) -> TypeProto:
+def in_common(a: TypeProto, b: TypeProto) -> TypeProto:
     """The common part of two types: everything if they are equal; for tensors of one element type, the rank
     and each equal dimension.
     """

@@ -208,7 +208,8 @@ def check(model: ModelProto, samples: Sequence[Feeds], tally: Tally, where: str,
     """
     honest = _honest(model)
     given = [_given(model, feeds) for feeds in samples]
-    fitting = [(values, symbols) for values in given if (symbols := _symbols(model, values)) is not None]
+    bound = [_symbols(model, feeds) for feeds in samples]
+    fitting = [(values, symbols) for values, symbols in zip(given, bound, strict=True) if symbols is not None]
     found = _in_runtime(honest, [values for values, _ in fitting])
     if found is None:  # onnx.reference runs much that is invalid, so that only the sample that is known to be right counts
         fitting = [pair for pair in fitting if deep or len(honest.graph.node) == 1 if pair[0] is given[0]]
@@ -250,13 +251,19 @@ def _defaults(model: ModelProto) -> Feeds:
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.name in inputs}
 
 
-def _symbols(model: ModelProto, given: Feeds) -> dict[str, int] | None:
-    """The sizes of the symbols of the inputs; None where the values `given` are not what the inputs are declared to be."""
+def _symbols(model: ModelProto, feeds: Feeds) -> dict[str, int] | None:
+    """The sizes of the symbols of the inputs; None where `feeds` are not what the inputs are declared to be.
+
+    Defaults promise nothing: editors give symbols to all inputs, and leave the stored values as they are.
+    """
     symbols: dict[str, int] = {}
+    defaults = _defaults(model)
     for value in model.graph.input:
-        if value.name not in given:
+        if value.name in defaults and (value.name not in feeds or model.ir_version < _OVERRIDABLE):
+            continue
+        if value.name not in feeds:
             return None
-        array, kind = given[value.name], value.type.tensor_type
+        array, kind = feeds[value.name], value.type.tensor_type
         if not isinstance(array, np.ndarray) or not kind.HasField("shape"):
             continue
         if len(kind.shape.dim) != array.ndim:
@@ -283,12 +290,16 @@ def _keeps_interface(model: ModelProto, bodies: Bodies) -> bool:
 
 
 def _is_specified(model: ModelProto, bodies: Bodies) -> bool:
-    """Whether each Attention in a run has as many lengths as batches, as the specification demands; onnxruntime broadcasts them."""
+    """Whether the operands in a run have the one batch size that the specification demands; onnxruntime takes others."""
     values = next(values for key, values in bodies if key == _key(model.graph))
     shapes = {name: np.shape(value) for name, value in values.items() if isinstance(value, np.ndarray)}
     shapes |= {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer if tensor.name not in shapes}
-    batches = [(node.input[0], node.input[6]) for node in model.graph.node if node.op_type == "Attention" and len(node.input) > 6]
-    return all(shapes[query][0] == shapes[lengths][0] for query, lengths in batches if {query, lengths} <= shapes.keys())
+    pairs = [[*node.input[:1], *node.input[_BATCHED[n] :][:1]] for node in model.graph.node if (n := node.op_type) in _BATCHED]
+    return all(len({shapes[name][0] for name in names if name in shapes}) < 2 for names in pairs)
+
+
+_BATCHED = {"Attention": 6, "NegativeLogLikelihoodLoss": 1, "SoftmaxCrossEntropyLoss": 1}
+"""Operators with an input that has as many entries or rows as the first input, by the specification, and its position."""
 
 
 def _honest(model: ModelProto) -> ModelProto:

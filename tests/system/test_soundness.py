@@ -90,10 +90,13 @@ def test_a_claim_that_is_taken_for_a_fact_is_found(monkeypatch: pytest.MonkeyPat
 DEFAULT = "g (float[N] x, float[N] c) => (float[] y) <float[1] c = {1}> { y = Abs (c) }"
 
 
-def test_a_default_of_other_sizes_than_the_interface_promises_is_no_run() -> None:
-    tally = Tally()
-    check(model(DEFAULT, 13), [{"x": np.ones(3, np.float32)}], tally, "model")
-    assert tally.runs == 0
+def test_a_default_does_not_have_the_size_of_its_symbol() -> None:
+    assert contradictions(DEFAULT, {"x": np.ones(3, np.float32)}) == []
+
+
+def test_a_default_that_is_taken_for_its_symbol_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "in_common", lambda declared, _: declared)
+    assert contradictions(DEFAULT, {"x": np.ones(3, np.float32)})
 
 
 def test_a_default_is_replaced() -> None:
@@ -141,3 +144,16 @@ def test_an_attention_with_more_lengths_than_batches_is_no_run(batches: int, run
     text = "g (float[N,2,3,4] q) => (float[] y) <int64[2] n = {3, 3}> { y = Attention (q, q, q, , , , n) }"
     check(model(text, 24), [{"q": keys}], tally, "model")
     assert (tally.runs, tally.contradictions) == (runs, [])
+
+
+AXES_OF_ANY_RANK = """g (float[3,4,5] x, int64[] a) => (float[] y) <int64[2] s = {0, 1}, int64[2] e = {3, 4}> {
+    y = Slice (x, s, e, a)
+}"""
+
+
+def test_axes_of_which_nothing_is_known_are_not_absent() -> None:
+    source = model(AXES_OF_ANY_RANK, 13)
+    source.graph.input[1].type.tensor_type.ClearField("shape")
+    tally = Tally()
+    check(source, [{"x": np.zeros((3, 4, 5), np.float32), "a": np.array(axes)} for axes in ([0, 1], [1, 2])], tally, "model")
+    assert (tally.runs, tally.contradictions) == (2, [])
