@@ -103,6 +103,22 @@ def infer_sized(serialized: bytes) -> ModelProto | None:
     return inference.infer_model(sized)
 
 
+def types_with_values(graph: GraphProto, overridable: Container[str]) -> dict[str, TypeProto]:
+    """The types of those inputs of `graph` for which it stores a value: the type of the value. If the value is `overridable`, it is
+    what this type has in common with the declared one, because only that holds for other values too.
+
+    A declared symbol does not hold for the value: its length stays the same when the size that the symbol stands for is another.
+    """
+    declared = {value.name: value.type for value in graph.input}
+    found: dict[str, TypeProto] = {}
+    for tensor in graph.initializer:
+        kind = declared.get(tensor.name)
+        if kind is not None and kind.tensor_type.elem_type == tensor.data_type:
+            stored = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+            found[tensor.name] = inference.in_common(kind, stored) if tensor.name in overridable else stored
+    return found
+
+
 def _without_symbol(dim: inference.Dimension) -> int | None:
     return dim if isinstance(dim, int) else None
 

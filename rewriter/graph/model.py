@@ -220,11 +220,17 @@ class Model:
         return self.evidence.contradictions if "evidence" in self.__dict__ and self.evidence is not None else []
 
     def _without_defaults(self) -> bytes:
-        """The original model without the initializers that callers may override, because inference would rely on their values."""
-        if not self.main.constants.overridable:
+        """The original model without the initializers that callers may override, because inference would rely on their values, and
+        with those types of inputs that hold for stored values too.
+        """
+        overridable = self.main.constants.overridable
+        if not overridable and not self.main.inputs & self.main.initializers.keys():
             return self.original
         proto = onnx.ModelProto.FromString(self.original)
-        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in self.main.constants.overridable]
+        types = declarations.types_with_values(proto.graph, overridable)
+        for value in proto.graph.input:
+            value.type.CopyFrom(types.get(value.name, value.type))
+        stored = [tensor for tensor in proto.graph.initializer if tensor.name not in overridable]
         del proto.graph.initializer[:]
         proto.graph.initializer.extend(stored)
         return proto.SerializeToString()

@@ -108,6 +108,8 @@ class _Propagation:
             if tensor.name not in self._values:
                 kind = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
                 self._values[tensor.name] = self._number(kind, tensor)
+            elif inference.shape_of(self._kinds[self._values[tensor.name]].type) != tuple(tensor.dims):
+                raise _Unknown
             elif self._ir_version < 4:  # a constant all the same
                 self._values[tensor.name] = self._number(self._kinds[self._values[tensor.name]].type, tensor)
 

@@ -17,7 +17,7 @@ from ..opsets import inference, partial
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_type_of, tensor_of
 from . import body_types
-from .declarations import contradict, shapes_of
+from .declarations import contradict, shapes_of, types_with_values
 from .propagation import Propagated
 from .protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, captured, reads, subgraphs
 from .tied_types import TiedTypes
@@ -188,7 +188,9 @@ class ValueTypes:
             return {}
         types = {tensor.name: _tensor_type(tensor) for tensor in graph.initializer}
         if self._scope.parent is None:
-            types.update((value.name, value.type) for value in graph.input if inference.type_string(value.type) is not None)
+            stored = types_with_values(graph, self._scope.constants.overridable)
+            given = ((value.name, stored.get(value.name, value.type)) for value in graph.input)
+            types.update((name, kind) for name, kind in given if inference.type_string(kind) is not None)
         return types
 
     @cached_property

@@ -83,11 +83,12 @@ def _cuts_by_unknown_steps(model: onnx.ModelProto) -> bool:
 
 
 def _has_unknown_steps(node: onnx.NodeProto, known: Container[str]) -> bool:
-    """Whether `node` is a Slice by steps that are not among the `known` values.
+    """Whether `node` is a Slice along axes or by steps that are not among the `known` values.
 
-    onnx infers for it that the steps are 1, as if they were absent.
+    onnx infers for it that the steps are 1 and, if the axes are of unknown rank, that the axes are the first ones, as if both were
+    absent.
     """
-    return node.op_type == "Slice" and len(node.input) > 4 and node.input[4] != "" and node.input[4] not in known
+    return node.op_type == "Slice" and any(name and name not in known for name in node.input[3:5])
 
 
 def _constants(model: onnx.ModelProto) -> set[str]:
@@ -173,31 +174,38 @@ def _slice_by_unknown_bounds() -> onnx.FunctionProto:
 
 
 _CUT_ANYHOW = _slice_by_unknown_bounds()
-"""The stand-in for Slice by steps that are not constant."""
+"""The stand-in for Slice along axes or by steps that are not constant."""
 
 
-def _attention_errs(_inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _attention_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of Attention took unknown sizes of the values for 0, or left out what it did not know."""
-    return any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs)
+    if any(shape is not None and (0 in shape or len(shape) not in (3, 4)) for shape in outputs):
+        return True
+    scores = outputs[3] if len(outputs) > 3 else None
+    return scores is not None and any(not is_known(inputs[index]) for index in _PAST if index in inputs)
 
 
-def _gather_nd_errs(inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+_PAST = (4, 5)
+"""The inputs of Attention that precede its keys and values. Where their sizes are unknown, onnx infers the scores without them."""
+
+
+def _gather_nd_errs(inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of GatherND found a rank although the length of an index is unknown."""
-    indices = inputs[1] if len(inputs) > 1 else None
+    indices = inputs.get(1)
     return outputs[0] is not None and (not indices or not isinstance(indices[-1], int))
 
 
-def _stft_errs(_inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> bool:
+def _stft_errs(_inputs: Mapping[int, Shape | None], outputs: Sequence[Shape | None]) -> bool:
     """Whether the inference of STFT found a shape: its number of frequencies does not depend on `onesided`."""
     return outputs[0] is not None
 
 
-_ERRS: dict[str, Callable[[Sequence[Shape | None], Sequence[Shape | None]], bool]] = {
+_ERRS: dict[str, Callable[[Mapping[int, Shape | None], Sequence[Shape | None]], bool]] = {
     "Attention": _attention_errs,
     "GatherND": _gather_nd_errs,
     "STFT": _stft_errs,
 }
-"""Operators of which onnx infers wrong shapes, and when, by the shapes of the inputs and of the outputs that it found."""
+"""Operators of which onnx infers wrong shapes, and when, by the shapes of the given inputs, by position, and of the outputs."""
 
 
 def is_inferred(node: onnx.NodeProto) -> bool:
@@ -217,7 +225,7 @@ def is_wrongly_inferred(node: onnx.NodeProto, types: Mapping[str, TypeProto], fo
     if node.op_type not in _ERRS or node.domain not in _DEFAULT_DOMAINS:
         return False
     empty = TypeProto()
-    inputs = [shape_of(types.get(name, empty)) for name in node.input]
+    inputs = {index: shape_of(types.get(name, empty)) for index, name in enumerate(node.input) if name}
     return _ERRS[node.op_type](inputs, [shape_of(found.get(name, empty)) for name in node.output])
 
 
@@ -533,13 +541,13 @@ def _collect_calls(
         if key in bodies:
             called = [types.get(name, TypeProto()) for name in node.input]
             before = signatures.get(key, called)
-            signatures[key] = [_in_common(a, b) for a, b in zip_longest(before, called, fillvalue=TypeProto())]
+            signatures[key] = [in_common(a, b) for a, b in zip_longest(before, called, fillvalue=TypeProto())]
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 _collect_calls(attribute.g, bodies, signatures, types)
 
 
-def _in_common(a: TypeProto, b: TypeProto) -> TypeProto:
+def in_common(a: TypeProto, b: TypeProto) -> TypeProto:
     """The common part of two types: everything if they are equal; for tensors of one element type, the rank
     and each equal dimension.
     """

@@ -23,21 +23,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from opset_matrix import Case, collect_cases
 from random_models import random_case
-from random_shapes import random_shapes, runtime_session
+from random_shapes import random_shapes
 
+from split_rewrite.rewriter.comparison.model_client import lent_worker
+from split_rewrite.rewriter.comparison.model_server import Failure
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.graph.scope import Scope
+from split_rewrite.rewriter.graph.survey import all_graphs
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
@@ -49,6 +53,8 @@ _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 Dimension = int | str | None
 Feeds = dict[str, Any]
 Values = dict[str, Any]
+Bodies = list[tuple[tuple[Any, ...], Values]]
+"""The values of each run of each graph, which `_key` identifies."""
 
 
 # -- what the program states
@@ -201,13 +207,19 @@ def check(model: ModelProto, samples: Sequence[Feeds], tally: Tally, where: str,
     With `deep`, onnx.reference runs it, and the values of subgraphs and functions are checked too.
     """
     honest = _honest(model)
-    fitting = [(feeds, symbols) for feeds in samples if (symbols := _symbols(model, feeds)) is not None]
-    names = tuple(dict.fromkeys(name for node in honest.graph.node for name in node.output if name))
-    session = _session(honest.SerializeToString(), names)
-    if session is None:  # onnx.reference runs much that is invalid, so that only the sample that is known to be right counts
-        fitting = [pair for pair in fitting if deep or len(honest.graph.node) == 1 if pair[0] is samples[0]]
-    ran = [(values, symbols) for feeds, symbols in fitting if (values := _run(session, honest, feeds, names, deep)) is not None]
-    runs = [run for run in ran if _keeps_interface(model, run[0])]
+    given = [_given(model, feeds) for feeds in samples]
+    bound = [_symbols(model, feeds) for feeds in samples]
+    fitting = [(values, symbols) for values, symbols in zip(given, bound, strict=True) if symbols is not None]
+    found = _in_runtime(honest, [values for values, _ in fitting])
+    if found is None:  # onnx.reference runs much that is invalid, so that only the sample that is known to be right counts
+        fitting = [pair for pair in fitting if deep or len(honest.graph.node) == 1 if pair[0] is given[0]]
+        found = [values for values, _ in fitting]
+        deep = True
+    ran: list[tuple[Bodies, dict[str, int]]] = []
+    for (feeds, symbols), values in zip(fitting, found, strict=True):
+        bodies = None if values is None else _run_deep(honest, feeds) if deep else [(_key(honest.graph), {**feeds, **values})]
+        ran += [] if bodies is None else [(bodies, symbols)]
+    runs = [run for run in ran if _keeps_interface(model, run[0]) and _is_specified(model, run[0])]
     if not runs:
         return
     graphs = {_key(graph): _Graph(scope, graph) for scope, graph in graphs_of(model)}
@@ -223,14 +235,33 @@ def _key(graph: Any) -> tuple[Any, ...]:
     return tuple(tuple(node.output) for node in graph.node)
 
 
+def _given(model: ModelProto, feeds: Feeds) -> Feeds:
+    """The values of the inputs of `model` in a run on `feeds`: those that are not fed have their defaults."""
+    defaults = _defaults(model)
+    fed = {value.name for value in model.graph.input} - (set(defaults) if model.ir_version < _OVERRIDABLE else set())
+    return {**defaults, **{name: value for name, value in feeds.items() if name in fed}}
+
+
+_OVERRIDABLE = 4
+"""The first IR version in which a stored value that is also an input can be replaced."""
+
+
+def _defaults(model: ModelProto) -> Feeds:
+    inputs = {value.name for value in model.graph.input}
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.name in inputs}
+
+
 def _symbols(model: ModelProto, feeds: Feeds) -> dict[str, int] | None:
-    """The sizes of the symbols of the inputs; None where `feeds` are not what the inputs are declared to be."""
+    """The sizes of the symbols of the inputs; None where `feeds` are not what the inputs are declared to be.
+
+    Defaults promise nothing: editors give symbols to all inputs, and leave the stored values as they are.
+    """
     symbols: dict[str, int] = {}
-    stored = {tensor.name for tensor in model.graph.initializer}
+    defaults = _defaults(model)
     for value in model.graph.input:
+        if value.name in defaults and (value.name not in feeds or model.ir_version < _OVERRIDABLE):
+            continue
         if value.name not in feeds:
-            if value.name in stored:
-                continue
             return None
         array, kind = feeds[value.name], value.type.tensor_type
         if not isinstance(array, np.ndarray) or not kind.HasField("shape"):
@@ -244,7 +275,7 @@ def _symbols(model: ModelProto, feeds: Feeds) -> dict[str, int] | None:
     return symbols
 
 
-def _keeps_interface(model: ModelProto, bodies: list[tuple[tuple[Any, ...], Values]]) -> bool:
+def _keeps_interface(model: ModelProto, bodies: Bodies) -> bool:
     """Whether the outputs of a run have the ranks and sizes that the model declares; it states something for such runs only."""
     values = next(values for key, values in bodies if key == _key(model.graph))
     for output in model.graph.output:
@@ -258,6 +289,19 @@ def _keeps_interface(model: ModelProto, bodies: list[tuple[tuple[Any, ...], Valu
     return True
 
 
+def _is_specified(model: ModelProto, bodies: Bodies) -> bool:
+    """Whether the operands in a run have the one batch size that the specification demands; onnxruntime takes others."""
+    values = next(values for key, values in bodies if key == _key(model.graph))
+    shapes = {name: np.shape(value) for name, value in values.items() if isinstance(value, np.ndarray)}
+    shapes |= {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer if tensor.name not in shapes}
+    pairs = [[*node.input[:1], *node.input[_BATCHED[n] :][:1]] for node in model.graph.node if (n := node.op_type) in _BATCHED]
+    return all(len({shapes[name][0] for name in names if name in shapes}) < 2 for names in pairs)
+
+
+_BATCHED = {"Attention": 6, "NegativeLogLikelihoodLoss": 1, "SoftmaxCrossEntropyLoss": 1}
+"""Operators with an input that has as many entries or rows as the first input, by the specification, and its position."""
+
+
 def _honest(model: ModelProto) -> ModelProto:
     """`model` without what it declares of inner values and outputs, in which runtimes may believe."""
     copy = ModelProto.FromString(model.SerializeToString())
@@ -265,51 +309,43 @@ def _honest(model: ModelProto) -> ModelProto:
     for value in copy.graph.output:
         if value.type.WhichOneof("value") == "tensor_type":
             value.type.tensor_type.ClearField("shape")
-    pending = [copy.graph]
-    while pending:
-        graph = pending.pop()
-        inner = [body for node in graph.node for a in node.attribute for body in ([a.g] if a.HasField("g") else list(a.graphs))]
-        for body in inner:
-            del body.value_info[:]
-            for value in (*body.input, *body.output):
-                if value.type.WhichOneof("value") == "tensor_type":
-                    value.type.tensor_type.ClearField("shape")
-        pending += inner
+    for body in _inner_graphs(copy):
+        del body.value_info[:]
+        for value in (*body.input, *body.output):
+            if value.type.WhichOneof("value") == "tensor_type":
+                value.type.tensor_type.ClearField("shape")
+    for function in copy.functions if hasattr(FunctionProto, "value_info") else ():
+        del function.value_info[:]
     return copy
 
 
-def _run(
-    session: Any, model: ModelProto, feeds: Feeds, names: tuple[str, ...], deep: bool
-) -> list[tuple[tuple[Any, ...], Values]] | None:
-    """The values of the main graph in one run in onnxruntime; of all graphs in onnx.reference, if the run has to be `deep` or there
-    is no session.
+def _inner_graphs(model: ModelProto) -> list[GraphProto]:
+    """The subgraphs of the main graph and of functions, at any depth."""
+    return [graph for graph in all_graphs(model) if isinstance(graph, GraphProto) and graph is not model.graph]
+
+
+def _in_runtime(model: ModelProto, samples: Sequence[Feeds]) -> list[Values | None] | None:
+    """All values of the main graph on each of `samples` in onnxruntime, None where it fails; None where it refuses the model.
+
+    It runs in a child process, which it may crash.
     """
-    if session is None:
-        return _run_deep(model, feeds)
-    try:
-        found = session.run(names, {value.name: feeds[value.name] for value in session.get_inputs()})
-    except Exception:
+    made = dict.fromkeys(name for node in model.graph.node for name in node.output if name)
+    probes = tuple(made.keys() - {value.name for value in model.graph.output})
+    fed = {value.name for value in model.graph.input} - (set(_defaults(model)) if model.ir_version < _OVERRIDABLE else set())
+    feeds = [{name: value for name, value in sample.items() if name in fed} for sample in samples]
+    with TemporaryDirectory() as folder, lent_worker() as worker:
+        path = Path(folder, "model.onnx")
+        path.write_bytes(model.SerializeToString())
+        with worker.open(path, probes=probes) as session:
+            answers = [answer for _, answer in session.run_all(feeds)]
+    if answers and all(isinstance(answer, Failure) and answer.kind in ("invalid", "unsupported") for answer in answers):
         return None
-    return _run_deep(model, feeds) if deep else [(_key(model.graph), {**feeds, **dict(zip(names, found, strict=True))})]
+    return [None if isinstance(answer, Failure) else dict(zip(answer.names, answer.values, strict=True)) for answer in answers]
 
 
-_sessions: dict[bytes, Any] = {}
-
-
-def _session(serialized: bytes, names: tuple[str, ...]) -> Any:
-    """A session with all values as outputs; None where onnxruntime refuses the model. The last one is kept."""
-    if serialized not in _sessions:
-        _sessions.clear()
-        model = ModelProto.FromString(serialized)
-        stated = {value.name for value in model.graph.output}
-        model.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in stated)
-        _sessions[serialized] = runtime_session(model)
-    return _sessions[serialized]
-
-
-def _run_deep(model: ModelProto, feeds: Feeds) -> list[tuple[tuple[Any, ...], Values]] | None:
+def _run_deep(model: ModelProto, feeds: Feeds) -> Bodies | None:
     """The values of all graphs in one run in onnx.reference, for each run of a body apart; None where it fails."""
-    found: list[tuple[tuple[Any, ...], Values]] = []
+    found: Bodies = []
     original = ReferenceEvaluator.run
 
     def run(self: Any, wanted: Any, feed_inputs: Any, attributes: Any = None, intermediate: bool = False) -> Any:
@@ -454,6 +490,15 @@ def _with_claims(model: ModelProto, dims: Callable[[Sequence[int]], list[Dimensi
         if kind.WhichOneof("value") == "tensor_type" and name not in given:
             claimed = helper.make_tensor_type_proto(kind.tensor_type.elem_type, dims(sizes[name]))
             copy.graph.value_info.append(ValueInfoProto(name=name, type=claimed))
+    numbers = [
+        graph.input[0].name for graph in _inner_graphs(copy) if graph.input
+    ]  # the number of a Loop's iteration keeps its rank
+    for graph in _inner_graphs(copy):
+        for value in (*graph.value_info, *graph.input, *graph.output):
+            tensor = value.type.tensor_type
+            if tensor.elem_type and value.name not in numbers:
+                shape = [dim.dim_value for dim in tensor.shape.dim]
+                value.type.CopyFrom(helper.make_tensor_type_proto(tensor.elem_type, dims(shape)))
     for name in tensors:
         copy.graph.node.append(helper.make_node("Identity", [name], [f"{name}_same"]))
         copy.graph.node.append(helper.make_node("Shape", [name], [f"{name}_sizes"]))
@@ -470,6 +515,7 @@ def _with_claims(model: ModelProto, dims: Callable[[Sequence[int]], list[Dimensi
 def _samples(model: ModelProto, feeds: Feeds, random: Random) -> list[Feeds]:
     """`feeds`, and others that the declared types of the inputs allow."""
     found = [feeds]
+    feeds = _given(model, feeds)
     sizes: dict[str, int] = {}
     step = random.choice((1, 2, -1))
     other: Feeds = {}

@@ -12,6 +12,8 @@ from helpers import model, run
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
 from split_rewrite.rewriter.graph import declarations
+from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 F = "float[N,4] x"
 STALE = {
@@ -241,3 +243,12 @@ def test_what_a_node_of_another_domain_hands_to_its_body_has_the_rank_that_the_b
     (body,) = (attribute.g for node in evidence.believed.graph.node for attribute in node.attribute)
     assert declarations.shapes_of(body)["given"] == (None, None, 3)
     assert "result" not in declarations.shapes_of(body)
+
+
+@pytest.mark.parametrize(("ir_version", "shapes"), [(3, [(1, 4), (1, 4)]), (8, [(None, 4), (None, 4)])])
+def test_a_symbol_of_an_input_says_nothing_of_its_stored_value(ir_version: int, shapes: list[object]) -> None:
+    source = model("g (float[N,4] x, float[N,4] c) => (float[] y) <float[1,4] c = {1, 2, 3, 4}> { y = Abs (c) }", 13)
+    source.ir_version = ir_version
+    scope = Model(Skeleton.of(source), constants_as_initializers=True).main
+    assert [scope.shape(name) for name in ("c", "y")] == shapes
+    assert scope.shape("x") == ("N", 4)

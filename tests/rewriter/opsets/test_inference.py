@@ -219,3 +219,18 @@ def test_a_node_with_a_parameter_is_not_inferred() -> None:
     node.attribute.add(name="axis", type=onnx.AttributeProto.INT, ref_attr_name="dim")
     kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [2, 3])
     assert inference.infer_node(node, 13, {"v": kind}, {}, 8) == {}
+
+
+@pytest.mark.skipif(onnx.defs.onnx_opset_version() < 23, reason="the installed onnx has no opset 23")
+@pytest.mark.parametrize(("past", "scores"), [("L", None), ("12", (2, 3, 4, 18))])
+def test_the_scores_of_attention_behind_a_past_of_unknown_length(past: str, scores: tuple[int, ...] | None) -> None:
+    """onnx infers a length of 6 where it does not know that of the past."""
+    found = inference.infer_model(
+        model(
+            f"""g (float[2,3,4,8] q, float[2,3,6,8] k, float[2,3,6,8] v, float[2,3,{past},8] pk, float[2,3,{past},8] pv)
+                => (float[] y, float[] s) {{ y, nk, nv, s = Attention (q, k, v, , pk, pv) }}""",
+            23,
+        )
+    )
+    assert found is not None
+    assert inference.shape_of(found.graph.output[1].type) == scores
