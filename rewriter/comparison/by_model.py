@@ -83,7 +83,8 @@ class Comparison:
     be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
     the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
     inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
-    difference in the last bits into a whole step.
+    difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
+    something for the result, and runs the original; `reason` says so.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -95,6 +96,7 @@ class Comparison:
     last_bits: bool = False
     stayed: bool = False
     rounded: bool = False
+    refused: bool = False
 
     @property
     def rtol(self) -> float:
@@ -108,11 +110,15 @@ class Comparison:
 
 
 class _Inconclusive(NamedTuple):
-    """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do."""
+    """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do.
+
+    `refused`: it runs the original, and lacks something for the result.
+    """
 
     reason: str
     final: bool = False
     hint: str = ""
+    refused: bool = False
 
 
 def compare(
@@ -211,7 +217,8 @@ class _Judge:
             answer = self._ask(engine, *interface)
             if isinstance(answer, Comparison):
                 reasons = [*(found.reason for found in undecided), answer.reason]
-                return replace(answer, reason="; ".join(filter(None, reasons)))
+                refused = answer.status == "equal" and any(found.refused for found in undecided)
+                return replace(answer, reason="; ".join(filter(None, reasons)), refused=refused)
             undecided.append(answer)
             if answer.final:
                 break
@@ -592,7 +599,7 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
         if answer.kind in ("timeout", "memory"):
             return _Inconclusive(reason, final=True)
         if answer.kind == "unsupported" or not answer.certain:
-            return _Inconclusive(reason)
+            return _Inconclusive(reason, refused=True)
         return Comparison("different", run.outputs.runtime, reason)
     return results
 

@@ -39,6 +39,29 @@ def status(found: Comparison) -> tuple[str, str]:
     return found.status, found.runtime.partition(" ")[0]
 
 
+# --- what only another runtime runs -----------------------------------------------------------------------------------
+
+MAXIMUM = "g (int32[n] x, int32[n] w) => (int32[n] y) { y = Max(x, w) }"
+IN_DOUBLE = "g (int32[n] x, int32[n] w) => (int32[n] y) { a = Cast<to=11>(x) b = Cast<to=11>(w) m = Max(a, b) y = Cast<to=6>(m) }"
+
+
+def test_a_result_that_the_preferred_runtime_lacks_kernels_for_is_said_to_be_refused(save: Save, worker: Worker) -> None:
+    """onnxruntime has Max of opset 7 for float alone."""
+    original, result = save(MAXIMUM, 13), save(IN_DOUBLE, 7)
+    found = compare(original, result, worker=worker)
+    assert (status(found), found.refused) == (("equal", "onnx.reference"), True)
+    assert found.reason.startswith("onnxruntime runs the original but not the result: Could not find an implementation for Max(6)")
+    wrong = compare(original, save(IN_DOUBLE.replace("Max", "Min"), 7), worker=worker)
+    assert (wrong.status, wrong.refused) == ("different", False)
+
+
+def test_nothing_is_refused_where_both_models_run_or_neither_does(save: Save, worker: Worker) -> None:
+    both = compare(save(MAXIMUM, 13), save(MAXIMUM, 12), worker=worker)
+    neither = compare(save(IN_DOUBLE, 7), save(IN_DOUBLE, 6), worker=worker)
+    asked = compare(save(MAXIMUM, 13), save(IN_DOUBLE, 7), worker=worker, runtime="reference")
+    assert [(found.status, found.refused) for found in (both, neither, asked)] == [("equal", False)] * 3
+
+
 # --- what is different ------------------------------------------------------------------------------------------------
 
 DIFFERENT = {
