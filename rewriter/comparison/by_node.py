@@ -345,4 +345,5 @@ class _Judge:
             worker=settings.worker,
             thorough=True,
             semantics=settings.semantics,
+            edges=False,  # the whole model may never have these sizes here
         )
