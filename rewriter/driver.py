@@ -388,8 +388,9 @@ def _compare(
     inexact, sums = conversion.report.inexact, conversion.report.sums
     like_bfloat16 = UNROUNDED in inexact
     tolerance = replace(options.tolerance, inexact=bool(inexact), sums=sums or like_bfloat16, like_bfloat16=like_bfloat16)
+    warned = any(remark.kind == "warning" for remark in conversion.report.remarks)  # perhaps of sizes at which the result fails
     settings = verification.Settings(
-        how, options.runtime, options.samples, tolerance, options.declare, options.overwrite_input_shapes
+        how, options.runtime, options.samples, tolerance, options.declare, options.overwrite_input_shapes, edges=not warned
     )
     found: list[Comparison] = []
     for original in _originals(conversion):
@@ -402,6 +403,8 @@ def _compare(
     _note_repairs(conversion, found.index(comparison), found[0].reason)
     if comparison.status == "different":
         raise CompareError(f"outputs differ ({comparison.runtime}): {comparison.reason}")
+    if how == "required" and comparison.refused:
+        raise CompareError(f"the result is equal in another runtime alone: {comparison.reason} … hint: add --runtime reference")
     if comparison.status != "equal" and how == "required":
         raise CompareError(f"the result could not be compared: {comparison.reason}")
     return comparison

@@ -116,6 +116,8 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
     inner = [letter for letter in left[1] if letter in right[1] and letter not in needed]
     rows = [letter for letter in left[1] if letter not in right[1]]
     columns = [letter for letter in right[1] if letter not in left[1]]
+    for letter in inner:
+        _warn_of_broadcast(node, letter, left, right)
     sizes = {letter: length(node, name, axis) for name, letters in (right, left) for axis, letter in enumerate(letters)}
     a = _as_matrices(node, left, batch, rows, inner, sizes)
     b = _as_matrices(node, right, batch, inner, columns, sizes)
@@ -140,6 +142,22 @@ def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: s
         return operand
     squeezed = node.op.Squeeze(name, axes=[letters.index(letter) for letter in gone])
     return squeezed, "".join(letter for letter in letters if letter not in gone)
+
+
+def _warn_of_broadcast(node: Node, letter: str, left: _Operand, right: _Operand) -> None:
+    """Warn where the lengths of a summed axis that both operands have are not known to be equal: MatMul does not broadcast it.
+
+    A symbol that is declared for several inputs of the model promises that their lengths are equal.
+    """
+    places = [(name, letters.index(letter)) for name, letters in (left, right)]
+    shapes = [node.scope.types.proven_shape(name) for name, _ in places]
+    one, other = (None if shape is None else shape[axis] for shape, (_, axis) in zip(shapes, places, strict=True))
+    is_promised = isinstance(one, int) or one in node.scope.model.input_symbols
+    if places[0] != places[1] and not (is_promised and one == other):
+        axes = " and ".join(f"dimension {axis} of '{name}'" for name, axis in places)
+        node.caution(
+            f"fails if {axes} differ: opset 12 broadcasts one that is 1, MatMul does not; --overwrite-input-shape avoids it"
+        )
 
 
 def _as_matrices(

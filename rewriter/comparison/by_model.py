@@ -11,7 +11,7 @@ import importlib.util
 import itertools
 import sys
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -84,7 +84,8 @@ class Comparison:
     be equal to the last bit are not, but differ by no more than an inexact rule may change. An "equal" has it where a kernel of
     the runtime is the cause. `stayed`: the first tensor that differs is made by nodes that are the same in both models, from
     inputs that are equal within the tolerance. `rounded`: inexact rules were applied, and these nodes round, which can turn a
-    difference in the last bits into a whole step.
+    difference in the last bits into a whole step. `refused`: the models are equal in another runtime, but the preferred one lacks
+    something for the result, and runs the original; `reason` says so.
     """
 
     status: Literal["equal", "different", "partly compared", "not compared"]
@@ -96,6 +97,7 @@ class Comparison:
     last_bits: bool = False
     stayed: bool = False
     rounded: bool = False
+    refused: bool = False
 
     @property
     def rtol(self) -> float:
@@ -109,11 +111,15 @@ class Comparison:
 
 
 class _Inconclusive(NamedTuple):
-    """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do."""
+    """A runtime could not decide. If `final`, another runtime could not do better; `hint` says what the user can do.
+
+    `refused`: it runs the original, and lacks something for the result.
+    """
 
     reason: str
     final: bool = False
     hint: str = ""
+    refused: bool = False
 
 
 def compare(
@@ -126,21 +132,23 @@ def compare(
     worker: Worker | None = None,
     thorough: bool = False,
     semantics: Semantics | None = None,
+    edges: bool = True,
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
     Models with open dimensions are run with two choices of them. With `thorough`, which is for small models, up to ten choices of
-    dimensions, integer ranges and signs are run. Outputs must agree in name, order, dtype and shape, and each element within
-    `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime` "auto", onnxruntime decides if it is installed and can run
-    both models, else onnx.reference; a named runtime decides alone; with "both", both have to find the models equal. If `semantics`
-    gives nodes the meaning of the specification or of onnxruntime, the other runtime is not asked about models with such nodes.
+    dimensions, integer ranges and signs are run; with `edges`, also dimensions of 0 and 1. Outputs must agree in name, order,
+    dtype and shape, and each element within `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime` "auto",
+    onnxruntime decides if it is installed and can run both models, else onnx.reference; a named runtime decides alone; with
+    "both", both have to find the models equal. If `semantics` gives nodes the meaning of the specification or of onnxruntime, the
+    other runtime is not asked about models with such nodes.
 
     Raises: ArgumentError where `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
     samples = samples or Samples()
     engines = installed(runtime)
     with nullcontext(worker) if worker else lent_worker() as chosen:
-        judge = _Judge(original, result, samples, tolerance, chosen, thorough, semantics)
+        judge = _Judge(original, result, samples, tolerance, chosen, thorough, semantics, thorough and edges)
         found = judge.verdict_of_all(engines) if runtime == "both" else judge.verdict(engines)
     return replace(found, seed=samples.seed)
 
@@ -189,6 +197,7 @@ class _Judge:
         worker: Worker,
         thorough: bool,
         semantics: Semantics | None,
+        edges: bool,
     ) -> None:
         self._original = original
         self._result = result
@@ -197,6 +206,7 @@ class _Judge:
         self._worker = worker
         self._thorough = thorough
         self._semantics = semantics
+        self._edges = edges and not samples.are_given
         self._evidence = Evidence(original, result, worker, tolerance)
         self._computed: Mapping[str, frozenset[str]] = {}
         self._engines: Sequence[str] = ()
@@ -211,8 +221,10 @@ class _Judge:
         for engine in engines:
             answer = self._ask(engine, *interface)
             if isinstance(answer, Comparison):
+                answer = self._unless_at_edges(answer, engine, *interface)
                 reasons = [*(found.reason for found in undecided), answer.reason]
-                return replace(answer, reason="; ".join(filter(None, reasons)))
+                refused = answer.status == "equal" and any(found.refused for found in undecided)
+                return replace(answer, reason="; ".join(filter(None, reasons)), refused=refused)
             undecided.append(answer)
             if answer.final:
                 break
@@ -231,7 +243,8 @@ class _Judge:
         if len(verdicts) < len(engines):
             return _not_compared([answer for answer in answers if isinstance(answer, _Inconclusive)])
         outputs = functools.reduce(worst, (verdict.outputs for verdict in verdicts))
-        return Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
+        found = Comparison("equal", " and ".join(verdict.runtime for verdict in verdicts), outputs=outputs)
+        return self._unless_at_edges(found, engines[0], *interface)
 
     def _interface(self) -> Comparison | tuple[list[InputSpace], Description, Description]:
         """The inputs to run and the descriptions of both models; or a verdict, where the descriptions are enough for one."""
@@ -281,6 +294,27 @@ class _Judge:
             reason = f"{before.lax}, which onnx.reference refuses on any inputs tried ({len(runs)})"
             return _Inconclusive(reason, hint=_hint(spaces[0]))
         return found if len(allowed) == len(runs) else self._run_and_judge(engine, spaces, allowed)
+
+    def _unless_at_edges(
+        self, found: Comparison, engine: str, spaces: list[InputSpace], before: Description, after: Description
+    ) -> Comparison:
+        """`found`; or "different", where equal models differ on dimensions of 0 or 1, as both runtimes find."""
+        choices = spaces[0].edges() if self._edges and found.status == "equal" else []
+        if not choices or any(self._defect(name, model) for name in _OTHER_MEANING for model in (before, after)):
+            return found
+        runs = _run_edges(self._worker.open(self._original, engine), spaces[0], choices)
+        differing = self._evidence.differing_at_edges(engine, runs)
+        if differing is None:
+            return found
+        run, result = differing
+        shapes = ", ".join(f"'{name}' {shape_of_value(value)}" for name, value in run.inputs.items())
+        if isinstance(result, Failure):
+            return Comparison("different", found.runtime, f"the result fails on inputs of shapes {shapes}: {_explain(result)}")
+        outputs = compare_outputs([run], [result], self._tolerance)
+        first = next(output for output in outputs if not output.equal)
+        return Comparison(
+            "different", found.runtime, f"output '{first.name}' differs on inputs of shapes {shapes}: {first.note}", outputs
+        )
 
     def _defect(self, engine: str, description: Description) -> str:
         """Why the results of `engine` on this model prove nothing; "" where they can be trusted."""
@@ -549,6 +583,23 @@ def _run_deciding(session: Session, space: InputSpace, usual: list[Choice], held
     return runs
 
 
+def _run_edges(opened: AbstractContextManager[Session], space: InputSpace, choices: list[Choice]) -> list[Run]:
+    """Run the original on these choices of sizes, as far as it accepts them. None are tried after a crash."""
+    runs: list[Run] = []
+    with opened as session:
+        for choice in choices:
+            try:
+                inputs = space.make(choice)
+            except (SampleError, RejectedError):
+                break
+            answer = session.run(inputs)
+            if isinstance(answer, Outputs) and not space.contradictions(inputs, answer):
+                runs.append(Run(inputs, answer))
+            if isinstance(answer, Failure) and answer.kind in ("crashed", "timeout", "memory"):
+                break
+    return runs
+
+
 def _unjudged_output(runs: list[Run]) -> str:
     """The first output that is NaN throughout in all runs, so that the comparison shows nothing about it; "" if there is none."""
     for index, name in enumerate(runs[0].outputs.names):
@@ -598,7 +649,7 @@ def _run_result(session: Session, engine: str, runs: list[Run]) -> list[Outputs]
         if answer.kind in ("timeout", "memory"):
             return _Inconclusive(reason, final=True)
         if answer.kind == "unsupported" or not answer.certain:
-            return _Inconclusive(reason)
+            return _Inconclusive(reason, refused=True)
         return Comparison("different", run.outputs.runtime, reason)
     return results
 

@@ -79,8 +79,9 @@ def compare_nodes(
         observations = Observations(original, finder.pairs, _read(regions, finder), Path(folder), installed(runtime))
         judge = _Judge(finder, RegionModels(original, result), Path(folder), settings, observations)
         groups = _group(finder, regions, judge)
-        pieces, runtimes = _judge_all(groups, judge)
-    return replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
+        pieces, runtimes, refusal = _judge_all(groups, judge)
+    found = replace(_sum_up(pieces), runtime=" and ".join(sorted(runtimes)), seed=seed)
+    return replace(found, reason=refusal, refused=True) if refusal and found.status == "equal" else found
 
 
 def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
@@ -88,11 +89,14 @@ def _interface(model: ModelProto) -> tuple[list[str], list[str]]:
     return [value.name for value in model.graph.input], [value.name for value in model.graph.output]
 
 
-def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[str]]:
-    """The verdicts on all groups, and the runtimes that gave them."""
+def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[str], str]:
+    """The verdicts on all groups, the runtimes that gave them, and a text about the first group that is equal although the
+    preferred runtime does not run its new nodes, "" if there is none.
+    """
     deadline = time.monotonic() + MAX_SECONDS
     pieces: list[Piece] = []
     runtimes: set[str] = set()
+    refusal = ""
     advance = progress.begin("comparing", len(groups))
     for number, group in enumerate(groups):
         advance(1)
@@ -104,7 +108,9 @@ def _judge_all(groups: list[_Group], judge: _Judge) -> tuple[list[Piece], set[st
             found = judge.verdict(group.region)
             runtimes |= {found.runtime} - {""}
             pieces.append(group.of(found))
-    return pieces, runtimes
+            if found.refused and not refusal:
+                refusal = f"{pieces[-1].example}, {pieces[-1].change}: {found.reason}"
+    return pieces, runtimes, refusal
 
 
 class _Group:
@@ -339,4 +345,5 @@ class _Judge:
             worker=settings.worker,
             thorough=True,
             semantics=settings.semantics,
+            edges=False,  # the whole model may never have these sizes here
         )

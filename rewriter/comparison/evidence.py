@@ -218,6 +218,31 @@ class Evidence:
         answers = zip(*(self.run_again("onnxruntime", runs, model) for model in (self._original, self._result)), strict=True)
         return any(isinstance(before, Outputs) and _is_certain_failure(after) for before, after in answers)
 
+    def differing_at_edges(self, engine: str, runs: list[Run]) -> tuple[Run, Outputs | Failure] | None:
+        """The first run on which the original and the result differ in both runtimes, with what `engine` makes of the result.
+
+        Both have to agree about the original: on empty tensors, the result of an operator is often undefined.
+        """
+        results = self.run_again(engine, runs, self._result)
+        suspected = [pair for pair in zip(runs, results, strict=True) if self._fails_or_differs(*pair)]
+        other = "onnx.reference" if engine == "onnxruntime" else "onnxruntime"
+        if not suspected or not importlib.util.find_spec(other.partition(".")[0]):
+            return None
+        again = [run for run, _ in suspected]
+        ways = (self.run_again(other, again), self.run_again(other, again, self._result))
+        for (run, result), before, after in zip(suspected, *ways, strict=True):
+            if not isinstance(before, Outputs) or not are_equal([run], [before], _KERNELS):
+                continue
+            if self._fails_or_differs(run._replace(outputs=before), after):
+                return run, result
+        return None
+
+    def _fails_or_differs(self, run: Run, answer: Outputs | Failure) -> bool:
+        """Whether the result fails on the inputs of the run, or gives other outputs by more than runtimes differ."""
+        if isinstance(answer, Failure):
+            return answer.kind == "runtime"
+        return not any(are_equal([run], [answer], tolerance) for tolerance in (self._tolerance, _KERNELS))
+
     def are_nearer(self, runs: list[Run], results: list[Outputs]) -> bool:
         """Whether the results, wherever they differ, are as close to the original computed in float64 as the original itself.
 

@@ -100,6 +100,8 @@ class Choice(NamedTuple):
 _SIZES = (None, 4, 6, 2, 3, 1, 8, 12, 16, 32, 64, 224)
 _INTEGERS: tuple[Integers, ...] = ("small", "binary", "ones", "zeros")
 _RANKS = (2, 3, 4, 1, 0)
+_LONGER = 3
+"""The size of a dimension beside one of 0 or 1."""
 
 
 class InputSpace:
@@ -167,6 +169,28 @@ class InputSpace:
             key=lambda place: (sum(place), place[1:]),
         )
         return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
+
+    def edges(self) -> list[Choice]:
+        """Ways to choose the open sizes that a rule forgets easily: 0, 1 in one input and more in another, and vectors of integers
+        without elements.
+        """
+        open_sizes = self.open_sizes(Choice())
+        if not open_sizes:
+            return []
+        first_in: dict[Dim, int] = {}
+        for number, shape in enumerate(self._shapes.values()):
+            for dim in shape or ():
+                first_in.setdefault(dim, number % 2)
+        lengths = [self.length_of(value.name) for value in self._required if _holds_integers(value.type)]
+        empty = {name for name in lengths if name}
+        ways: list[tuple[Integers, dict[str, int]]] = []
+        if len({first_in[name] for name in open_sizes}) > 1:
+            ways += [("small", {name: 1 if first_in[name] == one else _LONGER for name in open_sizes}) for one in (0, 1)]
+        if empty:
+            ways.append(("small", {name: 0 if name in empty else size for name, size in open_sizes.items()}))
+        ways.append(("small", dict.fromkeys(open_sizes, 0)))
+        ways.append(("zeros", {name: _LONGER * (place % 2) for place, name in enumerate(open_sizes)}))
+        return [Choice(integers=integers, sizes=tuple(sorted(sizes.items()))) for integers, sizes in ways]
 
     def deciding(self, usual: Sequence[Choice]) -> list[list[Choice]]:
         """Samples of decisive values, each with alternatives in case the original does not run on it.

@@ -55,6 +55,8 @@ class Settings:
     """Types that the user states, as `given_types.declare_types` takes them."""
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Shapes of inputs that the user states."""
+    edges: bool = True
+    """Whether dimensions of 0 and 1 are tried."""
 
 
 class Files(NamedTuple):
@@ -182,6 +184,7 @@ def _compare_whole(original: Model, result: Skeleton, settings: Settings, files:
             tolerance=settings.tolerance,
             thorough=_is_within(THOROUGH, original),
             semantics=original.semantics,
+            edges=settings.edges,
         )
 
 

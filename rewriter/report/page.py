@@ -256,9 +256,10 @@ def _of_the_result(report: Report) -> str:
 
 
 def _not_compared(comparison: Comparison | None) -> str:
-    if comparison is None or comparison.status == "equal":
+    if comparison is None or (comparison.status == "equal" and not comparison.refused):
         return ""
-    how = "was compared in part" if comparison.status == "partly compared" else "was not compared"
+    ways = {"equal": "is equal in another runtime alone", "partly compared": "was compared in part"}
+    how = ways.get(comparison.status, "was not compared")
     return f"<p>The result {how}: {_text(comparison.reason, 1000)}</p>"
 
 

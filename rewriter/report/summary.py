@@ -122,6 +122,8 @@ def _warnings(report: Report) -> Iterator[str]:
         yield f"the result was not compared: {report.comparison.reason}"
     if report.comparison is not None and report.comparison.status == "partly compared":
         yield f"the result was compared in part: {report.comparison.reason}"
+    if report.comparison is not None and report.comparison.refused:
+        yield f"the result is equal in another runtime alone: {report.comparison.reason}"
 
 
 def details(report: Report) -> Iterator[str]:

@@ -47,6 +47,8 @@ SPLIT = """split_in_three (float[N, 7] x) => (float[N, 3] a, float[N, 3] b, floa
 }"""
 TWO = "two (float[N, 4] x, float[M, 4] z) => (float[N, 4] a, float[M, 4] b) {a = Relu(x) b = Relu(z)}"
 LONE = "g (float[4] x) => (float[4] y) {y = Relu(x)}"
+MAXIMUM = '<ir_version: 8, opset_import: ["" : 13]> g (int32[N] x, int32[N] w) => (int32[N] y) { y = Max(x, w) }'
+"""onnxruntime has no kernel for what this is below opset 8."""
 FOREIGN = """<ir_version: 8, opset_import: ["" : 18, "com.example" : 1]>
 foreign (float[N, 4] x) => (float[N, 2] a, float[N, 2] b) {
     y = com.example.Mystery (x)
@@ -168,6 +170,7 @@ FILES: dict[str, bytes | Callable[[Path], object]] = {
     ),
     "open.onnx": bytes_of(SPLIT.replace("float[N, 3] b, float[N, 1] c", "float[N, K] b, float[N, L] c")),
     "foreign.onnx": bytes_of(FOREIGN),
+    "maximum.onnx": bytes_of(MAXIMUM),
     "weights.onnx": runnable().SerializeToString(),
     "beside.onnx": beside("w.bin"),
     # what is no model file
@@ -782,6 +785,11 @@ WRONG: dict[str, Row] = {
         "open.onnx o.onnx -t 17", "outputs differ (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
     ),
     "cannot-be-compared": Row("foreign.onnx o.onnx -t 13 --compare required", "the result could not be compared: …"),
+    "equal-elsewhere": Row(
+        "maximum.onnx o.onnx -t 7 --compare required",
+        "the result is equal in another runtime alone: onnxruntime runs the original but not the result: … "
+        "hint: add --runtime reference",
+    ),
     "bug-in-a-rule": Row(
         "open.onnx o.onnx -t 17",
         "internal error: rule split.spell_out_parts failed on Split 'cut' (main graph) 18→17: KeyError: 0; please report this "

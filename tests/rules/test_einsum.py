@@ -57,6 +57,81 @@ def test_symbolic_shapes():
     assert_same(model(text, 12), 9, given, rtol=1e-6)
 
 
+def cautions(text):
+    report = convert_version(model(text, 12), 11, compare="off").report
+    return [remark.message for remark in report.remarks if remark.kind == "warning"]
+
+
+@pytest.mark.parametrize(
+    "inputs, equation, axes",
+    [
+        ("float[A,B] x, float[C,D] y", "ij,jk->ik", "dimension 1 of 'x' and dimension 0 of 'y'"),
+        ("float[A,3] x, float[C,D] y", "ij,jk->ik", "dimension 1 of 'x' and dimension 0 of 'y'"),
+        ("float[?,?] x, float[?,?] y", "ij,kj->ik", "dimension 1 of 'x' and dimension 1 of 'y'"),
+        ("float[A] x, float[B] y", "i,i->", "dimension 0 of 'x' and dimension 0 of 'y'"),
+        ("float[A,B] x, float[C] y", "ij,i->j", "dimension 0 of 'x' and dimension 0 of 'y'"),
+        ("float[A,N,3] x, float[B,N,4] y", "bij,bik->jk", "dimension 0 of 'x' and dimension 0 of 'y'"),
+    ],
+)
+def test_a_caution_where_a_summed_axis_may_broadcast(inputs, equation, axes):
+    """In opset 12, a length of 1 in one operand is broadcast to that of the other."""
+    (found,) = cautions(
+        f'g ({inputs}) => (float y_) {{ s = Einsum <equation="{equation}"> (x, y) y_ = ReduceSum <keepdims=0> (s) }}'
+    )
+    assert found.startswith(f"fails if {axes} differ: opset 12 broadcasts one that is 1")
+
+
+def test_a_caution_for_a_third_operand():
+    text = 'g (float[A,J] x, float[J,K] y, float[L,D] z) => (float[E,F] o) { o = Einsum <equation="ij,jk,kl->il"> (x, y, z) }'
+    (found,) = cautions(text)
+    assert "dimension 0 of 'z'" in found
+
+
+@pytest.mark.parametrize(
+    "inputs, equation",
+    [
+        ("float[A,J] x, float[J,D] y", "ij,jk->ik"),
+        ("float[A,3] x, float[3,D] y", "ij,jk->ik"),
+        ("float[A,1] x, float[C,D] y", "ij,jk->ik"),
+        ("float[A,N,J] x, float[B,J,M] y", "bij,bjk->bik"),
+        ("float[A] x, float[B] y", "i,j->ij"),
+        ("float[A,B] x, float[C,D] y", "ij,ij->ij"),
+    ],
+)
+def test_no_caution_where_nothing_but_matmul_broadcasts(inputs, equation):
+    assert (
+        cautions(f'g ({inputs}) => (float o) {{ s = Einsum <equation="{equation}"> (x, y) o = ReduceSum <keepdims=0> (s) }}') == []
+    )
+
+
+def test_no_caution_for_one_axis_of_one_value():
+    assert cautions('g (float[A,?] x) => (float[B,C] y) { y = Einsum <equation="ij,kj->ik"> (x, x) }') == []
+
+
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [
+        ("bij,bjk->bik", [(1, 2, 3), (4, 3, 2)]),
+        ("ij,ij->ij", [(2, 1), (2, 3)]),
+        ("bi,b->bi", [(1, 3), (2,)]),
+        ("bhij,bj->bhi", [(1, 2, 3, 4), (5, 4)]),
+    ],
+)
+def test_batches_broadcast_at_run_time(equation, shapes):
+    """The lengths that one operand sums with the other are declared equal; those that are kept may be 1 in one of them."""
+    given = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in zip("xy", shapes, strict=True)}
+    terms = equation.split("->")[0].split(",")
+    kept = equation.split("->")[1]
+    signature = ", ".join(
+        f"float[{','.join(letter + name if letter in kept else letter for letter in term)}] {name}"
+        for name, term in zip("xy", terms, strict=True)
+    )
+    result = f"float[{','.join(letter + 'o' for letter in kept)}] o"
+    text = f'g ({signature}) => ({result}) {{ o = Einsum <equation="{equation}"> (x, y) }}'
+    assert cautions(text) == []
+    assert_same(model(text, 12), 9, given, rtol=1e-5)
+
+
 REWRITES = [
     (
         "einsum.pairwise_products",

@@ -14,10 +14,12 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from helpers import convert_version, model
 from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison import by_model as compare_module
 from split_rewrite.rewriter.comparison.by_model import Comparison, Samples, compare
+from split_rewrite.rewriter.comparison.evidence import Evidence, Run
 from split_rewrite.rewriter.comparison.model_client import Session, Worker
 from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
 from split_rewrite.rewriter.comparison.tolerance import Tolerance
@@ -37,6 +39,112 @@ EVEN_13 = "g (float[n] x) => (float[a] a, float[b] b) { a, b = Split(x) }"
 
 def status(found: Comparison) -> tuple[str, str]:
     return found.status, found.runtime.partition(" ")[0]
+
+
+# --- dimensions of 0 and 1 ---------------------------------------------------------------------------------------------
+
+FORGOTTEN = {
+    "empty axes": (
+        "g (float[n,m] x, int64[k] a) => (float[p,q] y) { y = ReduceSum<noop_with_empty_axes=1>(x, a) }",
+        "g (float[n,m] x, int64[k] a) => (float[p,q] y) { y = ReduceSum(x, a) }",
+    ),
+    "zeros in a shape": (
+        "g (float[n,m] x, int64[2] s) => (float[p,q] y) { y = Reshape<allowzero=1>(x, s) }",
+        "g (float[n,m] x, int64[2] s) => (float[p,q] y) { y = Reshape(x, s) }",
+    ),
+    "a sum over nothing": (
+        "g (float[n,m] x) => (float y) { y = ReduceProd<keepdims=0>(x) }",
+        """g (float[n,m] x) => (float y) { s = Size(x) z = Constant<value=int64 {0}>() e = Equal(s, z) p = ReduceProd<keepdims=0>(x)
+        q = Sub(p, p) y = Where(e, q, p) }""",
+    ),
+    "a broadcast of one": (
+        'g (float[n,m] x, float[p,q] w) => (float[a,b] y) { y = Einsum<equation="ij,jk->ik">(x, w) }',
+        "g (float[n,m] x, float[p,q] w) => (float[a,b] y) { y = MatMul(x, w) }",
+    ),
+    "a broadcast of one, in a sum": (
+        'g (float[n,m] x, float[p,q] w) => (float[a,b] y) { y = Einsum<equation="ij,kj->ik">(x, w) }',
+        "g (float[n,m] x, float[p,q] w) => (float[a,b] y) { t = Transpose(w) y = MatMul(x, t) }",
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", FORGOTTEN.values(), ids=FORGOTTEN)
+def test_what_fails_on_dimensions_of_0_or_1_alone_is_different(pair: tuple[str, str], save: Save, worker: Worker) -> None:
+    original, result = map(save, pair)
+    for runtime in ("auto", "both"):
+        found = compare(original, result, worker=worker, thorough=True, runtime=runtime)
+        assert found.status == "different"
+        assert "on inputs of shapes" in found.reason
+    assert compare(original, result, worker=worker, thorough=True, edges=False).status == "equal"
+    assert compare(original, original, worker=worker, thorough=True).status == "equal"
+
+
+UNDEFINED = {
+    "the original refuses it": (
+        "g (float[n] x, float[m] z) => (float[p] y) { r = ReduceMax(x) t = Mul(r, z) y = Relu(t) }",
+        "g (float[n] x, float[m] z) => (float[p] y) { r = ReduceMax(x) t = Mul(r, z) o = Constant<value_float=0.0>() y = Max(t, o) }",
+    ),
+    "NaN in both": (
+        "g (float[n] x) => (float[p] y) { y = ReduceMean(x) }",
+        """g (float[n] x) => (float[p] y) { s = ReduceSum(x) k = Shape(x) c = Cast<to=1>(k) y = Div(s, c) }""",
+    ),
+    "against the declared symbols": (
+        "g (float[n] x, float[m] z) => (float[n] y) { y = Add(x, z) }",
+        "g (float[n] x, float[m] z) => (float[n] y) { k = Shape(x) e = Expand(z, k) y = Add(x, e) }",
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", UNDEFINED.values(), ids=UNDEFINED)
+def test_dimensions_of_0_or_1_make_no_difference_where_nothing_is_defined(
+    pair: tuple[str, str], save: Save, worker: Worker
+) -> None:
+    found = compare(*map(save, pair), worker=worker, thorough=True, tolerance=Tolerance(inexact=True))
+    assert found.status == "equal", found.reason
+
+
+def test_a_difference_on_dimensions_of_0_that_only_one_runtime_finds_is_none(
+    save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, result = map(save, FORGOTTEN["a broadcast of one"])
+    run_again = Evidence.run_again
+
+    def of_the_original(evidence: Evidence, engine: str, runs: list[Run], model: Path | None = None) -> list[Outputs | Failure]:
+        return run_again(evidence, engine, runs, original if engine == "onnx.reference" else model)
+
+    monkeypatch.setattr(Evidence, "run_again", of_the_original)
+    assert compare(original, result, worker=worker, thorough=True).status == "equal"
+
+
+def test_sizes_that_a_rule_warns_of_are_not_tried() -> None:
+    text = 'g (float[n,m] x, float[p,q] w) => (float[a,b] y) { y = Einsum<equation="ij,jk->ik">(x, w) }'
+    report = convert_version(model(text, 12), 11, compare="auto").report
+    assert report.comparison is not None and report.comparison.status == "equal"
+    (warning,) = report.warnings
+    assert "opset 12 broadcasts one that is 1" in warning
+
+
+# --- what only another runtime runs -----------------------------------------------------------------------------------
+
+MAXIMUM = "g (int32[n] x, int32[n] w) => (int32[n] y) { y = Max(x, w) }"
+IN_DOUBLE = "g (int32[n] x, int32[n] w) => (int32[n] y) { a = Cast<to=11>(x) b = Cast<to=11>(w) m = Max(a, b) y = Cast<to=6>(m) }"
+
+
+def test_a_result_that_the_preferred_runtime_lacks_kernels_for_is_said_to_be_refused(save: Save, worker: Worker) -> None:
+    """onnxruntime has Max of opset 7 for float alone."""
+    original, result = save(MAXIMUM, 13), save(IN_DOUBLE, 7)
+    found = compare(original, result, worker=worker)
+    assert (status(found), found.refused) == (("equal", "onnx.reference"), True)
+    assert found.reason.startswith("onnxruntime runs the original but not the result: Could not find an implementation for Max(6)")
+    wrong = compare(original, save(IN_DOUBLE.replace("Max", "Min"), 7), worker=worker)
+    assert (wrong.status, wrong.refused) == ("different", False)
+
+
+def test_nothing_is_refused_where_both_models_run_or_neither_does(save: Save, worker: Worker) -> None:
+    both = compare(save(MAXIMUM, 13), save(MAXIMUM, 12), worker=worker)
+    neither = compare(save(IN_DOUBLE, 7), save(IN_DOUBLE, 6), worker=worker)
+    asked = compare(save(MAXIMUM, 13), save(IN_DOUBLE, 7), worker=worker, runtime="reference")
+    assert [(found.status, found.refused) for found in (both, neither, asked)] == [("equal", False)] * 3
 
 
 # --- what is different ------------------------------------------------------------------------------------------------
@@ -665,11 +773,11 @@ def test_every_sample_is_run(save: Save, worker: Worker) -> None:
 def test_of_large_outputs_few_are_held(save: Save, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     path, runs, ask = save(RELU), [], Session._ask
     monkeypatch.setattr(Session, "_ask", lambda session, group: runs.extend(group) or ask(session, group))
-    assert compare(path, path, worker=worker, thorough=True).status == "equal"
+    assert compare(path, path, worker=worker, thorough=True, edges=False).status == "equal"
     assert len(runs) == 2 * (10 + 24)
     runs.clear()
     monkeypatch.setattr(compare_module, "_MANY_BYTES", 31)  # one output has 4 elements of 4 bytes or more
-    assert compare(path, path, worker=worker, thorough=True).status == "equal"
+    assert compare(path, path, worker=worker, thorough=True, edges=False).status == "equal"
     assert len(runs) == 2 * 2
 
 

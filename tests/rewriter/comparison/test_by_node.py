@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import onnx
@@ -234,6 +235,16 @@ def test_partly_compared_says_what_was_not() -> None:
     assert found.status == "partly compared"
     assert found.reason.startswith("1 of 2 distinct changes could not be compared: 1 × Thing → Thing (")
     assert [piece.status for piece in found.pieces] == ["not compared", "equal"]
+
+
+@pytest.mark.parametrize("how", ["auto", "nodes"])
+def test_a_warning_of_a_result_that_runs_in_another_runtime_alone(how: Literal["auto", "nodes"]) -> None:
+    """onnxruntime has Max of opset 7 for float alone, and the rule computes in double."""
+    report = convert_version(model("g (int32[n] x, int32[n] w) => (int32[n] y) { y = Max(x, w) }", 13), 7, compare=how).report
+    assert report.comparison is not None and (report.comparison.status, report.comparison.refused) == ("equal", True)
+    (warning,) = report.warnings
+    assert warning.startswith("the result is equal in another runtime alone: ")
+    assert "onnxruntime runs the original but not the result: Could not find an implementation for Max(6)" in warning
 
 
 def test_required_refuses_what_is_only_partly_compared() -> None:
