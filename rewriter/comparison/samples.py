@@ -171,7 +171,7 @@ class InputSpace:
         return [Choice(sizes[s], integers[i], ranks[r], signs[p]) for s, i, r, p in grid[:_MAX_CHOICES]]
 
     def edges(self) -> list[Choice]:
-        """Ways to choose the open sizes that a rule forgets easily: 0, 1 in one input and more in another, and vectors of integers
+        """Ways to choose the open sizes that a rule forgets easily: 1 in one input and more in another, and vectors of integers
         without elements.
         """
         open_sizes = self.open_sizes(Choice())
@@ -183,14 +183,12 @@ class InputSpace:
                 first_in.setdefault(dim, number % 2)
         lengths = [self.length_of(value.name) for value in self._required if _holds_integers(value.type)]
         empty = {name for name in lengths if name}
-        ways: list[tuple[Integers, dict[str, int]]] = []
+        ways: list[dict[str, int]] = []
         if len({first_in[name] for name in open_sizes}) > 1:
-            ways += [("small", {name: 1 if first_in[name] == one else _LONGER for name in open_sizes}) for one in (0, 1)]
+            ways += [{name: 1 if first_in[name] == one else _LONGER for name in open_sizes} for one in (0, 1)]
         if empty:
-            ways.append(("small", {name: 0 if name in empty else size for name, size in open_sizes.items()}))
-        ways.append(("small", dict.fromkeys(open_sizes, 0)))
-        ways.append(("zeros", {name: _LONGER * (place % 2) for place, name in enumerate(open_sizes)}))
-        return [Choice(integers=integers, sizes=tuple(sorted(sizes.items()))) for integers, sizes in ways]
+            ways.append({name: 0 if name in empty else size for name, size in open_sizes.items()})
+        return [Choice(integers="small", sizes=tuple(sorted(sizes.items()))) for sizes in ways]
 
     def deciding(self, usual: Sequence[Choice]) -> list[list[Choice]]:
         """Samples of decisive values, each with alternatives in case the original does not run on it.

@@ -785,11 +785,6 @@ WRONG: dict[str, Row] = {
         "open.onnx o.onnx -t 17", "outputs differ (onnxruntime …): output 'b' differs: …", a_rule_is_wrong
     ),
     "cannot-be-compared": Row("foreign.onnx o.onnx -t 13 --compare required", "the result could not be compared: …"),
-    "equal-elsewhere": Row(
-        "maximum.onnx o.onnx -t 7 --compare required",
-        "the result is equal in another runtime alone: onnxruntime runs the original but not the result: … "
-        "hint: add --runtime reference",
-    ),
     "bug-in-a-rule": Row(
         "open.onnx o.onnx -t 17",
         "internal error: rule split.spell_out_parts failed on Split 'cut' (main graph) 18→17: KeyError: 0; please report this "
