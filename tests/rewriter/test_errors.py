@@ -1114,7 +1114,9 @@ SECTIONS = {
     "Wrong usage (status 2)": [row.message for row in USAGE.values()] + [message for _, message in LIBRARY.values()],
     "The input cannot be read (status 2)": [row.message for row in UNREADABLE.values()]
     + [message for _, message in LIBRARY.values()],
-    "The input is not a valid model (status 2)": [message for _, message in INVALID.values()] + [CONTRADICTED],
+    "The input is not a valid model (status 2)": [message for _, message in INVALID.values()]
+    + [message for rows in OPERANDS.values() for _, _, message in rows]
+    + [CONTRADICTED],
     "The output cannot be written (status 2)": [row.message for row in UNWRITABLE.values()]
     + [message for _, message in LIBRARY.values()],
     "The result is not right (status 3)": [row.message for row in WRONG.values()],

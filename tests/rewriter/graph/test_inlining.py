@@ -113,9 +113,9 @@ def test_a_parameter_without_a_value_does_not_hide_a_default_in_a_function_that_
         ("y = f.bare(x)", [BARE], 0.01),
         ("y = f.bare <slope = 0.25> (x)", [BARE], 0.25),
         ("y = f.outer(x)", ["outer <d> (v) => (w) { w = f.leak <slope: float = @d> (v) }", LEAK], 0.5),
-        ("y = f.outer(x)", ["outer <d: float = 2> (v) => (w) { w = f.leak <slope: float = @d> (v) }", LEAK], 2),
-        ("y = f.outer <d = 3.0> (x)", ["outer <d: float = 2> (v) => (w) { w = f.leak <slope: float = @d> (v) }", LEAK], 3),
-        ("y = f.outer(x)", ["outer <slope: float = 2> (v) => (w) { w = f.leak(v) }", LEAK], 0.5),
+        ("y = f.outer(x)", ["outer <d: float = 2.0> (v) => (w) { w = f.leak <slope: float = @d> (v) }", LEAK], 2),
+        ("y = f.outer <d = 3.0> (x)", ["outer <d: float = 2.0> (v) => (w) { w = f.leak <slope: float = @d> (v) }", LEAK], 3),
+        ("y = f.outer(x)", ["outer <slope: float = 2.0> (v) => (w) { w = f.leak(v) }", LEAK], 0.5),
         ("y = f.outer <slope = 2.0> (x)", ["outer <slope> (v) => (w) { w = f.bare(v) }", BARE], 0.01),
     ],
 )

@@ -9,6 +9,7 @@ from helpers import assert_same, model, refusal, run
 
 from split_rewrite.rewriter import check_convertible, convert_version
 from split_rewrite.rewriter.graph import specialization
+from split_rewrite.rewriter.opsets.transitions import newest_opset
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
 SOFT = """<opset_import: ["" : 13], domain: "f"> soft <axis> (v) => (w) { s = Softmax <axis: int = @axis> (v) w = Neg(s) }"""
@@ -207,7 +208,7 @@ def test_too_many_choices_of_inputs_are_refused(monkeypatch):
     assert "calls of the function may leave out its input 'lo'" in refusal(proto, 10)
 
 
-@pytest.mark.parametrize("target", [7, 10, 11, 12, 23])
+@pytest.mark.parametrize("target", [7, 10, 11, 12, min(23, newest_opset())])
 @pytest.mark.parametrize(
     "calls",
     [
@@ -233,7 +234,10 @@ def test_an_input_that_a_call_leaves_out_is_absent(calls: str, target: int) -> N
 @pytest.mark.parametrize(
     ("call", "function", "target"),
     [
-        ("p = Constant <value_ints = [0, 0, 0, 0, 0, 0]> () y = f.g(x, p)", "(v, p, c, a) => (w) { w = Pad(v, p, c, a) }", 10),
+        *(
+            ("p = Constant <value_ints = [0, 0, 0, 0, 0, 0]> () y = f.g(x, p)", "(v, p, c, a) => (w) { w = Pad(v, p, c, a) }", 10)
+            for _ in range(newest_opset() > 22)  # onnx 1.17 refuses the model
+        ),
         (
             "s = Constant <value_ints = [0]> () e = Constant <value_ints = [9]> () t = Constant <value_ints = [1]> () y = f.g(x, s, e, , t)",
             "(v, s, e, a, t) => (w) { w = Slice(v, s, e, a, t) }",
