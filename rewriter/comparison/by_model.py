@@ -136,12 +136,12 @@ def compare(
 ) -> Comparison:
     """Compare the outputs of two model files on the same seeded inputs, in a child process.
 
-    Models with open dimensions are run with two choices of them. With `thorough`, which is for small models, up to ten choices of
-    dimensions, integer ranges and signs are run; with `edges`, also dimensions of 0 and 1. Outputs must agree in name, order,
-    dtype and shape, and each element within `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime` "auto",
-    onnxruntime decides if it is installed and can run both models, else onnx.reference; a named runtime decides alone; with
-    "both", both have to find the models equal. If `semantics` gives nodes the meaning of the specification or of onnxruntime, the
-    other runtime is not asked about models with such nodes.
+    Models with open dimensions are run with two choices of them. With `thorough`, which is for small models, up to ten choices
+    of dimensions, integer ranges and signs are run; with `edges`, also dimensions of 1 and empty vectors. Outputs must agree in
+    name, order, dtype and shape, and each element within `tolerance`. NaN agrees with NaN, and -0.0 with 0.0. With `runtime`
+    "auto", onnxruntime decides if it is installed and can run both models, else onnx.reference; a named runtime decides alone;
+    with "both", both have to find the models equal. If `semantics` gives nodes the meaning of the specification or of
+    onnxruntime, the other runtime is not asked about models with such nodes.
 
     Raises: ArgumentError where `samples` or `tolerance` does not fit the model, or the named runtime is not installed.
     """
@@ -298,7 +298,7 @@ class _Judge:
     def _unless_at_edges(
         self, found: Comparison, engine: str, spaces: list[InputSpace], before: Description, after: Description
     ) -> Comparison:
-        """`found`; or "different", where equal models differ on dimensions of 0 or 1, as both runtimes find."""
+        """`found`; or "different", where equal models differ on dimensions of 1 or empty vectors, as both runtimes find."""
         choices = spaces[0].edges() if self._edges and found.status == "equal" else []
         if not choices or any(self._defect(name, model) for name in _OTHER_MEANING for model in (before, after)):
             return found

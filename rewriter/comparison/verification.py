@@ -56,7 +56,7 @@ class Settings:
     overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Shapes of inputs that the user states."""
     edges: bool = True
-    """Whether dimensions of 0 and 1 are tried."""
+    """Whether dimensions of 1 and empty vectors are tried."""
 
 
 class Files(NamedTuple):

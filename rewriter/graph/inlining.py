@@ -50,11 +50,16 @@ def changed(model: ModelProto, prepared: ModelProto) -> frozenset[Key]:
     """The functions of `model` that are gone or another in `prepared`, and those that call one of these, at any depth."""
     others = {key_of(function): function for function in prepared.functions}
     bodies = {key_of(function): function for function in model.functions}
-    found = {key for key, function in bodies.items() if others.get(key) != function}
-    callees = {key: {callee(node) for node in nodes_within(function)} for key, function in bodies.items()}
-    while more := {key for key, called in callees.items() if key not in found and called & found}:
-        found |= more
-    return frozenset(found)
+    return frozenset(with_callers(bodies, [key for key, function in bodies.items() if others.get(key) != function]))
+
+
+def with_callers(functions: Mapping[Key, FunctionProto], names: Iterable[Key]) -> set[Key]:
+    """The functions `names`, and all functions that call one of them, directly or through others."""
+    callees = {key: {callee(node) for node in nodes_within(function)} for key, function in functions.items()}
+    wanted = functions.keys() & set(names)
+    while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
+        wanted |= callers
+    return wanted
 
 
 def inline(model: ModelProto, functions: Collection[Key]) -> None:

@@ -8,7 +8,7 @@ so functions that take or return lists are inlined.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence
+from collections.abc import Callable, Collection, Mapping, MutableSequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
 from ..opsets import facts, inference
 from .bodies import bind_attributes
-from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within
+from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within, with_callers
 from .protos import GraphLike, default_opset, defined_names, subgraphs
 
 _Choice = tuple[Key, tuple[bytes, ...], frozenset[str], tuple[bytes, ...]]
@@ -157,7 +157,7 @@ def inline_with_callers(model: onnx.ModelProto, names: Collection[Key]) -> bool:
     functions = {key_of(function): function for function in model.functions}
     if not functions.keys() & set(names) <= _called(model.graph, functions):
         return False
-    wanted = {key for key in _with_callers(functions, names) if default_opset(functions[key].opset_import) in (None, opset)}
+    wanted = {key for key in with_callers(functions, names) if default_opset(functions[key].opset_import) in (None, opset)}
     return _inline_few(model, wanted)
 
 
@@ -168,15 +168,6 @@ def _inline_few(model: onnx.ModelProto, functions: Collection[Key]) -> bool:
     before = len(model.functions)
     inline(model, functions)
     return len(model.functions) < before
-
-
-def _with_callers(functions: Mapping[Key, FunctionProto], names: Iterable[Key]) -> set[Key]:
-    """The functions `names`, and all functions that call one of them, directly or through others."""
-    callees = {key: {callee(node) for node in nodes_within(function)} for key, function in functions.items()}
-    wanted = functions.keys() & set(names)
-    while callers := {key for key, called in callees.items() if key not in wanted and called & wanted}:
-        wanted |= callers
-    return wanted
 
 
 def _called(graph: GraphLike, functions: Mapping[Key, FunctionProto]) -> set[Key]:
@@ -237,7 +228,7 @@ class _Specialization:
         self._model = model
         self._inferred = inferred
         self._functions = {key_of(function): function for function in model.functions}
-        self._wanted = _with_callers(self._functions, names)
+        self._wanted = with_callers(self._functions, names)
         self._kept = kept
         self._made: dict[_Choice, _Made] = {}
         self._names = {function.name for function in model.functions}
