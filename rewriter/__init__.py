@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .batch.many import convert_many
     from .batch.task import ModelReport
-    from .comparison.samples import Samples
-    from .comparison.tolerance import Tolerance
-    from .convert_pass import ConvertOpset
-    from .driver import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
+    from .comparison.inputs.samples import Samples
+    from .comparison.judging.tolerance import Tolerance
+    from .conversion.driver import ConversionResult, check_convertible, convert_file, convert_version, round_trip, simplify
+    from .conversion.onnx_ir_pass import ConvertOpset
+    from .conversion.options import Options
     from .errors import (
         ArgumentError,
         Blocker,
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
         SplitRewriteError,
         UnconvertibleError,
     )
-    from .options import Options
     from .report.summary import Report
 
 _MODULES = {
     "batch.many": ("convert_many",),
     "batch.task": ("ModelReport",),
-    "driver": (
+    "conversion.driver": (
         "ConversionResult",
         "check_convertible",
         "convert_file",
@@ -52,11 +52,11 @@ _MODULES = {
         "SplitRewriteError",
         "UnconvertibleError",
     ),
-    "options": ("Options",),
+    "conversion.options": ("Options",),
     "report.summary": ("Report",),
-    "comparison.samples": ("Samples",),
-    "comparison.tolerance": ("Tolerance",),
-    "convert_pass": ("ConvertOpset",),
+    "comparison.inputs.samples": ("Samples",),
+    "comparison.judging.tolerance": ("Tolerance",),
+    "conversion.onnx_ir_pass": ("ConvertOpset",),
 }
 
 __all__ = [

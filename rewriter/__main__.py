@@ -10,7 +10,7 @@ def main() -> NoReturn:
     """The entry point of the command. While it is being imported, Ctrl-C ends it at once: there is nothing to clean up yet."""
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from .cli import main as run_command
+    from .cli.command import main as run_command
 
     run_command()
 

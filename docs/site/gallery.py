@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli import command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +30,7 @@ def reports() -> dict[str, str]:
         os.chdir(folder)  # so that reports name files as the commands do
         try:
             for name, (arguments, expected) in commands().items():
-                status = cli.run([*arguments, "--quiet"])
+                status = command.run([*arguments, "--quiet"])
                 if status != expected:
                     raise RuntimeError(f"docs/gallery.md: {name} ended with {status}, not {expected}")
                 pages[name] = Path(name).read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from queue import SimpleQueue
 from types import FunctionType
 from typing import Any, BinaryIO, NoReturn
 
-from ..child_call import child_environment, import_path, interpreter
 from ..errors import INTERNAL_ERROR, UNUSABLE, ArgumentError, shortened
+from ..process.child_call import child_environment, import_path, interpreter
 from .conversion import Answer, convert_model, failed
 from .task import ModelReport, Request, Task
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import click
 
+from ..conversion.options import Options, files_of_options
 from ..errors import SplitRewriteError
-from ..options import Options, files_of_options
 from ..storage import INPUT_DATA, PAGE, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
 from .documents import junit, sarif
 from .inputs import plan

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..driver import check_convertible, convert_file
+from ..conversion.driver import check_convertible, convert_file
 from ..errors import SplitRewriteError, UnconvertibleError, status_and_line
 from ..report.json_document import Document, ModelFile, make_document, without_unprintable
 from ..report.page import make_page

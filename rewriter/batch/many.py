@@ -10,9 +10,9 @@ from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecu
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 
-from .. import arguments
+from ..conversion import arguments
+from ..conversion.options import Comparing, Options, checked, files_of_options
 from ..errors import INTERNAL_ERROR, ArgumentError
-from ..options import Comparing, Options, checked, files_of_options
 from .apart import Children, check_sendable, convert_apart
 from .conversion import failed
 from .inputs import plan

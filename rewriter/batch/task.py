@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cached import cached_property
+from ..conversion.options import Comparing, Options, files_of_options
 from ..errors import Blocker
-from ..options import Comparing, Options, files_of_options
 from ..report.json_document import Document
 
 

@@ -9,7 +9,6 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
-from .. import child_call
 from ..engine.repeats import Form, OncePerForm, forms_of
 from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
@@ -21,6 +20,7 @@ from ..graph.survey import all_graphs
 from ..opsets import inference
 from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
+from ..process import child_call
 from . import wrong_opset
 from .function_calls import check_calls
 from .operands import OPERAND_CHECKS

@@ -17,18 +17,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError
-from .declared_outputs import Contradiction
-from .differences import OutputComparison, byte_size, compare_values, dtype_name, is_empty, is_nan_throughout, shape_of_value
-from .evidence import Evidence, Run, agrees_with_either, are_equal, compare_outputs, unjudged, worst
-from .model_client import Session, Worker, lent_worker
-from .model_server import Description, Failure, Outputs, RejectedError
-from .samples import Choice, InputSpace, SampleError, Samples, input_types
-from .search import MOST_RUNS, Search, Tried
-from .tolerance import EXACT, Tolerance
+from .inputs.samples import Choice, InputSpace, SampleError, Samples, input_types
+from .inputs.search import MOST_RUNS, Search, Tried
+from .judging.declared_outputs import Contradiction
+from .judging.differences import (
+    OutputComparison,
+    byte_size,
+    compare_values,
+    dtype_name,
+    is_empty,
+    is_nan_throughout,
+    shape_of_value,
+)
+from .judging.evidence import Evidence, Run, agrees_with_either, are_equal, compare_outputs, unjudged, worst
+from .judging.tolerance import EXACT, Tolerance
+from .running.model_client import Session, Worker, lent_worker
+from .running.model_server import Description, Failure, Outputs, RejectedError
 
 if TYPE_CHECKING:
     from ..graph.model import Semantics
-    from .first_difference import Difference
+    from .judging.first_difference import Difference
 
 Runtime = Literal["auto", "onnxruntime", "reference", "both"]
 _OTHER_MEANING = {"onnxruntime": "specification", "onnx.reference": "onnxruntime"}
@@ -414,7 +422,7 @@ class _Judge:
         return replace(found, reason=found.reason + _LAST_BITS, last_bits=True)
 
     def _first_difference(self, engine: str, runs: list[Run], results: list[Outputs], tolerance: Tolerance) -> Difference:
-        from .first_difference import Difference, Models, first_difference, run_by_worker  # equal models need not be read
+        from .judging.first_difference import Difference, Models, first_difference, run_by_worker  # equal models need not be read
 
         def differs(name: str, expected: Any, got: Any) -> bool:
             return not compare_values(name, expected, got, *tolerance.of(name, dtype_name(expected))).equal

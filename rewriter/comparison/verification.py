@@ -23,11 +23,11 @@ from ..storage import stage
 from ..storage.payload import is_cut, is_external, raw_length
 from ..storage.skeleton import Skeleton, Snapshot
 from .by_model import Comparison, Runtime, compare, run_usual
-from .by_node import compare_nodes
-from .evidence import Run
-from .model_client import lent_worker
-from .samples import Samples
-from .tolerance import EXACT, Tolerance
+from .by_region import compare_nodes
+from .inputs.samples import Samples
+from .judging.evidence import Run
+from .judging.tolerance import EXACT, Tolerance
+from .running.model_client import lent_worker
 
 
 class Budget(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from .. import child_call
 from ..opsets import folding, inference, transitions
 from ..opsets.inference import Shape
+from ..process import child_call
 from ..storage.payload import tensor_of
 from .declarations import contradict
 

@@ -13,7 +13,7 @@ from onnx import TypeProto, shape_inference
 from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
-from .. import child_call
+from ..process import child_call
 from . import facts
 
 Dimension = int | str | None

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import onnx
 
-from ..child_call import child_environment
 from ..errors import ArgumentError
+from ..process.child_call import child_environment
 from . import adapters
 
 Status = Literal["ran", "refused", "crashed", "hung"]

@@ -43,11 +43,11 @@ from onnx import ModelProto
 from trials import private_folder
 
 from split_rewrite.rewriter import Report, UnconvertibleError, convert_version
-from split_rewrite.rewriter.comparison.differences import dtype_name
-from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
-from split_rewrite.rewriter.comparison.runtime_defects import known_defects, random_operator
-from split_rewrite.rewriter.comparison.tolerance import Bounds, Tolerance
+from split_rewrite.rewriter.comparison.judging.differences import dtype_name
+from split_rewrite.rewriter.comparison.judging.runtime_defects import known_defects, random_operator
+from split_rewrite.rewriter.comparison.judging.tolerance import Bounds, Tolerance
+from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
 from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
 

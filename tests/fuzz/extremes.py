@@ -43,8 +43,8 @@ from onnx import AttributeProto, ModelProto, numpy_helper
 from trials import private_folder
 
 from split_rewrite.rewriter import Report, UnconvertibleError, convert_version
-from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
-from split_rewrite.rewriter.comparison.runtime_defects import known_defects
+from split_rewrite.rewriter.comparison.judging.runtime_defects import known_defects
+from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
 
 LIMIT = 12

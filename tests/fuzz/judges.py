@@ -36,11 +36,17 @@ from onnx import ModelProto
 from opset_matrix import Case, collect_cases
 from trials import private_folder
 
-from split_rewrite.rewriter.comparison.differences import compare_values, dtype_name
-from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.model_server import Outputs
-from split_rewrite.rewriter.comparison.runtime_defects import disputed_node, doubt, known_defects, lax_operator, random_operator
-from split_rewrite.rewriter.comparison.tolerance import INEXACT_BOUNDS, Tolerance
+from split_rewrite.rewriter.comparison.judging.differences import compare_values, dtype_name
+from split_rewrite.rewriter.comparison.judging.runtime_defects import (
+    disputed_node,
+    doubt,
+    known_defects,
+    lax_operator,
+    random_operator,
+)
+from split_rewrite.rewriter.comparison.judging.tolerance import INEXACT_BOUNDS, Tolerance
+from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.comparison.running.model_server import Outputs
 
 ENGINES = ("onnxruntime", "onnx.reference")
 STORED = "ONNX's stored outputs"

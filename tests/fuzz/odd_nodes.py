@@ -39,8 +39,8 @@ from opset_matrix import PARAMETERS, TARGETS, collect_cases
 from trials import private_folder
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
-from split_rewrite.rewriter.comparison.model_server import Outputs
-from split_rewrite.rewriter.comparison.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.running.model_server import Outputs
 from split_rewrite.rewriter.engine.registry import registry
 from split_rewrite.rewriter.errors import CheckError, InvalidModelError
 

@@ -22,14 +22,15 @@ from conditioning import is_amplified
 from mutations import mutated
 from random_models import Case, random_case
 
-from split_rewrite.rewriter import UnconvertibleError, check_convertible, cli
+from split_rewrite.rewriter import UnconvertibleError, check_convertible
 from split_rewrite.rewriter.checks.validity import checker_failure
-from split_rewrite.rewriter.comparison import model_client
+from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.comparison.by_model import Comparison, compare
-from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.samples import Samples
-from split_rewrite.rewriter.comparison.tolerance import Tolerance
-from split_rewrite.rewriter.driver import convert_file
+from split_rewrite.rewriter.comparison.inputs.samples import Samples
+from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.running import model_client
+from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.conversion.driver import convert_file
 from split_rewrite.rewriter.errors import CheckError, CompareError, InvalidModelError
 
 FINDINGS = (
@@ -231,7 +232,7 @@ def judge_file(data: bytes, arguments: list[str]) -> Verdict:
         Path("m.onnx").write_bytes(data)
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = cli.run(arguments)
+            status = command.run(arguments)
         written = {path.name for path in folder.iterdir()} - {"m.onnx", *REPORTS.intersection(arguments)}
         verdict = _judge_run(status, err.getvalue(), written, "o.onnx" in arguments)
         if Path("m.onnx").read_bytes() != data:

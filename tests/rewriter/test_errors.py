@@ -28,9 +28,10 @@ from hostile_models import functions, functions_with_a_constant, nested_graphs
 from onnx import ModelProto, TensorProto, helper
 from storage_models import field, runnable, to_external
 
-from split_rewrite.rewriter import SplitRewriteError, convert_file, convert_many, driver
+from split_rewrite.rewriter import SplitRewriteError, convert_file, convert_many
 from split_rewrite.rewriter.batch import inputs
 from split_rewrite.rewriter.checks import validity
+from split_rewrite.rewriter.conversion import driver
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 from split_rewrite.rewriter.storage import layout, reading, skeleton, spool, staging
 from split_rewrite.rewriter.storage.payload import MARK

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
-    {"cached", "errors", "progress", "serving"},
-    {"child_call", "onnx_child"},
+    {"cached", "errors", "progress"},
+    {"process"},
     {"storage", "opsets"},
     {"graph"},
     {"engine"},
@@ -22,14 +22,8 @@ LAYERS = (
     {"comparison"},
     {"report"},
     {"runtimes", "bridge"},
-    {"arguments"},
-    {"options"},
-    {"job"},
-    {"driver"},
-    {"convert_pass"},
+    {"conversion"},
     {"batch"},
-    {"progress_bar", "cli_parameters", "terminal"},
-    {"cli_many", "cli_options", "cli_run"},
     {"cli"},
     {"__main__"},
 )

@@ -4,7 +4,7 @@ import pytest
 from helpers import convert_version, model
 
 from split_rewrite.rewriter import UnconvertibleError
-from split_rewrite.rewriter.options import Options
+from split_rewrite.rewriter.conversion.options import Options
 
 
 def conv(op, attributes):

@@ -10,8 +10,8 @@ import pytest
 from helpers import assert_rewrites, assert_same, convert_version, model, refusal, run
 
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
+from split_rewrite.rewriter.comparison.running.model_client import Worker
 
 RNG = np.random.default_rng(11)
 

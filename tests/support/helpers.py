@@ -24,12 +24,13 @@ import pytest
 from onnx import numpy_helper, parser
 
 from split_rewrite import rewriter
-from split_rewrite.rewriter import InvalidModelError, Options, SplitRewriteError, UnconvertibleError, cli
-from split_rewrite.rewriter.child_call import import_path
+from split_rewrite.rewriter import InvalidModelError, Options, SplitRewriteError, UnconvertibleError
+from split_rewrite.rewriter.cli import command
+from split_rewrite.rewriter.cli.terminal import one_line
 from split_rewrite.rewriter.comparison.by_model import compare
-from split_rewrite.rewriter.comparison.model_client import Worker
-from split_rewrite.rewriter.comparison.model_server import Failure, Outputs
-from split_rewrite.rewriter.terminal import one_line
+from split_rewrite.rewriter.comparison.running.model_client import Worker
+from split_rewrite.rewriter.comparison.running.model_server import Failure, Outputs
+from split_rewrite.rewriter.process.child_call import import_path
 
 # The library's functions without their comparison: a test says itself which numbers it expects, and to run both models each
 # time would make the tests four times as long.
@@ -166,7 +167,7 @@ def command_line(*arguments: str) -> Ended:
     """`split-rewrite` with these arguments, in this process."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        status = cli.run(arguments)
+        status = command.run(arguments)
     return Ended(status, out.getvalue(), err.getvalue())
 
 

@@ -8,7 +8,7 @@ import helpers
 import onnx
 from onnx import TensorProto, helper
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli import command
 
 HOSTILE = "</svg><script>alert('&')</script>\x07\u202e\n"
 UNEVEN = "g (float[7] x) => (float[3] a, float[3] b, float[1] c) {a, b, c = Split<num_outputs = 3>(x)}"
@@ -53,7 +53,7 @@ def page(model: str | onnx.ModelProto, folder: Path, *arguments: str, opset: int
     source, report = folder / "in.onnx", folder / "report.html"
     onnx.save(helpers.model(model, opset) if isinstance(model, str) else model, source)
     output = [] if "--dry-run" in arguments else [str(folder / "out.onnx")]
-    status = cli.run([str(source), *output, *arguments, "-q", "--report", str(report)])
+    status = command.run([str(source), *output, *arguments, "-q", "--report", str(report)])
     return status, report.read_text(encoding="utf-8")
 
 

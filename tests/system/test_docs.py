@@ -18,7 +18,8 @@ import pytest
 from documentation import ROOT, as_regex, documented
 from messages import assigned, own_nodes, raised, texts
 
-from split_rewrite.rewriter import cli, errors
+from split_rewrite.rewriter import errors
+from split_rewrite.rewriter.cli import command
 
 ERRORS = {
     "ArgumentError",
@@ -73,7 +74,7 @@ def test_every_explanation_is_of_a_message() -> None:
     known = [text for path in MODULES for text in messages(path)]
     stale = [pattern for pattern in documented() if not any(as_regex(pattern).fullmatch(text) for text in known)]
     assert set(stale) == ELSEWHERE, "docs/errors.md explains what nothing says"
-    said = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (cli, errors))
+    said = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (command, errors))
     assert all(text.partition(" …")[0] in said for text in ELSEWHERE)
 
 
@@ -98,7 +99,7 @@ def test_messages_are_found(tmp_path: Path, body: str, expected: list[str]) -> N
 def test_the_map_names_every_folder() -> None:
     text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
     table = text[text.index("## Where things are") :]
-    named = set(re.findall(r"`((?:rewriter|rules)/(?:\w+/)?)`", table)) | {
+    named = set(re.findall(r"`((?:rewriter|rules)/(?:\w+/)*)`", table)) | {
         f"rules/{name}" for name in re.findall(r"`(\w+/)`: ", table)
     }
     there = {f"{path.parent.relative_to(ROOT).as_posix()}/" for path in MODULES} - {"rewriter/"}
@@ -149,9 +150,7 @@ def test_nothing_else_has_to_be_registered(tmp_path: Path, place: str) -> None:
     if place == "rules/new_folder":
         module.with_name("__init__.py").touch()
     module.write_text(OWN_RULE, encoding="utf-8")
-    program = (
-        f"import split_rewrite; split_rewrite.__path__ = [{str(package)!r}]; from split_rewrite.rewriter import cli; cli.main()"
-    )
+    program = f"import split_rewrite; split_rewrite.__path__ = [{str(package)!r}]; from split_rewrite.rewriter import __main__; __main__.main()"
     listed = subprocess.run(
         [sys.executable, "-c", program, "--list-rules"], cwd=tmp_path, capture_output=True, text=True, check=True
     )

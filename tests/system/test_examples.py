@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from documentation import ROOT
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli.command import run
 
 PAGES = ("README.md", "docs/guide.md", "docs/gallery.md", "docs/many.md")
 
@@ -28,7 +28,7 @@ def blocks(page: str, language: str) -> list[str]:
 def commands(page: str) -> list[tuple[str, str]]:
     """The commands with models of the tree in the `console` blocks of a page, each with the output that the page shows."""
     found = (block.removeprefix("$ ").partition("\n") for block in blocks(page, "console"))
-    return [(command, output) for command, _, output in found if "models/" in command]
+    return [(line, output) for line, _, output in found if "models/" in line]
 
 
 def shown_as(output: str) -> str:
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_commands(folder: Path, capfd: pytest.CaptureFixture[str], page: str, command: str, output: str) -> None:
     program, *arguments = shlex.split(command)
     assert program == "split-rewrite"
-    status = cli.run(arguments)
+    status = run(arguments)
     out, err = capfd.readouterr()
     refused = "error: " in output or "refused" in command
     assert status == (1 if refused else 0), err

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from judges import STORED, Disagreement, Examined, enumerated, examine_all, node_tests
 
-from split_rewrite.rewriter.comparison import runtime_defects
+from split_rewrite.rewriter.comparison.judging import runtime_defects
 
 SAMPLE = "Resize|MaxUnpool|Softmax|LRN|OneHot"
 """Operators whose node tests are examined here: some of which runtimes disagree, and some of which they do not."""

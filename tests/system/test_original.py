@@ -12,9 +12,10 @@ import onnx_ir as ir
 import pytest
 from helpers import model
 
-from split_rewrite.rewriter import CompareError, Options, convert_file, convert_version, driver, job
+from split_rewrite.rewriter import CompareError, Options, convert_file, convert_version
+from split_rewrite.rewriter.conversion import driver, stages
+from split_rewrite.rewriter.conversion.stages import Job
 from split_rewrite.rewriter.graph import given_types, inlining
-from split_rewrite.rewriter.job import Job
 from split_rewrite.rewriter.storage.skeleton import Snapshot
 
 NO_FUNCTIONS = Options(for_runtimes=("openvino-2024.2",))
@@ -67,7 +68,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, *, before: boo
 
 STAGES: dict[str, tuple[Any, str, Callable[[], onnx.ModelProto], Options]] = {
     "whatever comes first": (Job, "__init__", summing, Options()),
-    "tidying": (job, "tidy", summing, Options()),
+    "tidying": (stages, "tidy", summing, Options()),
     "repairing": (driver, "repair", lambda: summing(ir_version=3), Options()),
     "inlining": (inlining, "inline", calling, NO_FUNCTIONS),
     "declaring": (given_types, "declare_types", summing, Options(declare={"a": "float[4]"})),

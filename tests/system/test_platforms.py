@@ -59,7 +59,7 @@ child_call._PROGRAM = taken.replace("{{", "{{{{").replace("}}", "}}}}") + child_
 model_client._PROGRAM = taken + model_client._PROGRAM
 """
 
-COMMAND = TAKE_AWAY + START + RESTRICT + "from split_rewrite.rewriter.cli import main\nmain()"
+COMMAND = TAKE_AWAY + START + RESTRICT + "from split_rewrite.rewriter.cli.command import main\nmain()"
 
 
 def run(program: str, *arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -18,7 +18,7 @@ import pytest
 from helpers import model
 
 from split_rewrite import rewriter
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.engine import registry
 from split_rewrite.rewriter.graph.node import Node
 from split_rewrite.rewriter.graph.operators import Operators
@@ -70,8 +70,8 @@ def _parameters(name: str, function: Any) -> Iterator[str]:
 
 
 def _options() -> Iterator[str]:
-    for command, prefix in ((cli.command, ""), (cli.probe, "probe ")):
-        for parameter in command.params:
+    for offered, prefix in ((command.command, ""), (command.probe, "probe ")):
+        for parameter in offered.params:
             if isinstance(parameter, click.Option):
                 yield f"{prefix}option {', '.join([*parameter.opts, *parameter.secondary_opts])}"
 
@@ -90,7 +90,7 @@ def _report(folder: Path, text: str, opset: int, target: str, *options: str) -> 
     source, report = folder / "in.onnx", folder / "report.json"
     source.write_bytes(model(text, opset).SerializeToString())
     destination = [] if options else [str(folder / "out.onnx")]
-    cli.run([str(source), *destination, "-t", target, *options, "--compare", "model", "-q", "--report", str(report)])
+    command.run([str(source), *destination, "-t", target, *options, "--compare", "model", "-q", "--report", str(report)])
     return json.loads(report.read_text(encoding="utf-8"))
 
 
@@ -123,7 +123,7 @@ EXIT_STATUSES = {
 def test_exit_statuses_stay(tmp_path: Path, text: str, opset: int, options: list[str], status: int) -> None:
     source, destination = tmp_path / "in.onnx", tmp_path / "out.onnx"
     source.write_bytes(model(text, opset).SerializeToString())
-    assert cli.run([str(source), str(destination), *options]) == status
+    assert command.run([str(source), str(destination), *options]) == status
     assert destination.exists() == (status == 0)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from split_rewrite.rewriter.comparison.model_client import Worker
+from split_rewrite.rewriter.comparison.running.model_client import Worker
 
 Save = Callable[..., Path]
 

@@ -6,9 +6,9 @@ import pytest
 from helpers import convert_version, model
 
 from split_rewrite.rewriter import SplitRewriteError, UnconvertibleError
+from split_rewrite.rewriter.conversion.options import Options
 from split_rewrite.rewriter.engine.former_names import MODULES, RULES, current_names
 from split_rewrite.rewriter.engine.registry import registry
-from split_rewrite.rewriter.options import Options
 
 pytestmark = pytest.mark.quick
 

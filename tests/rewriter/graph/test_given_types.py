@@ -12,7 +12,7 @@ from helpers import model, refusal, run
 from onnx import GraphProto
 
 from split_rewrite.rewriter import ArgumentError, convert_version
-from split_rewrite.rewriter.options import Options
+from split_rewrite.rewriter.conversion.options import Options
 
 
 def fixed(source: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], target: int = 13) -> onnx.ModelProto:

@@ -83,5 +83,5 @@ def test_as_the_node_tests_say(test: Any) -> None:
 
 
 def test_nothing_is_imported_before_it_is_needed() -> None:
-    program = "import sys, split_rewrite.rewriter.driver; sys.exit('onnx.reference' in sys.modules)"
+    program = "import sys, split_rewrite.rewriter.conversion.driver; sys.exit('onnx.reference' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -7,11 +7,11 @@ import pytest
 from helpers import convert_version, model, refusal, run_isolated
 from onnx import TensorProto, helper
 
-from split_rewrite.rewriter import child_call
 from split_rewrite.rewriter.errors import InvalidModelError
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.opsets import inference
 from split_rewrite.rewriter.opsets.inference import infer_node
+from split_rewrite.rewriter.process import child_call
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 
 LOOP = "l = Loop(n, , x) <body = b (int64 i, bool k, float[N] v) => (bool c, float[N] w) {c = Identity(k)\n w = Add(v, x)}>"

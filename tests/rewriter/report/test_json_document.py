@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.report.json_document import node_text
 
 pytestmark = pytest.mark.quick
@@ -20,7 +20,7 @@ STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {a = StringConcat(x, x)
 
 def report_of(arguments: list[str], folder: Path) -> tuple[int, dict]:
     path = folder / "report.json"
-    status = cli.run([*arguments, "-q", "--report", str(path)])
+    status = command.run([*arguments, "-q", "--report", str(path)])
     return status, json.loads(path.read_text())
 
 
@@ -61,7 +61,7 @@ def test_names_that_are_not_utf8_are_no_obstacle(save, tmp_path: Path, text: str
     body = f"g (float[4] x, bool c) => (float[a] a, float[b] b) {{ {text}\n s, e = Split <num_outputs = 2> (x) }}"
     source = Path(save(body))
     source.write_bytes(source.read_bytes().replace(b"strange", b"str\xff\xfege"))
-    assert cli.run(["-q", "-t", "13", "--report", str(tmp_path / report), str(source), str(tmp_path / "out.onnx")]) == 0
+    assert command.run(["-q", "-t", "13", "--report", str(tmp_path / report), str(source), str(tmp_path / "out.onnx")]) == 0
     assert "s, e = Split" in (tmp_path / report).read_text()
 
 
@@ -90,7 +90,7 @@ def test_a_dry_run(save, tmp_path: Path) -> None:
 
 
 def test_standard_output_is_nothing_but_the_report(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["-t", "13", save(UNEVEN), str(tmp_path / "out.onnx"), "--report", "-"]) == 0
+    assert command.run(["-t", "13", save(UNEVEN), str(tmp_path / "out.onnx"), "--report", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["outcome"] == "converted"
 
 
@@ -103,16 +103,16 @@ REFUSED = {
 
 @pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_usage(save, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
-    assert cli.run(["-t", "13", save(UNEVEN), str(tmp_path / "out.onnx"), *options]) == 2
+    assert command.run(["-t", "13", save(UNEVEN), str(tmp_path / "out.onnx"), *options]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.onnx").exists()
 
 
 def test_assumed_opset(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = save("g (float[4] x) => (float[1] a, float[3] b) <int64[2] s = {1, 3}> {a, b = Split(x, s)}", 12)
-    assert cli.run(["-t", "11", source, str(tmp_path / "out.onnx")]) == 2
+    assert command.run(["-t", "11", source, str(tmp_path / "out.onnx")]) == 2
     assert "use --assume-opset 13" in capsys.readouterr().err
-    assert cli.run(["-t", "11", source, str(tmp_path / "out.onnx"), "--assume-opset", "13", "--compare", "off"]) == 0
+    assert command.run(["-t", "11", source, str(tmp_path / "out.onnx"), "--assume-opset", "13", "--compare", "off"]) == 0
 
 
 def test_a_node_whose_text_is_not_utf_8_is_shown_without_its_attributes() -> None:

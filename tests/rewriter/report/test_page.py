@@ -9,7 +9,7 @@ from pathlib import Path
 import pages
 import pytest
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.report.drawing import MAX_NODES
 from split_rewrite.rewriter.report.json_document import ModelFile
 from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_LINES, MAX_SHOWN, make_page
@@ -219,5 +219,5 @@ def test_a_failed_report_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("split_rewrite.rewriter.report.page._text", fail)
     source, report = tmp_path / "none.onnx", tmp_path / "report.html"
     with pytest.raises(RuntimeError):
-        cli.command.main([str(source), str(tmp_path / "out.onnx"), "--report", str(report)], standalone_mode=False)
+        command.command.main([str(source), str(tmp_path / "out.onnx"), "--report", str(report)], standalone_mode=False)
     assert list(tmp_path.iterdir()) == []

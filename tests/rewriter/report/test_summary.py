@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from split_rewrite.rewriter import cli
+from split_rewrite.rewriter.cli import command
 
 STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {a = StringConcat(x, x) b = StringConcat(a, x)}"
 
@@ -15,22 +15,22 @@ STRINGS = "g (string[4] x) => (string[4] a, string[4] b) {a = StringConcat(x, x)
 def test_equal_blockers_are_one_line(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chain = " ".join(f"v{i} = StringConcat({f'v{i - 1}' if i else 'x'}, x)" for i in range(30))
     arguments = ["-t", "18", save(f"g (string[4] x) => (string[4] v29) {{{chain}}}", 20), str(tmp_path / "out.onnx")]
-    assert cli.run(arguments) == 1
+    assert command.run(arguments) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "error: 30 nodes cannot be converted:"
     assert len(lines) == 2 and lines[1].endswith("(and 29 more like it; -v lists them)")
-    assert cli.run([*arguments, "-v"]) == 1
+    assert command.run([*arguments, "-v"]) == 1
     assert len(capsys.readouterr().err.splitlines()) == 31
 
 
 def test_few_blockers_are_all_named(save, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")]) == 1
+    assert command.run(["-t", "18", save(STRINGS, 20), str(tmp_path / "out.onnx")]) == 1
     error = capsys.readouterr().err
     assert "StringConcat 'a'" in error and "StringConcat 'b'" in error
 
 
 def test_what_a_dry_run_prints(save, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["-t", "18", "--dry-run", save(STRINGS, 20)]) == 1
+    assert command.run(["-t", "18", "--dry-run", save(STRINGS, 20)]) == 1
     out = capsys.readouterr().out
     assert "dry run  2 nodes cannot be converted" in out
     assert "lowest   opset 20; blocked below by: StringConcat 'a'" in out

@@ -1,0 +1,1 @@
+"""The command line: arguments to options, one run or many, and what the terminal shows."""

@@ -1,0 +1,476 @@
+"""The command line: it turns arguments into options, and the outcome into text and an exit status.
+
+Importing onnx takes most of the start-up time, so only code that needs onnx imports it: --help, --version and errors in options do
+without it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from ..errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
+from .many import inputs_of_many
+from .options import job_options
+from .parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
+from .run import Run, check_streams, only_destination, progress_bar, readable_input, run_job
+from .terminal import PROGRAM, lean_imports, one_line, open_streams, say, unwind_on_signals
+
+if TYPE_CHECKING:
+    from ..storage import NamedFile
+
+INTERRUPTED = 130
+
+_HELP = """Convert the ONNX model INPUT to another opset and write it to OUTPUT.
+
+Several INPUTs (files, folders, globs, URIs, or a list of them: @list.txt, @- for standard input) are written to the
+folder OUTPUT; one that cannot be converted does not stop the others.
+
+OUTPUT is written only after the whole model was converted, passed onnx.checker and, where a runtime can run it, gave
+the same numbers as INPUT. It may be INPUT itself. A - stands for standard input or output. Without --target-opset the
+opset stays the same. In any case, sequences with known elements are removed and constant Splits are folded.
+"""
+
+_EPILOG = """\b
+Examples:
+  split-rewrite --target-opset 13 model.onnx model13.onnx
+  split-rewrite -t latest model.onnx -o newest.onnx --compare required
+  split-rewrite --dry-run -t 13 model.onnx
+  split-rewrite --for openvino-2024.2 model.onnx model-openvino.onnx
+  split-rewrite probe openvino --help
+  split-rewrite -t 11 net.onnx net11.onnx --overwrite-input-shape x:1,3,224,224
+  split-rewrite -t 17 gpt.onnx gpt17.onnx --input-data gpt-inputs.npz
+  split-rewrite -t 13 a.onnx b.onnx zoo/ out/ --resume run.jsonl --report run.html
+
+\b
+Limits:
+  A node that cannot be expressed exactly at the target stops the conversion; all such nodes are listed.
+  Operators of domains other than ai.onnx stay as they are.
+  Target opsets go from 1 to the newest that the installed onnx knows; latest is the newest of them that the
+  installed onnxruntime loads too.
+  The comparison runs a few random inputs; --input-data gives it real ones.
+
+\b
+Exit status:
+  0  converted, checked, and compared (or a warning says why that was not possible)
+  1  the model cannot be expressed at the target
+  2  wrong usage, an invalid model, or a file that cannot be read or written
+  3  the result failed the check or the comparison
+  Of several models, the worst status counts.
+"""
+
+
+PROBE = "probe"
+"""The first argument that starts the subcommand `probe`. A model of this name has to be written ./probe."""
+_PROBE_HELP = """Find out what RUNTIME supports, and what it computes wrongly.
+
+RUNTIME is onnxruntime, openvino, opencv, mnn, ncnn, tract or tinygrad, installed here or in the environment of --python.
+About two hundred models of a few nodes are run, each in a child process. The result is printed as a profile, which --for
+accepts.
+"""
+
+
+def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from ... import rules as _rules  # noqa: F401 - importing the rules registers them
+    from ..engine.registry import registry
+    from ..engine.selection import MECHANISMS
+    from ..report.summary import rule_table
+
+    say(rule_table(registry, MECHANISMS))
+    context.exit()
+
+
+def _list_runtimes(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    if name is None or context.resilient_parsing:
+        return
+    from ..runtimes.listing import about, overview
+
+    say(about(name) if name else overview())
+    context.exit()
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    say(f"{PROGRAM} {version(PROGRAM)} (onnx {version('onnx')})")
+    context.exit()
+
+
+@click.command(
+    PROGRAM,
+    help=_HELP,
+    epilog=_EPILOG,
+    options_metavar="[OPTIONS]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.argument("source", metavar="INPUT", type=File())
+@click.argument("destination", metavar="[INPUT...] [OUTPUT]", required=False, type=File())
+@click.argument("more", metavar="", nargs=-1, type=File())
+@click.option("-o", "--output", type=File(), metavar="OUTPUT", help="The file or folder to write to, instead of the last argument.")
+@click.option("--in-place", is_flag=True, help="Replace each INPUT by its result; all arguments are INPUTs.")
+@click.option(
+    "-t", "--target-opset", "--opset", type=Opset(), metavar="N|latest", help="Opset of the result; default: that of INPUT."
+)
+@click.option(
+    "--for",
+    "for_runtimes",
+    multiple=True,
+    metavar="RUNTIME",
+    help="Convert for this runtime: choose an opset and IR version that it loads, and avoid what it refuses or computes "
+    "wrongly. For example openvino-2024.2, onnxruntime (the installed release) or ./profile.toml. Repeatable, for a result "
+    "that suits all of them.",
+)
+@click.option(
+    "--list-runtimes",
+    is_flag=False,
+    flag_value="",
+    is_eager=True,
+    expose_value=False,
+    callback=_list_runtimes,
+    metavar="[RUNTIME]",
+    help="List the known runtimes, or all that is known about one, with sources.",
+)
+@click.option(
+    "--ir-version",
+    type=int,
+    metavar="N",
+    help="IR version of the result; default: that of INPUT; for an older opset, lowered to what onnx used then.",
+)
+@click.option(
+    "--overwrite-input-shape",
+    type=Shape(),
+    multiple=True,
+    metavar="NAME:1,3,224,224",
+    help="Fix the shape of an input in the model, and with it all shapes that depend on it, outputs included. NAME may be "
+    "left out if there is only one input. Repeatable.",
+)
+@click.option(
+    "--declare",
+    type=Declaration(),
+    multiple=True,
+    metavar="NAME:float[N,64]",
+    help="State the type of a value that shape inference cannot find, such as an output of a custom operator. Repeatable.",
+)
+@click.option("--only", multiple=True, metavar="RULE", help="Use only this rule or module of rules. Repeatable.")
+@click.option("--skip", multiple=True, metavar="RULE", help="Do not use this rule or module of rules. Repeatable.")
+@click.option("--list-rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List all rules.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list what cannot be converted, and which opsets are in reach.")
+@click.option(
+    "--report",
+    multiple=True,
+    type=ReportFile(),
+    metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
+    help="Also write a report: .json for programs (docs/report.md), .html to look at, - for JSON on standard output. For "
+    "many models: .jsonl with a line for each, .html with an overview, .xml for JUnit, .sarif for code scanning. Repeatable.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many models to convert at a time; default: one for each core.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="The time that one model may take.")
+@click.option(
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    help="The memory that all models together may take, such as 4GB: large ones do not run at the same time.",
+)
+@click.option(
+    "--resume",
+    type=RecordFile(),
+    metavar="FILE.jsonl",
+    help="Skip the models that this report lists as done, unless model or options have changed, and add the others to it.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Convert on the Dask cluster of this scheduler, such as tcp://host:8786.")
+@click.option("--assume-opset", type=click.IntRange(min=1), metavar="N", help="Opset of INPUT, if the file declares a wrong one.")
+@click.option("--strict", is_flag=True, help="Treat warnings about nodes as errors.")
+@click.option(
+    "--semantics",
+    type=click.Choice(["specification", "onnxruntime"]),
+    help="Which meaning counts for nodes on which the specification and onnxruntime disagree (docs/semantics.md). By "
+    "default such nodes stay as they are, or the model is refused.",
+)
+@click.option(
+    "--allow",
+    type=click.Choice(["float32-for-bfloat16"]),
+    multiple=True,
+    help="Allow a change of numbers: compute in float32 what the model computes in bfloat16, if the target lacks that type.",
+)
+@click.option(
+    "--unpack-at-run-time",
+    is_flag=True,
+    help="Keep weights of types that the target lacks (int4, float8, …) packed in the file, and unpack them in the graph.",
+)
+@click.option(
+    "--external-data",
+    default="auto",
+    show_default=True,
+    metavar="auto|keep|copy|inline|split[:BYTES]",
+    help="""Where the weights go.
+
+    \b
+    auto    keep if OUTPUT is in the folder of INPUT, else copy
+    keep    external data stays in its files
+    copy    external data goes to OUTPUT.data (OUTPUT.1.data if that exists)
+    inline  all data goes into OUTPUT
+    split   tensors of at least BYTES (default 1024) go to OUTPUT.data
+    """,
+)
+@click.option(
+    "--compare",
+    type=click.Choice(["auto", "model", "nodes", "required", "off"]),
+    default="auto",
+    show_default=True,
+    help="How INPUT and OUTPUT are run and compared. auto: as whole models if they have at most 256 MiB and 10,000 nodes, "
+    "else (or if that fails to run) each distinct change of a node; model: only as whole models; nodes: only node by node; "
+    "required: like auto, and an error if anything could not be compared; off: not at all.",
+)
+@click.option(
+    "--runtime",
+    type=click.Choice(["auto", "onnxruntime", "reference", "both"]),
+    default="auto",
+    show_default=True,
+    help="Which runtime runs INPUT and OUTPUT. auto: onnxruntime if it is installed and supports the model, else "
+    "onnx.reference; both: each of the two, and both have to find the outputs equal.",
+)
+@click.option(
+    "--verify-with",
+    default="",
+    metavar="RUNTIME|MODULE:CLASS",
+    help="Also run OUTPUT in this runtime, and compare it with INPUT in onnxruntime; if it differs or does not run, that is an "
+    "error. One of onnxruntime, openvino, opencv, mnn, ncnn, tract, tinygrad, or a class of your own (docs/runtimes.md).",
+)
+@click.option(
+    "--python",
+    default="",
+    metavar="FILE",
+    help="The Python interpreter of the environment in which the runtime of --verify-with is installed; default: this one.",
+)
+@click.option(
+    "--test-input-shape",
+    type=Shape(),
+    multiple=True,
+    metavar="NAME:1,3,224,224",
+    help="Shape of an input in the comparison. NAME may be left out if there is only one input. Repeatable.",
+)
+@click.option(
+    "--input-data",
+    type=Arrays(),
+    multiple=True,
+    metavar="NAME:FILE.npy|FILE.npz",
+    help="Inputs for the comparison; those not given are random. Each .npz is a sample; an .npy is part of every sample. "
+    "Repeatable.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the random comparison inputs."
+)
+@click.option(
+    "--rtol",
+    type=Bound(),
+    multiple=True,
+    metavar="[OUTPUT:]X",
+    help="Relative tolerance, for all outputs or one. Default: 0, or if a rule is not exact, 4096 eps for float64, 1024 for "
+    "float32, 16 for float16, 8 for bfloat16. Repeatable.",
+)
+@click.option(
+    "--atol",
+    type=Bound(),
+    multiple=True,
+    metavar="[OUTPUT:]X",
+    help="Absolute tolerance, for all outputs or one. Default: 0, or 512, 128, 4, 2 eps likewise. Repeatable.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print what each rule changed, and what was left unchanged and why.")
+@click.option("--text", is_flag=True, help="Print INPUT as text, with digests in place of weights; for git's textconv.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the versions.")
+def command(source: str, destination: str | None, more: Sequence[str], **given: Any) -> None:
+    if given["quiet"] and given["verbose"]:
+        raise click.UsageError("-q and -v exclude each other.")
+    if given["text"]:
+        _print_text([source, *filter(None, [destination, *more])])
+        return
+    many = inputs_of_many([source, *filter(None, [destination, *more])], given)
+    if many is not None:
+        raise click.exceptions.Exit(_convert_many(*many, given))
+    output = only_destination(destination, given["output"], given["dry_run"])
+    check_streams(source, output, given)
+    with readable_input(source) as file:
+        options, target = job_options(file, given)
+        run = Run(source, file, output, given)
+        try:
+            report = run_job(run, target, options)
+        except PathConflictError:
+            raise  # what a report would replace
+        except Exception as error:
+            run.report_failure(error)
+            raise
+    if report.blockers:
+        raise click.exceptions.Exit(UnconvertibleError.exit_status)
+
+
+def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
+    """Convert several models; returns the exit status."""
+    if any(path.endswith(".json") for path in given["report"]):
+        raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
+    options, target = job_options(None, given)
+    with lean_imports():
+        from ..batch.command import Wanted, convert_all
+        from ..batch.task import Request
+
+    wanted = Wanted(
+        inputs,
+        into,
+        given["in_place"],
+        given["jobs"],
+        given["scheduler"],
+        given["resume"],
+        given["report"],
+        [loaded.file for loaded in given["input_data"]],
+        given["quiet"],
+        given["verbose"],
+    )
+    request = Request(target, given["compare"], options, given["timeout"], given["memory"])
+    return convert_all(wanted, request, lambda text, is_error: say(one_line(text), sys.stderr if is_error else None), say)
+
+
+def _print_text(paths: Sequence[str]) -> None:
+    if len(paths) > 1:
+        raise click.UsageError("--text prints one model.")
+    with lean_imports():
+        from ..report.text_form import text_form
+        from ..storage import read
+    say(text_form(read(paths[0])))
+
+
+@click.command(
+    f"{PROGRAM} {PROBE}",
+    help=_PROBE_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.argument("runtime", metavar="RUNTIME", required=False)
+@click.option("--adapter", metavar="MODULE:CLASS", help="A class of your own that runs models; see docs/runtimes.md.")
+@click.option(
+    "--python",
+    "interpreter",
+    metavar="FILE",
+    help="The Python interpreter of the environment in which the runtime is installed; default: this one.",
+)
+@click.option("-o", "--output", metavar="FILE.toml", help="Write the profile to this file instead of printing it.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the outcome of each model.")
+def probe(runtime: str | None, adapter: str | None, interpreter: str | None, output: str | None, verbose: bool) -> None:
+    if (runtime is None) == (adapter is None):
+        raise click.UsageError("name a RUNTIME, or --adapter MODULE:CLASS.")
+    from ..report.summary import aligned
+    from ..runtimes.probing import as_table, as_toml, probe_runtime
+    from ..runtimes.running import Target
+    from ..storage import check_apart, check_destinations, write_text
+
+    name = runtime or str(adapter)
+    files = _files_of_probe(name, interpreter, output)
+    check_apart(files)
+    check_destinations(files)
+    with progress_bar(hidden=False):
+        findings = probe_runtime(Target(name, interpreter or sys.executable))
+    for line in aligned(as_table(findings)) if verbose else ():
+        say(one_line(line))
+    text = as_toml(name, findings)
+    if output is None:
+        say(text, sys.stdout)
+        return
+    write_text(text, output)
+
+
+def _files_of_probe(name: str, interpreter: str | None, output: str | None) -> list[NamedFile]:
+    """The files that a probe reads and writes."""
+    from ..conversion.options import files_of_adapter
+    from ..storage import OUTPUT, NamedFile, standard_output
+
+    written = [] if output is None else [NamedFile(OUTPUT, output)]
+    return [*files_of_adapter(name, interpreter or ""), *written, *standard_output()]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program with `arguments`, without the program's name; returns the exit status."""
+    context = None
+    try:
+        chosen, rest = (probe, arguments[1:]) if list(arguments[:1]) == [PROBE] else (command, arguments)
+        with chosen.make_context(PROGRAM, list(rest)) as context:
+            chosen.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except (Exception, KeyboardInterrupt) as error:
+        verbose = context is not None and context.params["verbose"]
+        status, lines = _explain(error, verbose)
+        with suppress(SplitRewriteError):  # the exit status says it, too
+            for line in lines:
+                say(one_line(line), sys.stderr)
+        if verbose and _is_bug(error, status):
+            traceback.print_exc()
+        return status
+    return 0
+
+
+def _explain(error: BaseException, verbose: bool = False) -> tuple[int, list[str]]:
+    """The exit status for `error`, and the lines to print about it."""
+    if isinstance(error, UnconvertibleError):
+        from ..report.summary import grouped
+
+        count = len(error.blockers)
+        nodes = "1 node" if count == 1 else f"{count:,} nodes"
+        blockers = map(str, error.blockers) if verbose else grouped(error.blockers)
+        return error.exit_status, [f"error: {nodes} cannot be converted:", *(f"  {line}" for line in blockers)]
+    if isinstance(error, click.ClickException):
+        return UNUSABLE, [f"error: {error.format_message()} (--help shows the usage)"]
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, ["interrupted"]
+    status, line = status_and_line(error)
+    if _is_bug(error, status):
+        request = "" if isinstance(error, RuleError) else "; please report it"
+        return status, [f"internal error: {line}{request} (-v shows where it is from)"]
+    return status, [f"error: {line}"]
+
+
+def _is_bug(error: BaseException, status: int) -> bool:
+    """Whether `error`, which ends the program with `status`, is a bug of this program."""
+    return isinstance(error, RuleError) or (status == INTERNAL_ERROR and not isinstance(error, SplitRewriteError))
+
+
+def main() -> NoReturn:
+    """The entry point of the `split-rewrite` command."""
+    open_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
+    completion = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
+    if completion in os.environ:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(command, {}, PROGRAM, completion, os.environ[completion]))
+    unwind_on_signals()
+    status = INTERRUPTED
+    with suppress(KeyboardInterrupt):  # one that comes before or after all that `run` does
+        status = run(sys.argv[1:])
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process at once: the interpreter's usual shutdown takes as long as a tenth of a start."""
+    if child_call := sys.modules.get("split_rewrite.rewriter.process.child_call"):
+        child_call.close_children()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever wrote has heard of it
+            stream.flush()
+    os._exit(status)

@@ -1,0 +1,169 @@
+"""The types of the values on the command line, as click's parameter types. Each says what it expects if a value is wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..batch.paths import parse_size
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+    from numpy import ndarray
+
+STREAM = "-"
+"""Standard input or output, instead of a file."""
+RUN_FORMATS = (".jsonl", ".xml", ".sarif")
+"""The suffixes of reports about a run, whether of one model or of many."""
+REPORT_FORMATS = (".json", ".html", *RUN_FORMATS)
+
+
+class Opset(click.ParamType):
+    name = "opset"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if value == "latest":
+            return value
+        return _number(value, self, param, ctx, "a number or 'latest'")
+
+
+class Bound(click.ParamType):
+    """A tolerance, 1e-3 or OUTPUT:1e-3, split at the last colon; without OUTPUT the name is None."""
+
+    name = "tolerance"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
+        name, colon, bound = value.rpartition(":")
+        try:
+            number = float(bound)
+        except ValueError:
+            number = math.nan
+        if not (0 <= number < math.inf) or (colon and not name):
+            self.fail(f"expected a number from 0 on, or OUTPUT:NUMBER, not '{value}'", param, ctx)
+        return name or None, number
+
+
+class Shape(click.ParamType):
+    """A shape, NAME:1,3,224,224, split at the last colon; without NAME the name is None."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, tuple[int, ...]]:
+        name, colon, dims = value.rpartition(":")
+        if not (colon or dims) or (colon and not name):
+            self.fail(f"expected NAME:1,3,224,224, not '{value}'", param, ctx)
+        sizes = [_number(size, self, param, ctx, "whole numbers as in 1,3,224,224") for size in dims.split(",") if dims]
+        return name or None, tuple(sizes)
+
+
+class Loaded(NamedTuple):
+    """The arrays that were read from a file."""
+
+    file: str
+    arrays: dict[str, ndarray[Any, Any]]
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the arrays are one complete sample, as those of an .npz file are."""
+        return self.file.endswith(".npz")
+
+
+class Arrays(click.ParamType):
+    """The arrays of NAME:FILE.npy or of FILE.npz."""
+
+    name = "arrays"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Loaded:
+        name, file = ("", value) if value.endswith(".npz") else value.rpartition(":")[::2]
+        if not file.endswith(".npz") and not (name and file.endswith(".npy")):
+            self.fail(f"expected NAME:FILE.npy or FILE.npz, not '{value}'", param, ctx)
+        try:
+            return Loaded(file, _load_arrays(name, file))
+        except OSError as error:
+            self.fail(f"{file} cannot be read: {error.strerror or error}", param, ctx)
+        except (ValueError, EOFError) as error:
+            self.fail(f"{file} cannot be read: {str(error).splitlines()[0]}", param, ctx)
+
+
+def _number(value: Any, kind: click.ParamType, param: click.Parameter | None, ctx: click.Context | None, expected: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        kind.fail(f"expected {expected}, not '{value}'", param, ctx)
+
+
+def _load_arrays(name: str, file: str) -> dict[str, ndarray[Any, Any]]:
+    """The arrays of an .npz file, or the array of an .npy file under `name`. Raises OSError, ValueError or EOFError."""
+    import zipfile
+    import zlib
+
+    import numpy as np
+
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray) == file.endswith(".npz"):
+            raise ValueError("the contents do not match the ending of the name")
+        return {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(str(error)) from error
+
+
+class File(click.ParamType):
+    """A path, unchanged. Shells complete it."""
+
+    name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # only the shell needs it
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class ReportFile(File):
+    """The name of a file for a report, or - for standard output."""
+
+    name = "report"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == STREAM:
+            return value
+        if not value.endswith(REPORT_FORMATS):
+            self.fail(f"'{value}' is neither - nor a name that ends with {' or '.join(REPORT_FORMATS)}.", param, ctx)
+        return value
+
+
+class RecordFile(File):
+    """The name of a .jsonl file that reports are added to; other names are rejected, so that no other file is overwritten."""
+
+    name = "record"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value.endswith(".jsonl"):
+            self.fail(f"expected a name that ends with .jsonl, not '{value}'", param, ctx)
+        return value
+
+
+class Size(click.ParamType):
+    """A number of bytes, such as 4GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Declaration(click.ParamType):
+    """A declared type, NAME:float[N,64], split at the last colon."""
+
+    name = "declaration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, _, text = value.rpartition(":")
+        if not name or not text:
+            self.fail(f"expected NAME:float[N,64], not '{value}'", param, ctx)
+        return name, text

@@ -1,0 +1,286 @@
+"""Finds the nodes that a conversion changed: those that only the original has, and those that only the result has.
+
+It compares the two graphs. The only thing it takes from the engine is which values are equal to others (`aliases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
+
+from ...graph.inlining import Key, callee
+from ...graph.model import Model
+from ...graph.protos import DEFAULT_DOMAINS, GRAPH_TYPES, GraphLike, default_opset, resolved, subgraphs
+from ...graph.scope import Scope
+
+
+class GraphPair:
+    """One graph or function body, before the conversion (`old`) and after it (`new`)."""
+
+    def __init__(
+        self,
+        old: Scope,
+        new: GraphLike,
+        inferred: GraphProto | None,
+        opsets: tuple[int, int],
+        parent: GraphPair | None = None,
+        place: tuple[int, ...] = (),
+    ) -> None:
+        self.old = old
+        self.new = new
+        self.opsets = opsets
+        """The opset of the default domain, in the original and in the result."""
+        self.parent = parent
+        self.place = place
+        self.old_nodes = list(old.graph.node)
+        self.new_nodes = list(new.node)
+        self.old_makers = _makers(self.old_nodes)
+        self.new_makers = _makers(self.new_nodes)
+        self.new_tensors: Mapping[str, TensorProto] = {}
+        if isinstance(new, GraphProto):
+            self.new_tensors = {tensor.name: tensor for tensor in new.initializer}
+        self.inferred = inferred
+        self._types: dict[str, TypeProto] | None = None
+
+    @property
+    def where(self) -> str:
+        """The path to the graph, as messages show it."""
+        return self.old.where
+
+    def type(self, name: str) -> TypeProto | None:
+        """The type of a value of the original, declared or inferred."""
+        if self._types is None:
+            self._types = self._known_types()
+        known = self._types.get(name)
+        if known is None and self.parent is not None:
+            return self.parent.type(name)
+        return known
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The value of a constant of the original; None where it is not constant, or too many nodes compute it."""
+        try:
+            return self.old.constant(name)
+        except RecursionError:
+            return None
+
+    def is_sequence(self, name: str) -> bool:
+        """Whether a value of the original is a sequence or an optional, whose type does not tell its content."""
+        kind = self.type(name)
+        return kind is not None and kind.WhichOneof("value") in ("sequence_type", "optional_type")
+
+    def _known_types(self) -> dict[str, TypeProto]:
+        graph = self.inferred if self.inferred is not None else self.old.graph
+        if not isinstance(graph, GraphProto):
+            return {}
+        types = {tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer}
+        for values in (graph.value_info, graph.output, graph.input):
+            types.update((value.name, value.type) for value in values if value.HasField("type"))
+        return types
+
+    def old_maker(self, name: str) -> tuple[GraphPair, int] | None:
+        """The graph and the index of the node of the original that makes `name`; None where there is none."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.old_makers:
+                return pair, pair.old_makers[name]
+            pair = pair.parent
+        return None
+
+    def new_maker(self, name: str) -> tuple[GraphPair, int] | None:
+        """The graph and the index of the node of the result that makes `name`; None where there is none."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.new_makers:
+                return pair, pair.new_makers[name]
+            pair = pair.parent
+        return None
+
+    def new_tensor(self, name: str) -> TensorProto | None:
+        """The initializer of the result called `name`, in this graph or an outer one; None where there is none."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.new_tensors:
+                return pair.new_tensors[name]
+            pair = pair.parent
+        return None
+
+    def in_old(self, name: str) -> bool:
+        """Whether a node of the original makes `name`."""
+        return self.old.find(name) is not None
+
+    def in_new(self, name: str) -> bool:
+        """Whether a node of the result makes `name`."""
+        pair: GraphPair | None = self
+        while pair is not None:
+            if name in pair.new_makers or name in pair.new_tensors or name in pair.old.inputs:
+                return True
+            pair = pair.parent
+        return False
+
+
+class ChangedNode:
+    """A node that only one of the models has, as an element of a union-find forest: nodes that belong
+    together have the same root.
+    """
+
+    __slots__ = ("index", "pair", "parent", "redefined")
+
+    def __init__(self, pair: GraphPair, index: int, redefined: bool = False) -> None:
+        self.pair = pair
+        self.index = index
+        self.parent: ChangedNode = self
+        self.redefined = redefined
+
+    def root(self) -> ChangedNode:
+        node = self
+        while node.parent is not node:
+            node.parent = node.parent.parent
+            node = node.parent
+        return node
+
+    def join(self, other: ChangedNode | None) -> None:
+        if other is not None:
+            self.root().parent = other.root()
+
+    @property
+    def node(self) -> NodeProto:
+        return self.pair.old_nodes[self.index]
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """A sort key that puts nodes of nested graphs into topological order: captured values are computed
+        before the node with the subgraph.
+        """
+        return (*self.pair.place, self.index)
+
+
+class NodeChanges:
+    """The nodes in which `result` differs from the unconverted `original`. `aliases` maps values to others that are equal.
+
+    Calls of the functions `units` count as changed, whatever the result has in their place; their bodies are not looked into.
+    """
+
+    def __init__(
+        self, original: Model, result: onnx.ModelProto, aliases: Mapping[str, str], units: frozenset[Key] = frozenset()
+    ) -> None:
+        self._original = original
+        self._units = units
+        self._result = result
+        self._aliases = aliases
+        self.pairs: list[GraphPair] = []
+        """The graphs that both models have, at any depth."""
+        self.changed: dict[tuple[int, int], ChangedNode] = {}
+        """Nodes that only the original has, by the id of their graph and their index in it."""
+        self.added: dict[tuple[int, int], ChangedNode] = {}
+        """Nodes that only the result has."""
+        self.kept: list[ChangedNode] = []
+        """Nodes that are the same in both models, apart from names, although their operator has another
+        definition at the new opset.
+        """
+        for pair in self._top_pairs():
+            self._match(pair)
+
+    def resolve(self, name: str) -> str:
+        """The value of the result that takes the place of `name` of the original."""
+        return resolved(name, self._aliases)
+
+    def changed_tensors(self) -> Iterator[tuple[GraphPair, str]]:
+        """The stored tensors that have another value in the result. A correct rule never causes that."""
+        for pair in self.pairs:
+            for name, tensor in pair.old.initializers.items():
+                if name in pair.new_makers or (name in pair.new_tensors and pair.new_tensors[name] != tensor):
+                    yield pair, name
+
+    def _top_pairs(self) -> Iterator[GraphPair]:
+        original, result = self._original, self._result
+        inferred = None if original.evidence is None else original.evidence.proven.graph
+        opset = default_opset(result.opset_import) or 0
+        yield GraphPair(original.main, result.graph, inferred, (original.main.opset, opset))
+        bodies = {_function_key(body): body for body in result.functions}
+        for number, scope in enumerate(original.functions):
+            assert isinstance(scope.graph, FunctionProto)
+            key = _function_key(scope.graph)
+            if key in bodies and key not in self._units:
+                opsets = (scope.opset, default_opset(bodies[key].opset_import) or 0)
+                yield GraphPair(scope, bodies[key], original.inferred_functions.get(key), opsets, None, (-1, number))
+
+    def _match(self, pair: GraphPair) -> None:
+        """Find the nodes in which the two graphs differ, and continue in their subgraphs."""
+        self.pairs.append(pair)
+        matched: set[int] = set()
+        for index, node in enumerate(pair.old_nodes):
+            output = next(filter(None, node.output), "")
+            place = pair.new_makers.get(output)
+            other = None if place is None else pair.new_nodes[place]
+            if other is not None and place is not None and callee(node) not in self._units and self._same(node, other):
+                matched.add(place)
+                if node.op_type != "Constant" and node.domain in DEFAULT_DOMAINS and _is_redefined(node.op_type, *pair.opsets):
+                    self.kept.append(ChangedNode(pair, index, redefined=True))
+            else:
+                self.changed[id(pair), index] = ChangedNode(pair, index)
+            if other is not None and node.attribute and node.op_type == other.op_type:
+                self._descend(pair, index, node, other)
+        for place in range(len(pair.new_nodes)):
+            if place not in matched:
+                self.added[id(pair), place] = ChangedNode(pair, place)
+
+    def _same(self, node: NodeProto, other: NodeProto) -> bool:
+        """Whether the nodes are the same, apart from their names and the content of their subgraphs."""
+        if node == other:
+            return True
+        if (node.op_type, node.domain, getattr(node, "overload", "")) != (
+            other.op_type,
+            other.domain,
+            getattr(other, "overload", ""),
+        ):
+            return False
+        inputs = [self.resolve(name) for name in node.input]
+        if list(node.output) != list(other.output) or inputs != list(other.input):
+            return False
+        return len(node.attribute) == len(other.attribute) and all(map(self._same_attribute, node.attribute, other.attribute))
+
+    def _same_attribute(self, one: AttributeProto, other: AttributeProto) -> bool:
+        if one.type not in GRAPH_TYPES:
+            return one == other
+        before, after = ([graph.g, *graph.graphs] for graph in (one, other))
+        return one.name == other.name and len(before) == len(after) and all(map(self._same_interface, before, after))
+
+    def _same_interface(self, graph: GraphProto, other: GraphProto) -> bool:
+        if [value.name for value in graph.input] != [value.name for value in other.input]:
+            return False
+        return [self.resolve(value.name) for value in graph.output] == [value.name for value in other.output]
+
+    def _descend(self, pair: GraphPair, index: int, node: NodeProto, other: NodeProto) -> None:
+        after = [graph for _, graph in subgraphs(other)]
+        if not after:
+            return
+        scopes = list(pair.old.children(node, index, pair.opsets[0]))
+        source = pair.inferred.node[index] if pair.inferred is not None else None
+        inferred = [None] * len(scopes) if source is None else [graph for _, graph in subgraphs(source)]
+        if len(scopes) != len(after):
+            return
+        for which, (scope, new, types) in enumerate(zip(scopes, after, inferred, strict=True)):
+            self._match(GraphPair(scope, new, types, pair.opsets, pair, (*pair.place, index, which)))
+
+
+def _makers(nodes: list[NodeProto]) -> dict[str, int]:
+    """The index of the node that makes each value."""
+    return {name: index for index, node in enumerate(nodes) for name in node.output if name}
+
+
+def _function_key(body: FunctionProto) -> tuple[str, str, str]:
+    return body.domain, body.name, getattr(body, "overload", "")
+
+
+@cache
+def _is_redefined(op_type: str, before: int, after: int) -> bool:
+    """Whether the operator's definition at opset `after` differs from that at `before`."""
+    try:
+        versions = {onnx.defs.get_schema(op_type, opset, "").since_version for opset in (before, after)}
+    except onnx.defs.SchemaError:
+        return True
+    return len(versions) > 1

@@ -1,0 +1,1 @@
+"""Runs models in a child process, and says what came of it."""

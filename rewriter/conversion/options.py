@@ -1,0 +1,166 @@
+"""The options of a conversion, beside the target opset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from ..bridge.opening import is_pattern
+from ..checks import validity
+from ..comparison.judging.tolerance import EXACT, Tolerance
+from ..engine.narrow_types import ALLOWANCES
+from ..engine.registry import Rule, RuleFunction, replacements
+from ..errors import ArgumentError
+from ..graph.model import Semantics
+from ..process.child_call import module_files
+from ..storage import ADAPTER, PROFILE, PYTHON, NamedFile
+from . import arguments
+
+if TYPE_CHECKING:
+    from onnxscript.rewriter import RewriteRule
+
+    from ..comparison.by_model import Runtime
+    from ..comparison.inputs.samples import Samples
+    from ..runtimes.demands import Demands
+    from ..runtimes.running import Target
+
+
+Comparing = Literal["auto", "model", "nodes", "required", "off"]
+"""How original and result are compared.
+
+"auto": as whole models if they are small enough, else node by node; "model": only as whole models; "nodes": only node by node;
+"required": as "auto", but it is an error if this is impossible; "off": not at all.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a conversion, beside the target opset. `assume_opset` takes precedence over the opset that the model declares.
+
+    `semantics` decides the meaning of nodes on which the specification and onnxruntime disagree (docs/semantics.md). With None,
+    such a node stays as it is, or the model is refused.
+
+    Raises: TypeError and ArgumentError for values that are not possible.
+    """
+
+    assume_opset: int | None = None
+    ir_version: int | None = None
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    rules: Sequence[str | RuleFunction | RewriteRule] = ()
+    """Rules of other packages: onnxscript RewriteRules (or a RewriteRuleSet), which are applied first,
+    wherever they match; and, for operators of other domains, functions that `replace` decorates, or
+    names under which packages offer such functions.
+    """
+    strict: bool = False
+    overwrite_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    declare: Mapping[str, str] = field(default_factory=dict)
+    """Types of values that inference cannot find, for example behind nodes of other domains: {"a": "float[N,64]"}."""
+    runtime: Runtime = "auto"
+    samples: Samples | None = None
+    tolerance: Tolerance = EXACT
+    external_data: str = "auto"
+    for_runtimes: Sequence[str] = ()
+    """Runtimes that the result is for, named as in `--for`. They choose the target opset if none is given."""
+    verify_with: str = ""
+    """A runtime that must give the same outputs for the result as onnxruntime for the original: "openvino",
+    or an adapter "module:class".
+    """
+    python: str = ""
+    """The Python interpreter of the environment in which that runtime is installed; default: this one."""
+    semantics: Semantics | None = None
+    allow: frozenset[str] = frozenset()
+    """Permitted changes of numbers: "float32-for-bfloat16" (docs/narrow_types.md)."""
+    unpack_at_run_time: bool = False
+    """Whether weights of element types that the target lacks stay packed and are unpacked in the graph (docs/narrow_types.md)."""
+
+    def __post_init__(self) -> None:
+        for name in ("assume_opset", "ir_version"):
+            object.__setattr__(self, name, arguments.integer(name, getattr(self, name)))
+        for name in ("only", "skip"):
+            object.__setattr__(self, name, arguments.rule_names(name, getattr(self, name)))
+        object.__setattr__(self, "rules", arguments.rules("rules", self.rules))
+        fixed = arguments.shapes("overwrite_input_shapes", self.overwrite_input_shapes)
+        object.__setattr__(self, "overwrite_input_shapes", fixed)
+        object.__setattr__(self, "declare", arguments.texts("declare", self.declare))
+        arguments.check_kind("strict", self.strict, bool, "True or False")
+        self._check_how_to_run()
+        arguments.check_tolerance(self.tolerance)
+        arguments.check_kind("external_data", self.external_data, str, "a str")
+        object.__setattr__(self, "for_runtimes", arguments.runtime_names("for_runtimes", self.for_runtimes))
+        demands_of_options(self)  # a wrong name is told before the model is read
+        for name in ("verify_with", "python"):
+            arguments.check_kind(name, getattr(self, name), str, "a str")
+        if self.python and not self.verify_with:
+            raise ArgumentError("python: this is the environment of the runtime that verify_with names; set verify_with, too")
+        object.__setattr__(self, "allow", arguments.rule_names("allow", self.allow))
+        for name in self.allow:
+            arguments.check_choice("allow", name, ALLOWANCES)
+        arguments.check_kind("unpack_at_run_time", self.unpack_at_run_time, bool, "True or False")
+        if self.semantics is not None:
+            arguments.check_choice("semantics", self.semantics, get_args(Semantics))
+
+    def _check_how_to_run(self) -> None:
+        """Check the options of the comparison.
+
+        The comparison is imported only if one of them is set, because it takes a third of this package's import time.
+        """
+        if self.runtime != "auto":
+            from ..comparison.by_model import Runtime
+
+            arguments.check_choice("runtime", self.runtime, get_args(Runtime))
+        if self.samples is not None:
+            arguments.check_samples(self.samples)
+
+
+def checked(target_opset: object, compare: object, options: object) -> tuple[int | None, Options]:
+    """Check `compare` and the other arguments. Returns the target and the options. Raises: TypeError, ArgumentError."""
+    arguments.check_choice("compare", compare, get_args(Comparing))
+    if options is not None:
+        arguments.check_kind("options", options, Options, "Options or None")
+    target = arguments.integer("target_opset", target_opset)
+    if target is not None:
+        validity.check_target(target)
+    chosen = cast("Options | None", options) or Options()
+    if chosen.verify_with:
+        target_of_options(chosen).require()
+    return target, chosen
+
+
+def target_of_options(options: Options) -> Target:
+    """The runtime that is to verify the result."""
+    from ..runtimes.verifying import target_of  # imports the comparison and the profiles
+
+    return target_of(options.verify_with, options.python)
+
+
+def files_of_options(options: Options) -> list[NamedFile]:
+    """The files that a conversion with `options` reads beside the model."""
+    profiles = [NamedFile(PROFILE, name) for name in options.for_runtimes if name.endswith(".toml")]
+    return [*profiles, *files_of_adapter(options.verify_with, options.python)]
+
+
+def files_of_adapter(spec: str, python: str) -> list[NamedFile]:
+    """The files that running the adapter `spec` reads: its module, if it is one of the user's own, and the interpreter `python`."""
+    modules = [NamedFile(ADAPTER, path) for path in module_files(spec.partition(":")[0])] if ":" in spec else []
+    return [*modules, *([NamedFile(PYTHON, python)] if python else [])]
+
+
+def patterns_of(options: Options) -> list[RewriteRule]:
+    """The RewriteRules among the rules of `options`."""
+    return [rule for rule in options.rules if is_pattern(rule)]
+
+
+def replacements_of(options: Options) -> dict[str, Rule]:
+    """The rules for operators of other domains, by operator, "domain::operator". Raises: ArgumentError where one is not a rule."""
+    return replacements([rule for rule in options.rules if not is_pattern(rule)])
+
+
+def demands_of_options(options: Options) -> Demands | None:
+    """The demands of the runtimes that the result is for, None where none is named. Raises: ArgumentError for unknown names."""
+    if not options.for_runtimes:
+        return None
+    from ..runtimes.demands import demands_of  # reads the profiles of all runtimes
+
+    return demands_of(options.for_runtimes)

@@ -1,0 +1,1 @@
+"""Runs in child processes what may crash or never end."""
