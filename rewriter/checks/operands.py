@@ -14,6 +14,7 @@ _PRECISIONS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, Tenso
 """The types in which a GroupNormalization may compute its mean and variance."""
 _PAST_KEY, _PAST_VALUE = 4, 5
 _POSITIONS = 3
+_SCALES, _SIZES = 2, 3
 
 
 def _where_known(check: Check) -> Check:
@@ -74,11 +75,19 @@ def _crop_problems(node: Node) -> Iterator[str]:
         yield f"shape has {lengths[0]} entries for {count} axes"
 
 
+def _resize_problems(node: Node) -> Iterator[str]:
+    """https://onnx.ai/onnx/operators/onnx__Resize.html"""
+    scales = node.shape(_SCALES)
+    if scales and isinstance(scales[0], int) and scales[0] > 0 and node.has_input(_SIZES):
+        yield "it has both scales and sizes"
+
+
 OPERAND_CHECKS: dict[str, Check] = {
     "Attention": _where_known(_attention_problems),
     "GroupNormalization": _where_known(_group_problems),
     "RotaryEmbedding": _where_known(_rotary_problems),
     "TfIdfVectorizer": _where_known(_gram_problems),
     "CenterCropPad": _where_known(_crop_problems),
+    "Resize": _where_known(_resize_problems),
 }
 """The check of each operator, which yields what is wrong with a node."""
