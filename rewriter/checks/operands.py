@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from onnx import TensorProto
@@ -31,6 +32,9 @@ def _attention_problems(node: Node) -> Iterator[str]:
     scale = node.attr("scale")
     if scale is not None and scale <= 0:
         yield f"scale is {scale:g}, and has to be positive"
+    cap = node.attr("softcap", 0.0)
+    if not 0 <= cap < math.inf:  # kernels cap nothing, or give NaN
+        yield f"softcap is {cap:g}, and has to be 0 or positive, and finite"
     if node.has_input(_PAST_KEY) != node.has_input(_PAST_VALUE):
         yield "it has only one of past_key and past_value"
 
