@@ -423,6 +423,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[0, 5, 5] x) => (float[A, B, C, D] y) <int64[2] i = {5, 5}, int64[2] b = {1, 5}> {y = Col2Im(x, i, b)}",
         18, 17, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
     ),
+    "no-channels-to-sample": Refusal(
+        "g (float[1, 0, 4, 4] x, float[1, 2, 2, 2] p) => (float[A, B, C, D] y) {y = GridSample(x, p)}",
+        16, 15, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
+    ),
     "two-arrows": Refusal(
         'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij->ji->">(x)}',
         12, 11, "the equation 'ij->ji->' is not of the form that Einsum has", as_in_big_models,
