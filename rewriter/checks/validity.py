@@ -9,7 +9,6 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
-from ..engine.repeats import Form, OncePerForm, forms_of
 from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
 from ..graph.model import Model
@@ -82,15 +81,23 @@ def _failure_of_input(model: Model, target: int) -> str:
         return checker_failure(model.original, full=is_small)
     opset = model.main.opset
     hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
-    samples: dict[Form, NodeProto] = {}
-    forms = forms_of(model.main)
+    samples: dict[object, NodeProto] = {}
     protos = model.proto.graph.node
     for index, label in enumerate(model.main.labels):
         if label in hidden:
             node = protos[index]
-            samples.setdefault(forms.of(index, node), node)
+            samples.setdefault(_form(node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
     return _failure(child_call.check_nodes, nodes, opset, model.ir_version) if nodes else ""
+
+
+def _form(node: NodeProto) -> tuple[object, ...]:
+    """A key that is equal for nodes that differ only in their name and in the names of values.
+
+    onnx.checker says the same about all of them.
+    """
+    attributes = [attribute.SerializeToString() for attribute in node.attribute]
+    return node.op_type, tuple(map(bool, node.input)), tuple(map(bool, node.output)), *attributes
 
 
 def _failure_beside_deprecated(model: Model) -> str:
@@ -227,12 +234,11 @@ def _check_scope(scope: Scope) -> None:
     """Check the nodes of one graph and of its subgraphs."""
     if not scope.opset:
         return
-    check_once = OncePerForm(_check_node, scope)
     for index, label in enumerate(scope.labels):
         for problem in _choice_problems(scope.graph.node[index]) if label in CHOOSING else ():
             raise _invalid(Node(scope.graph.node[index], scope, scope.opset), problem)
         if label in _CHECKS:
-            check_once(scope.graph.node[index], index)
+            _check_node(Node(scope.graph.node[index], scope, scope.opset, index))
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
                 _check_scope(child)

@@ -28,7 +28,6 @@ from .flags import odd_flag
 from .operands import make_vectors
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
-from .repeats import Form, RecordedNode, Repeats
 from .restrictions import UNRESTRICTED, Restrictions
 from .routes import FOREIGN, STAYS, Route, Routes, Step
 from .selection import Selection
@@ -135,7 +134,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, Route] = {}
-        repeats, tidying = Repeats(scope), Tidying(scope)
+        tidying = Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -150,16 +149,12 @@ class Engine:
             if route is FOREIGN and label not in self._replacements:
                 self._descend(Node(proto, scope, scope.opset, index if original else None), target)
                 continue
-            is_alone = route is FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope)
-            if not (is_alone or route.step or route.is_restricted):
+            is_converted = route is FOREIGN or route.step or route.is_restricted or proto.op_type in GRAPH_HOLDERS
+            if not (is_converted or route.may_simplify(proto, scope)):
                 continue
             opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
-            if is_alone:
-                node = Node(proto, scope, opset, index if original else None)
-                nodes = self._work(node, target, tidying)
-            else:
-                node = RecordedNode(proto, scope, opset, index if original else None)
-                nodes = self._work_or_repeat(node, repeats.form(index, proto), target, repeats, tidying)
+            node = Node(proto, scope, opset, index if original else None)
+            nodes = self._work(node, target, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -175,21 +170,6 @@ class Engine:
             self._convert(scope, target)
 
     # -- nodes
-
-    def _work_or_repeat(self, node: RecordedNode, form: Form, target: int, repeats: Repeats, tidying: Tidying) -> list[NodeProto]:
-        """The nodes that `node` becomes: by its rules, or by repeating the edit of an earlier node of the same `form`."""
-        proto = node.proto
-        edit = repeats.find(form, node)
-        if edit is not None:
-            edit.repeat(node)
-            for rule in edit.rules:
-                self._change(rule, node)
-            return [proto]
-        before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
-        nodes = self._work(node, target, tidying)
-        if len(self._blocked) == blocked:
-            repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
-        return nodes
 
     def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
         """The nodes that `first` becomes, all in the form of the target, in topological order."""

@@ -422,14 +422,9 @@ class Node:
     def _add_constant(self, value: Any, dtype: Any) -> str:
         if isinstance(dtype, int):
             dtype = object if dtype == TensorProto.STRING else element_dtype(TensorProto(data_type=dtype))
-        beyond = Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model")
-        try:
-            with np.errstate(over="ignore"):
-                array = np.array(value, dtype)
-        except OverflowError:
-            raise beyond from None
-        if isinstance(value, float) and not _is_held(value, array):
-            raise beyond
+        array = _array_of(value, dtype)
+        if array is None or (isinstance(value, float) and not _is_held(value, array)):
+            raise Unconvertible(f"it would need the constant {value}, beyond {np.dtype(dtype)}", "correct the model")
         return self._constant_name(self._scope.constants.add(array, f"{self._first_output}_constant"))
 
     def require_held(self, name: str, kind: int) -> None:
@@ -587,6 +582,15 @@ class Node:
 _SEMANTICS_HINT = "choose one with --semantics specification or --semantics onnxruntime"
 MAKE_CONSTANT = "make it a constant (an initializer that is not a graph input), for example by exporting with fixed sizes"
 """The hint for an operand that is computed at run time but has to be constant."""
+
+
+def _array_of(value: Any, dtype: Any) -> np.ndarray | None:
+    """`value` as an array of `dtype`; None for an integer that is beyond it."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(value, dtype)
+    except OverflowError:
+        return None
 
 
 def _is_held(number: float, array: np.ndarray) -> bool:

@@ -70,3 +70,9 @@ def test_an_absent_attribute_of_an_operator_with_a_function_body_is_valid() -> N
     source = helpers.model("g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) {y = MeanVarianceNormalization(x)}", 13)
     result = convert_version(source, 18).model
     assert result.graph.node == source.graph.node
+
+
+def test_nodes_that_differ_only_in_names_are_checked_once() -> None:
+    text = "g (float[4] x, float[4] z) => (float[4] y) { y = Clip(x)\n v = Clip(z)\n w = Clip(x, , z) }"
+    alike, other, third = (validity._form(node) for node in helpers.model(text).graph.node)
+    assert alike == other != third
