@@ -9,6 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
+from ..engine.task import Task
 from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
 from ..graph.model import Model
@@ -236,15 +237,15 @@ def _check_scope(scope: Scope) -> None:
         return
     for index, label in enumerate(scope.labels):
         for problem in _choice_problems(scope.graph.node[index]) if label in CHOOSING else ():
-            raise _invalid(Node(scope.graph.node[index], scope, scope.opset), problem)
+            raise _invalid(Task(scope.graph.node[index], scope, scope.opset), problem)
         if label in _CHECKS:
-            _check_node(Node(scope.graph.node[index], scope, scope.opset, index))
+            _check_node(Task(scope.graph.node[index], scope, scope.opset, index))
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
                 _check_scope(child)
 
 
-def _check_node(node: Node) -> None:
+def _check_node(node: Task) -> None:
     """Raises InvalidModelError where the node has a mistake that onnx.checker misses."""
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
@@ -291,7 +292,8 @@ def _split_problems(node: Node) -> Iterator[str]:
     sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
         yield from _size_problems(sizes, node)
-    if sizes is not None and (node.opset < 2 or node.is_captured(1)):  # inference takes what is captured for unknown
+    is_captured = not node.graph.defines(node.input(1))  # inference takes it for unknown
+    if sizes is not None and (node.opset < 2 or is_captured):
         yield from _sum_problems(node, sizes)
     if node.opset < 2 and sizes is None and not node.has_input(1):
         yield from _uneven_problems(node)
@@ -315,7 +317,7 @@ def _count_problems(node: Node) -> Iterator[str]:
         yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
         return
     dimension = node.dimension(node.attr("axis", 0))
-    if not isinstance(dimension, int) or not node.is_in_main_graph:
+    if not isinstance(dimension, int) or not node.graph.is_main:
         return  # a branch may never run
     if dimension < -(-dimension // count) * (count - 1):
         size = -(-dimension // count)
@@ -356,7 +358,7 @@ def _split_dimension(node: Node) -> int | None:
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
     """What is wrong with the types of the inputs."""
-    declared = node.declared_type(1)
+    declared = node.graph.declared_type(node.input(1))
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
     number = declared.tensor_type.elem_type
