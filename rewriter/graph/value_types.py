@@ -13,7 +13,7 @@ import onnx
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..cached import cached_property
-from ..opsets import inference, partial
+from ..opsets import facts, inference, partial
 from ..opsets.inference import Dimension, Shape
 from ..storage.payload import element_type_of, tensor_of
 from . import body_types
@@ -490,7 +490,7 @@ class ValueTypes:
         """The type of the output of a Reshape, Expand, …, whose shape follows from the known entries of the
         input that describes it.
         """
-        if node.op_type not in partial.SAYS_SHAPE or node.domain not in DEFAULT_DOMAINS:
+        if not facts.of(node.op_type, node.domain).has("sized"):
             return {}
         elem_type = self.elem_type(node.output[0])
         data = types.get(node.input[0])
