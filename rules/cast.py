@@ -10,7 +10,7 @@ from onnx import GraphProto, TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.model import Semantics
+from ..rewriter.graph.names import Semantics
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
 from .shared.rounding import (

@@ -13,7 +13,8 @@ from onnx import FunctionProto, NodeProto
 
 from .. import progress
 from ..errors import ArgumentError, Blocker, NotSimplified, Unconvertible, Undecided
-from ..graph import bodies, declarations
+from ..graph import bodies
+from ..graph.knowledge import declarations
 from ..graph.model import Model
 from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs

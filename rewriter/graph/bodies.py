@@ -6,7 +6,7 @@ preferred.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import onnx
@@ -25,7 +25,7 @@ from ..opsets import facts
 from ..opsets.transitions import form_opset, path, schema_at
 from ..storage.payload import tensor_of
 from .node import Node
-from .protos import DEFAULT_DOMAINS, default_opset, reads, subgraphs
+from .protos import DEFAULT_DOMAINS, bind_attributes, default_opset, reads, subgraphs
 from .scope import Scope
 
 _NEEDS_A_RULE = ("H", "V", "N")
@@ -214,23 +214,6 @@ def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: Att
         bind_attributes(inner, attributes)
     for _, graph in subgraphs(inner):
         _rename_graph(call, graph, dict(names), attributes)
-
-
-def bind_attributes(inner: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
-    """Replace the attributes of `inner` that refer to parameters by the values in `attributes`; those
-    without a value are removed.
-    """
-    for index in reversed(range(len(inner.attribute))):
-        attribute = inner.attribute[index]
-        if not attribute.ref_attr_name:
-            continue
-        value = attributes.get(attribute.ref_attr_name)
-        if value is None:
-            del inner.attribute[index]
-            continue
-        name = attribute.name
-        attribute.CopyFrom(value)
-        attribute.name = name
 
 
 def _rename_graph(call: Node, graph: GraphProto, names: dict[str, str], attributes: Attributes) -> None:

@@ -27,7 +27,7 @@ from .protos import GRAPH_HOLDERS, reads, shown_name
 from .scope import Scope
 
 if TYPE_CHECKING:
-    from .model import Semantics
+    from .names import Semantics
 
 _OPTIONAL = OpSchema.FormalParameterOption.Optional
 
@@ -107,7 +107,7 @@ class Node:
     @property
     def is_in_main_graph(self) -> bool:
         """Whether the node is in the main graph, where it always runs, and not in a function or a subgraph."""
-        return self._scope is self._scope.model.main
+        return self._scope.is_main
 
     @property
     def op_type(self) -> str:
@@ -549,7 +549,7 @@ class Node:
             self.proto.output[index] = ""
             self.after.Identity(value, output=name)
             return
-        self._scope.model.aliases[name] = value
+        self._scope.alias(name, value)
         self._scope.model.new_uses.add(value)
         self._scope.model.lost_uses.add(name)
         self.changed = True

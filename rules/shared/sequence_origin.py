@@ -263,7 +263,7 @@ def require_position(node: Node, position: int, low: int, high: int, length: int
     if low <= position <= high:
         return
     problem = f"position {position} is out of range of a sequence of {length} elements"
-    if node.scope is node.scope.model.main:
+    if node.is_in_main_graph:
         raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
     raise NotSimplified(f"{problem}: it fails if it runs")
 

@@ -182,12 +182,16 @@ def _zeros(node: Node, elem_type: int, sizes: Sequence[Dimension]) -> str | None
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return node.add_tensor(helper.make_tensor(node.fresh_name("none"), elem_type, numbers, []))
-    places = {symbol: place for symbol, place in _symbols(node).items() if node.scope.find(place[0]) is node.scope.model.main}
+    places = {symbol: place for symbol, place in _symbols(node).items() if _is_of_main_graph(node.scope.find(place[0]))}
     if not all(isinstance(size, int) or size in places for size in sizes):
         return None
     op = node.op
     lengths = [op.int64([size]) if isinstance(size, int) else length(node, *places[str(size)]) for size in sizes]
     return op.ConstantOfShape(op.Concat(*lengths, axis=0), value=helper.make_tensor("zero", elem_type, [1], [0]))
+
+
+def _is_of_main_graph(home: Scope | None) -> bool:
+    return home is not None and home.is_main
 
 
 def _joined_axis(node: Node, sequence: str) -> int | None:
@@ -205,7 +209,7 @@ def _joined_axis(node: Node, sequence: str) -> int | None:
 
 def _symbols(node: Node) -> dict[str, tuple[str, int]]:
     """The symbols of the dimensions of the model's inputs, which are constant during a run: symbol → input and axis."""
-    values = getattr(node.scope.model.main.graph, "input", ())
+    values = node.scope.model.proto.graph.input
     dims = ((value.name, axis, dim) for value in values for axis, dim in enumerate(value.type.tensor_type.shape.dim))
     return {dim.dim_param: (name, axis) for name, axis, dim in dims if dim.dim_param}
 
