@@ -12,7 +12,7 @@ import onnx
 from onnx import GraphProto, NodeProto, TypeProto, ValueInfoProto, helper
 
 from ..engine.outcome import Remark
-from ..graph.declarations import show
+from ..graph.knowledge.declarations import show
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, reads, shown_name
 from ..graph.survey import all_graphs
 from ..opsets import inference

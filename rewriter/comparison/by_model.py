@@ -37,7 +37,7 @@ from .running.model_client import Session, Worker, lent_worker
 from .running.model_server import Description, Failure, Outputs, RejectedError
 
 if TYPE_CHECKING:
-    from ..graph.model import Semantics
+    from ..graph.names import Semantics
     from .judging.first_difference import Difference
 
 Runtime = Literal["auto", "onnxruntime", "reference", "both"]

@@ -20,7 +20,8 @@ from onnx import ModelProto, NodeProto
 from .. import progress
 from ..errors import InvalidModelError
 from ..graph.inlining import Key
-from ..graph.model import Model, Semantics
+from ..graph.model import Model
+from ..graph.names import Semantics
 from ..graph.protos import only_moves
 from ..storage.skeleton import Skeleton
 from .by_model import Comparison, Piece, Runtime, compare, installed

@@ -12,7 +12,7 @@ from ..comparison.judging.tolerance import EXACT, Tolerance
 from ..engine.narrow_types import ALLOWANCES
 from ..engine.registry import Rule, RuleFunction, replacements
 from ..errors import ArgumentError
-from ..graph.model import Semantics
+from ..graph.names import Semantics
 from ..process.child_call import module_files
 from ..storage import ADAPTER, PROFILE, PYTHON, NamedFile
 from . import arguments

@@ -21,7 +21,7 @@ from ..engine.restrictions import UNRESTRICTED
 from ..engine.selection import MECHANISMS, Selection
 from ..errors import ArgumentError, Blocker, CheckError, InvalidModelError
 from ..graph import given_types, inlining, specialization
-from ..graph.declarations import show
+from ..graph.knowledge.declarations import show
 from ..graph.model import Model
 from ..graph.protos import DEFAULT_DOMAINS, GraphLike, default_opset, label_of, shown_name
 from ..graph.survey import Survey

@@ -13,7 +13,7 @@ from onnx import FunctionProto, NodeProto
 
 from .. import progress
 from ..errors import ArgumentError, Blocker, NotSimplified, Unconvertible, Undecided
-from ..graph import declarations
+from ..graph.knowledge import declarations
 from ..graph.model import Model
 from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope

@@ -47,9 +47,9 @@ class Standing:
     def _lengths(self, name: str) -> Essence | None:
         """The rank and the entries of a scalar or vector of the main graph, where all are numbers or lengths of inputs."""
         scope, known = self._scope, self._scope.model.input_dimensions
-        if scope is not scope.model.main or scope.elem_type(name) != TensorProto.INT64:
+        if not scope.is_main or scope.elem_type(name) != TensorProto.INT64:
             return None
-        entries, shape = scope.partial.entries(name), scope.shape(name)
+        entries, shape = scope.types.entries(name), scope.shape(name)
         if not entries or shape is None or not all(isinstance(entry, int) or entry in known for entry in entries):
             return None
         return (len(shape), *entries)

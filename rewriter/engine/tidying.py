@@ -60,7 +60,7 @@ class Tidying:
         self._scope.types.note_equal(name, value)
         self._scope.forget(proto)
         node.removed = True
-        model.aliases[name] = value
+        self._scope.alias(name, value)
         model.new_uses.add(value)
         model.lost_uses.add(value)  # perhaps nothing reads `name` in its place
         return True

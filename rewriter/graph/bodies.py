@@ -6,7 +6,7 @@ preferred.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from ..opsets import facts
 from ..opsets.transitions import form_opset, path, schema_at
 from ..storage.payload import element_dtype, tensor_of
 from .editing import Editing, is_held
-from .protos import DEFAULT_DOMAINS, default_opset, reads, subgraphs
+from .protos import DEFAULT_DOMAINS, bind_attributes, default_opset, reads, subgraphs
 from .scope import Scope
 from .surroundings import Surroundings
 
@@ -223,23 +223,6 @@ def _rename(call: Editing, inner: NodeProto, names: dict[str, str], attributes: 
         bind_attributes(inner, attributes)
     for _, graph in subgraphs(inner):
         _rename_graph(call, graph, dict(names), attributes)
-
-
-def bind_attributes(inner: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
-    """Replace the attributes of `inner` that refer to parameters by the values in `attributes`; those
-    without a value are removed.
-    """
-    for index in reversed(range(len(inner.attribute))):
-        attribute = inner.attribute[index]
-        if not attribute.ref_attr_name:
-            continue
-        value = attributes.get(attribute.ref_attr_name)
-        if value is None:
-            del inner.attribute[index]
-            continue
-        name = attribute.name
-        attribute.CopyFrom(value)
-        attribute.name = name
 
 
 def _rename_graph(call: Editing, graph: GraphProto, names: dict[str, str], attributes: Attributes) -> None:

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, listed, shortened
 from ..opsets import inference
 from ..opsets.inference import Shape
 from ..storage.skeleton import Skeleton
-from .declarations import contradict, shapes_of, show
+from .knowledge.declarations import contradict, shapes_of, show
 from .model import Model
 from .protos import GraphLike, defined_names
 from .survey import all_graphs

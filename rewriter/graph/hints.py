@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from onnx import GraphProto, ValueInfoProto
 
 from ..opsets import inference
 from .protos import DEFAULT_DOMAINS
-
-if TYPE_CHECKING:
-    from .scope import Scope
+from .scope import Scope
 
 _INLINE = "inline the function, or give every call the same shapes"
 
@@ -55,7 +53,7 @@ def shape_hint(scope: Scope, name: str) -> str:
     cause = _cause(scope, name, _decides_no_shape)
     if cause.opaque is not None:
         return _declare(cause.opaque)
-    inputs = [value for value in _open_inputs(scope.model.main.graph) if value.name in cause.inputs]
+    inputs = [value for value in _open_inputs(scope.model.proto.graph) if value.name in cause.inputs]
     if not inputs or not _are_enough(scope, name):
         return _declare(_Place(scope.find(name) or scope, name))
     return "fix it with " + " ".join(f"--overwrite-input-shape {_with_sizes(value)}" for value in inputs)
@@ -150,14 +148,13 @@ def _open_inputs(graph: object) -> list[ValueInfoProto]:
 
 def _are_enough(scope: Scope, name: str) -> bool:
     """Whether fixing the inputs would make the shape of `name` known. Where this cannot be tried, the answer is yes."""
-    main = scope.model.main
     home = scope.find(name)
-    if home is not main or name in scope.made:
+    if home is None or not home.is_main or name in scope.made:
         return True
     sized = scope.model.sized
     if sized is None or any(inference.shape_of(value.type) is None for value in _open_inputs(sized.graph)):
         return True
-    return name in main.inputs or inference.is_known(scope.model.sized_shapes.get(name))
+    return name in home.inputs or inference.is_known(scope.model.sized_shapes.get(name))
 
 
 def _with_sizes(value: ValueInfoProto) -> str:

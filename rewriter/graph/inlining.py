@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
 from ..errors import InvalidModelError
-from .bodies import bind_attributes
-from .protos import DEFAULT_DOMAINS, GraphLike, captured, defined_names, shown_name, subgraphs
+from .protos import DEFAULT_DOMAINS, GraphLike, bind_attributes, captured, defined_names, shown_name, subgraphs
 
 MOST_NESTED = 30
 """How deep subgraphs may be nested after inlining. protobuf reads at most 100 messages in each other, three for each level."""

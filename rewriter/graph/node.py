@@ -20,7 +20,7 @@ from .surroundings import Surroundings
 from .values import MAKE_CONSTANT, Value
 
 if TYPE_CHECKING:
-    from .model import Semantics
+    from .names import Semantics
 
 __all__ = ["MAKE_CONSTANT", "Dimension", "Node", "Operators", "Shape", "Subgraph", "Surroundings", "Value"]
 
@@ -101,7 +101,7 @@ class Node(Editing):
             self.proto.output[index] = ""
             self.after.Identity(value, output=name)
             return
-        model.aliases[name] = value
+        self._scope.alias(name, value)
         model.new_uses.add(value)
         model.lost_uses.add(name)
         self._changed = True

@@ -120,3 +120,18 @@ def defined_names(graph: GraphLike) -> Iterator[str]:
     else:
         yield from graph.input
     yield from [name for node in graph.node for name in node.output]
+
+
+def bind_attributes(node: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
+    """Replace attributes of `node` that refer to parameters by the values in `attributes`; those without a value are removed."""
+    for index in reversed(range(len(node.attribute))):
+        attribute = node.attribute[index]
+        if not attribute.ref_attr_name:
+            continue
+        value = attributes.get(attribute.ref_attr_name)
+        if value is None:
+            del node.attribute[index]
+            continue
+        name = attribute.name
+        attribute.CopyFrom(value)
+        attribute.name = name

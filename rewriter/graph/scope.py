@@ -1,22 +1,20 @@
-"""One graph of the model: the names it defines, the nodes that make them, and access to what is known about their values."""
+"""One graph of the model: the names it defines, the nodes that make them, its constants, and what is known about its values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from ..cached import cached_property
 from ..opsets.inference import Shape
-from .constants import Constants
-from .partial_values import PartialValues
+from ..storage.payload import raw_length, tensor_of
+from .knowledge.knowledge import Knowledge
+from .knowledge.place import Place, Stated
+from .knowledge.record import Question, Record
+from .names import Names
 from .protos import DEFAULT_DOMAINS, GraphLike, labels_of, resolved, shown_name, subgraphs
-from .value_types import ValueTypes
-
-if TYPE_CHECKING:
-    from .model import Model
 
 
 class Scope:
@@ -27,7 +25,7 @@ class Scope:
 
     def __init__(
         self,
-        model: Model,
+        model: Names,
         graph: GraphLike,
         parent: Scope | None,
         where: str,
@@ -46,15 +44,24 @@ class Scope:
         """For a subgraph: the index of the node that holds it, in the parent's original node list, and the
         number of the subgraph in that node.
         """
+        self.is_main = parent is None and isinstance(graph, GraphProto)
+        """Whether this is the main graph of the model."""
+        self.function: int | None = None
+        """The position of the function among those of the model as it was read, if this is its body; the Model sets it."""
         self.holder = holder
         """The node that holds this subgraph. A rule may have edited it."""
         self.uncertain: frozenset[str] = frozenset() if parent is None else parent.uncertain
         """The inputs of the function around the nodes that calls may leave out; the Model sets it."""
         self.made: dict[str, tuple[NodeProto, int]] = {}
         """For each value that a rule made, the node that makes it, as it was made, and the opset of its form."""
+        self.noted: dict[str, TypeProto] = {}
+        """The types of values that rules made, as the rules know them."""
+        self.records: dict[str, Record] = {}
+        """What is known about the values that this graph defines."""
+        self.readers: dict[str, list[tuple[Place, str, Question]]] = {}
+        """For each value, the answers that were found from its record."""
         self.constants = Constants(self)
-        self.partial = PartialValues(self)
-        self.types = ValueTypes(self)
+        self.types = Knowledge(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
 
     def children(self, node: NodeProto, index: int | None, opset: int) -> Iterator[Scope]:
@@ -122,6 +129,21 @@ class Scope:
             return frozenset()
         return frozenset(tensor.values.name for tensor in self.graph.sparse_initializer)
 
+    @cached_property
+    def overridable(self) -> frozenset[str]:
+        """The initializers that callers may override, because they are also inputs.
+
+        Before IR 4 there are none, since all initializers have to be inputs.
+        """
+        if self.parent is None and self.model.ir_version < 4:
+            return frozenset()
+        return self.inputs & self.initializers.keys()
+
+    @cached_property
+    def stated(self) -> Stated:
+        """What the model states about the values of this graph, and what inference of the whole model found for them."""
+        return Stated(self, self.is_main)
+
     def may_be_stored(self, name: str) -> bool:
         """Whether there is an initializer `name`, here or in an outer graph, even if callers may override it."""
         name = self.resolve(name)
@@ -167,8 +189,8 @@ class Scope:
     # -- what is known of values
 
     def constant(self, name: str) -> np.ndarray | None:
-        """The value of `name` if it is the same in every run, else None; see `Constants.value`."""
-        return self.constants.value(name)
+        """The value of `name` if it is the same in every run, else None; see `Knowledge.constant`."""
+        return self.types.constant(name)
 
     def type(self, name: str) -> TypeProto | None:
         """Everything that is known about the type of `name`; None where nothing is."""
@@ -191,15 +213,14 @@ class Scope:
 
         If there is none, or several inputs that are equal only by their symbol, the result is `name` and `axis` themselves.
         """
-        shape = self.types.proven_shape(name) if self is self.model.main else None
+        shape = self.types.proven_shape(name) if self.is_main else None
         symbol = None if shape is None else shape[axis]
         return self.model.input_dimensions.get(symbol, (name, axis)) if isinstance(symbol, str) else (name, axis)
 
-    def reconsider(self) -> None:
-        """Forget what was unknown: a value became constant, so more may follow from it."""
-        self.constants.reconsider()
-        self.partial.reconsider()
-        self.types.reconsider()
+    def alias(self, name: str, value: str) -> None:
+        """Let everything that reads `name`, a value of this scope, read `value` instead from now on."""
+        self.model.aliases[name] = value
+        self.types.alias(name)
         self.model.causes.clear()
 
     # -- the model as it was read
@@ -220,8 +241,7 @@ class Scope:
     def graph_in(self, whole: ModelProto) -> GraphLike | None:
         """This graph in `whole`, a copy of the model as it was read; None where a rule made it."""
         if self.parent is None:
-            numbers = [number for number, scope in enumerate(self.model.functions) if scope is self]
-            return whole.functions[numbers[0]] if numbers else whole.graph
+            return whole.graph if self.function is None else whole.functions[self.function]
         outer = self.parent.graph_in(whole)
         if outer is None or self.origin is None:
             return None
@@ -238,7 +258,8 @@ class Scope:
         for name in outputs:
             self.producers[name] = node
             self.made[name] = (snapshot, opset)
-        self.types.renew(outputs)
+        if self.types.renew(outputs):
+            self.model.causes.clear()
         self.note_maker(node)
 
     def note_maker(self, node: NodeProto) -> None:
@@ -268,3 +289,66 @@ class Scope:
         for name in node.output:
             if self.producers.get(name) is node:
                 del self.producers[name]
+
+
+class Constants:
+    """The stored constants of one scope, and those that rules add."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._added: dict[tuple[np.dtype, tuple[int, ...], bytes | tuple[str, ...]], str] = {}
+        """The names of initializers that rules added, by type, shape and content of the array."""
+
+    # -- asking
+
+    def tensor(self, name: str) -> TensorProto | None:
+        """The initializer called `name`, here or in an outer graph, unless a caller of the model may override it."""
+        name = self._scope.resolve(name)
+        scope = self._scope.find(name)
+        if scope is None:
+            return None
+        tensor = scope.initializers.get(name)
+        return None if tensor is None or tensor.name in scope.constants.overridable else tensor
+
+    @property
+    def overridable(self) -> frozenset[str]:
+        """The initializers that callers may override, because they are also inputs."""
+        return self._scope.overridable
+
+    # -- adding
+
+    @property
+    def takes_initializers(self) -> bool:
+        """Whether constants can be initializers. They cannot in functions, and before IR 4, where each would be an input too."""
+        return isinstance(self._scope.graph, GraphProto) and self._scope.model.constants_as_initializers
+
+    def add(self, array: np.ndarray, name: str) -> str | NodeProto:
+        """Add a constant that every node of this scope can use.
+
+        Returns the name of an initializer, which may be an equal one that was added before; or, where initializers are not possible
+        (functions, IR 3), a new Constant node whose output it is.
+        """
+        array = np.asarray(array, order="C")
+        key = (array.dtype, array.shape, tuple(array.flat) if array.dtype == object else array.tobytes())
+        if key in self._added:
+            return self._added[key]
+        tensor = tensor_of(array, self._scope.model.fresh_name(name))
+        if self.takes_initializers:  # a Constant node may come too late for another use
+            self._added[key] = tensor.name
+        self._scope.types.note_constant(tensor.name, array)
+        return self.add_tensor(tensor)
+
+    def add_tensor(self, tensor: TensorProto) -> str | NodeProto:
+        """Add the constant `tensor`, which has a name already. Returns the same as `add`."""
+        graph = self._scope.graph
+        if isinstance(graph, GraphProto) and self.takes_initializers:
+            self._scope.model.unread.add(tensor.name)
+            graph.initializer.append(tensor)
+            self._scope.initializers[tensor.name] = graph.initializer[-1]
+            return tensor.name
+        return helper.make_node("Constant", [], [tensor.name], name=tensor.name, value=tensor)
+
+    @staticmethod
+    def byte_length(tensor: TensorProto) -> int:
+        """The number of bytes of the raw data of `tensor`, whether it is in memory or on disk."""
+        return raw_length(tensor)

@@ -16,9 +16,8 @@ import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
 from ..opsets import facts, inference
-from .bodies import bind_attributes
 from .inlining import Key, arguments_of, callee, inline, key_of, nodes_within, with_callers
-from .protos import GraphLike, default_opset, defined_names, subgraphs
+from .protos import GraphLike, bind_attributes, default_opset, defined_names, subgraphs
 
 _Choice = tuple[Key, tuple[bytes, ...], frozenset[str], tuple[bytes, ...]]
 """A function, the attributes that a call sets, the inputs that it leaves out, and the types that it passes."""

@@ -26,7 +26,7 @@ class Surroundings(Values):
     @property
     def is_main(self) -> bool:
         """Whether this is the main graph, whose nodes always run, and not a function or a subgraph."""
-        return self._scope is self._scope.model.main
+        return self._scope.is_main
 
     @property
     def is_function(self) -> bool:
@@ -107,13 +107,13 @@ class Surroundings(Values):
 
     def input_with(self, symbol: str) -> tuple[str, int] | None:
         """A model input that can be read here, and its axis of the length `symbol`; None where there is none."""
-        main = self._scope.model.main
         found = None
         for value in self._scope.model.proto.graph.input:
             for axis, dim in enumerate(value.type.tensor_type.shape.dim):
                 if dim.dim_param == symbol:
                     found = value.name, axis
-        return found if found is not None and self._scope.find(found[0]) is main else None
+        home = None if found is None else self._scope.find(found[0])
+        return found if home is not None and home.is_main else None
 
     def origin_of_dimension(self, name: str, axis: int) -> tuple[str, int]:
         """The model input and its axis that certainly have the length of axis `axis` of the value; else `name` and `axis`."""
@@ -186,10 +186,6 @@ class Surroundings(Values):
             names = [None] * len(shape)
         named = [names[axis] or f"{name}_dim_{axis}" if dim is None else dim for axis, dim in enumerate(shape)]
         stated.CopyFrom(helper.make_tensor_type_proto(elem_type, named))
-
-    def reconsider(self) -> None:
-        """Let everything that is unknown be found out again: a value became constant, so more may follow from it."""
-        self._scope.reconsider()
 
     # -- values that lose readers
 

@@ -405,6 +405,7 @@ def state_cast_types(graph: onnx.GraphProto) -> None:
             graph.value_info.add(name=node.output[0], type=onnx.helper.make_tensor_type_proto(number, None))
 
 
+@cache
 def tensor_type(text: str) -> int:
     """The TensorProto.DataType for "tensor(int64)"; 0 for anything but a tensor type."""
     name = text[7:-1].upper() if text.startswith("tensor(") else ""

@@ -14,6 +14,7 @@ from typing import Any
 
 from onnx import AttributeProto, NodeProto, helper
 
+from . import facts
 from .inference import Dimension, Shape
 
 Entries = tuple[Dimension, ...]
@@ -30,7 +31,7 @@ def entries(node: NodeProto, operands: Operands, ranks: Sequence[int | None]) ->
 
     A result has at most MOST_ENTRIES entries.
     """
-    function = _ENTRIES.get(node.op_type)
+    function = _ENTRIES.get(facts.of(node.op_type, node.domain).word("entries"))
     if function is None or not node.input:
         return None
     attributes = _attributes(node)
@@ -163,21 +164,20 @@ def _by_entry(function: Callable[..., Dimension], operands: Operands) -> Entries
 
 
 _ENTRIES: dict[str, Callable[[Operands, Sequence[int | None], dict[str, Any]], Entries | None]] = {
-    "Identity": _same,
-    "Cast": _cast,
-    "Squeeze": _same,
-    "Unsqueeze": _same,
-    "Reshape": _reshape,
-    "Concat": _concat,
-    "Gather": _gather,
-    "Slice": _slice,
-    "Where": _where,
-    "Equal": _elementwise(_equal),
-    "Add": _elementwise(_add),
-    "Sub": _elementwise(_subtract),
-    "Mul": _elementwise(_multiply),
-    "Div": _elementwise(_divide),
+    "same": _same,
+    "cast": _cast,
+    "reshape": _reshape,
+    "concat": _concat,
+    "gather": _gather,
+    "slice": _slice,
+    "where": _where,
+    "equal": _elementwise(_equal),
+    "add": _elementwise(_add),
+    "sub": _elementwise(_subtract),
+    "mul": _elementwise(_multiply),
+    "div": _elementwise(_divide),
 }
+"""The functions that rows of facts name, behind `entries=`."""
 
 
 def output_shape(node: NodeProto, data: Shape | None, said: Operands) -> Shape | None:
@@ -185,7 +185,7 @@ def output_shape(node: NodeProto, data: Shape | None, said: Operands) -> Shape |
 
     None where the entries do not tell more than onnx's inference knows.
     """
-    function = _SHAPES.get(node.op_type)
+    function = _SHAPES.get(facts.of(node.op_type, node.domain).word("sized"))
     attributes = _attributes(node)
     shape = None if function is None or attributes is None else function(data, said, attributes)
     return None if shape is None else tuple(None if isinstance(dim, int) and dim < 0 else dim for dim in shape)
@@ -289,14 +289,12 @@ def _sliced(data: Shape | None, said: Operands, _attributes: dict[str, Any]) -> 
 
 
 _SHAPES: dict[str, Callable[[Shape | None, Operands, dict[str, Any]], Shape | None]] = {
-    "Reshape": _reshaped,
-    "Expand": _expanded,
-    "ConstantOfShape": _filled,
-    "Range": _counted,
-    "Unsqueeze": _unsqueezed,
-    "Squeeze": _squeezed,
-    "Slice": _sliced,
+    "reshaped": _reshaped,
+    "expanded": _expanded,
+    "filled": _filled,
+    "counted": _counted,
+    "unsqueezed": _unsqueezed,
+    "squeezed": _squeezed,
+    "sliced": _sliced,
 }
-"""Operators with an input that describes the shape of the output."""
-SAYS_SHAPE = frozenset(_SHAPES)
-"""The operators that `output_shape` knows."""
+"""The functions that rows of facts name, behind `sized=`."""

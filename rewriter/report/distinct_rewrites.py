@@ -10,7 +10,7 @@ from onnx import AttributeProto, NodeProto
 
 from ..cached import cached_property
 from ..engine.outcome import Rewrite
-from ..graph.model import Model
+from ..graph.names import Names
 from ..graph.protos import GRAPH_HOLDERS, defined_names, resolved, shown_name
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
@@ -71,7 +71,7 @@ def distinct_rewrites(rewrites: Sequence[Rewrite]) -> list[DistinctRewrite]:
     return sorted(found.values(), key=lambda rewrite: (-rewrite.added, -rewrite.count))
 
 
-def _made_names(model: Model) -> set[str]:
+def _made_names(model: Names) -> set[str]:
     """The names of all values that the nodes of the result make, in any graph."""
     return {name for graph in all_graphs(model.proto) for name in defined_names(graph)}
 

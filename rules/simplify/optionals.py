@@ -42,7 +42,6 @@ def answer(node: Node) -> None:
     if optional is not None:
         answer = helper.make_tensor("answer", TensorProto.BOOL, [], [optional.has_input(0)])
         node.become.Constant(value=answer)
-        node.graph.reconsider()
 
 
 def _optional(node: Node) -> Node | None:

@@ -137,7 +137,6 @@ def count_elements(node: Node) -> None:
         return
     length = helper.make_tensor("length", TensorProto.INT64, [], [len(elements(node))])
     node.become.Constant(value=length)
-    node.graph.reconsider()
 
 
 @simplify("SequenceInsert", opset=13)

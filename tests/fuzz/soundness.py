@@ -75,7 +75,7 @@ def ask(scope: Scope, name: str) -> Knowledge:
     """Everything that the program states about the value `name` of a graph, and does not call a claim of the model."""
     reliance = scope.model.sizes_relied_on
     reliance.clear()
-    shape, constant, entries = scope.shape(name), scope.constant(name), scope.partial.entries(name)
+    shape, constant, entries = scope.shape(name), scope.constant(name), scope.types.entries(name)
     proven = scope.types.proven_shape(name)
     rank, sizes = scope.types.rank(name), () if shape is None else [scope.types.size(name, axis) for axis in range(len(shape))]
     assert (shape is None) == (rank is None) and list(shape or ()) == list(sizes), f"'{name}': the answers differ"

@@ -13,7 +13,7 @@ from soundness import Tally, check, check_case, check_random, check_shapes
 
 from split_rewrite.rewriter.comparison.running.model_client import Session
 from split_rewrite.rewriter.comparison.running.model_server import Failure
-from split_rewrite.rewriter.graph import declarations
+from split_rewrite.rewriter.graph.knowledge import declarations
 from split_rewrite.rewriter.opsets import inference, partial
 
 pytest.importorskip("onnxruntime")
@@ -66,7 +66,7 @@ def test_an_evaluator_that_takes_unknown_for_absent_is_found(monkeypatch: pytest
 
 
 def test_an_evaluator_that_finds_another_entry_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(partial._ENTRIES, "Gather", lambda operands, *_: operands[0][:1])
+    monkeypatch.setitem(partial._ENTRIES, "gather", lambda operands, *_: operands[0][:1])
     text = "g (float[B,L] x) => (int64 y) <int64 last = {-1}> { s = Shape (x)\n y = Gather (s, last) }"
     (found,) = contradictions(text, {"x": np.zeros((3, 4), np.float32)})
     assert "its entries are 4, not ('B',)" in found

@@ -11,7 +11,7 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, helper
 
 from ...checks.function_calls import nodes_run
-from ...graph.declarations import DECLARED_SIZE
+from ...graph.knowledge.declarations import DECLARED_SIZE
 from ...graph.model import Model
 from ...graph.protos import subgraphs
 from ...opsets.inference import Shape, shape_of, symbol

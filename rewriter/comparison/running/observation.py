@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from ...graph.bodies import bind_attributes
 from ...graph.model import Model
-from ...graph.protos import DEFAULT_DOMAINS, GraphLike, captured, reads, subgraphs
+from ...graph.protos import DEFAULT_DOMAINS, GraphLike, bind_attributes, captured, reads, subgraphs
 from ...storage.payload import element_type_of, inline_copy, is_external
 from ..inputs.samples import InputSpace, SampleError, Samples
 from ..regions.changed_nodes import GraphPair

@@ -512,7 +512,7 @@ def test_a_rule_that_was_misled_by_inference_is_found(monkeypatch: pytest.Monkey
 def test_a_conversion_by_a_wrong_inference_is_found(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the model has more nodes than are run as a whole."""
     monkeypatch.setattr(verification, "WHOLE", verification.Budget(1 << 28, 2))
-    monkeypatch.setitem(partial._SHAPES, "Reshape", lambda *_: (5,))
+    monkeypatch.setitem(partial._SHAPES, "reshaped", lambda *_: (5,))
     text = """g (float[N,2] x) => (float[A] p, float[B] q) <int64[1] rest = {-1}> {
         r = Relu (x)
         h = Reshape (r, rest)

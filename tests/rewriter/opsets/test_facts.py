@@ -9,7 +9,7 @@ import pytest
 from onnx.defs import OpSchema
 
 from split_rewrite.rewriter.engine import tidying
-from split_rewrite.rewriter.opsets import facts, folding
+from split_rewrite.rewriter.opsets import facts, folding, partial
 from split_rewrite.rewriter.opsets.facts import Kind, Role, Work
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -80,7 +80,14 @@ def test_a_row_names_inputs_and_attributes_that_the_operator_has(name):
 
 @pytest.mark.parametrize(
     ("word", "known"),
-    [("folds", folding._FUNCTIONS), ("idle", tidying._IDLE), ("merges", tidying._MERGES), ("by", facts.known_operators())],
+    [
+        ("folds", folding._FUNCTIONS),
+        ("entries", partial._ENTRIES),
+        ("sized", partial._SHAPES),
+        ("idle", tidying._IDLE),
+        ("merges", tidying._MERGES),
+        ("by", facts.known_operators()),
+    ],
 )
 def test_the_value_of_a_word_is_known_where_it_is_read(word, known):
     assert {facts.of(name).word(word) for name in facts.with_word(word)} <= set(known)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from random_models import random_case
 
 from split_rewrite.rewriter import InvalidModelError, UnconvertibleError
-from split_rewrite.rewriter.graph import model as graph_model
-from split_rewrite.rewriter.graph.declarations import weigh
-from split_rewrite.rewriter.graph.propagation import Propagated, most_kinds, propagate
+from split_rewrite.rewriter.graph.knowledge import original
+from split_rewrite.rewriter.graph.knowledge.declarations import weigh
+from split_rewrite.rewriter.graph.knowledge.propagation import Propagated, most_kinds, propagate
 from split_rewrite.rewriter.graph.protos import may_hold_graphs
 from split_rewrite.rewriter.graph.survey import Survey
 from split_rewrite.rewriter.opsets.inference import shape_of, type_string
@@ -143,5 +143,5 @@ def test_a_large_model_is_converted_as_a_small_one(random: Random) -> None:
     case = random_case(random)
     as_small = converted(case.model, case.target)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph_model, "INFERRED_AS_A_WHOLE_UP_TO", 0)
+        patch.setattr(original, "INFERRED_AS_A_WHOLE_UP_TO", 0)
         assert converted(case.model, case.target) == as_small

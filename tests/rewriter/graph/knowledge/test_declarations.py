@@ -11,7 +11,7 @@ import pytest
 from helpers import model, run
 
 from split_rewrite.rewriter import UnconvertibleError, convert_version
-from split_rewrite.rewriter.graph import declarations
+from split_rewrite.rewriter.graph.knowledge import declarations
 from split_rewrite.rewriter.graph.model import Model
 from split_rewrite.rewriter.storage.skeleton import Skeleton
 

@@ -23,10 +23,10 @@ from typing import NamedTuple
 import onnx
 from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from ..opsets import inference
-from ..opsets.inference import Shape
-from .protos import DEFAULT_DOMAINS, GraphLike, subgraphs
-from .survey import all_graphs
+from ...opsets import inference
+from ...opsets.inference import Shape
+from ..protos import DEFAULT_DOMAINS, GraphLike, subgraphs
+from ..survey import all_graphs
 
 DECLARED_SIZE = "declared size "
 """The prefix of symbols in `Evidence.proven` for sizes that are only declared; the size follows."""

@@ -113,4 +113,4 @@ def test_a_size_that_is_only_declared_is_not_relied_on() -> None:
         y = ConstantOfShape (s)
     }""")
     scope = Model(Skeleton.of(proto), constants_as_initializers=True).main
-    assert scope.partial.entries("s") is None or 7 not in (scope.partial.entries("s") or ())
+    assert scope.types.entries("s") is None or 7 not in (scope.types.entries("s") or ())

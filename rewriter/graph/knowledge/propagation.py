@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from ..opsets import folding, inference, transitions
-from ..opsets.inference import Shape
-from ..process import child_call
-from ..storage.payload import tensor_of
+from ...opsets import folding, inference, transitions
+from ...opsets.inference import Shape
+from ...process import child_call
+from ...storage.payload import tensor_of
 from .declarations import contradict
 
 _LONGEST_SHAPE = 64
