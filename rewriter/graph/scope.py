@@ -41,9 +41,7 @@ class Scope:
         self.target = opset
         """The opset in whose form converted nodes are; the engine sets it."""
         self.origin = origin
-        """For a subgraph: the index of the node that holds it, in the parent's original node list, and the
-        number of the subgraph in that node.
-        """
+        """For a subgraph: the index of the node that holds it, in the parent's original node list, and its number in that node."""
         self.is_main = parent is None and isinstance(graph, GraphProto)
         """Whether this is the main graph of the model."""
         self.function: int | None = None
@@ -54,12 +52,9 @@ class Scope:
         """The inputs of the function around the nodes that calls may leave out; the Model sets it."""
         self.made: dict[str, tuple[NodeProto, int]] = {}
         """For each value that a rule made, the node that makes it, as it was made, and the opset of its form."""
-        self.noted: dict[str, TypeProto] = {}
-        """The types of values that rules made, as the rules know them."""
+        self.noted: dict[str, TypeProto] = {}  # this and the two that follow are explained in `Place`
         self.records: dict[str, Record] = {}
-        """What is known about the values that this graph defines."""
         self.readers: dict[str, list[tuple[Place, str, Question]]] = {}
-        """For each value, the answers that were found from its record."""
         self.constants = Constants(self)
         self.types = Knowledge(self)
         self._makers: dict[frozenset[str], dict[str, str]] = {}
@@ -130,16 +125,6 @@ class Scope:
         return frozenset(tensor.values.name for tensor in self.graph.sparse_initializer)
 
     @cached_property
-    def overridable(self) -> frozenset[str]:
-        """The initializers that callers may override, because they are also inputs.
-
-        Before IR 4 there are none, since all initializers have to be inputs.
-        """
-        if self.parent is None and self.model.ir_version < 4:
-            return frozenset()
-        return self.inputs & self.initializers.keys()
-
-    @cached_property
     def stated(self) -> Stated:
         """What the model states about the values of this graph, and what inference of the whole model found for them."""
         return Stated(self, self.is_main)
@@ -153,10 +138,7 @@ class Scope:
         return scope is not None
 
     def maker_type(self, name: str, among: frozenset[str]) -> str | None:
-        """The operator that makes `name`, here or in an outer graph, if it is one of `among`; else None.
-
-        Cheaper than `producer`.
-        """
+        """The operator that makes `name`, here or in an outer graph, if it is among `among`; else None. Cheaper than `producer`."""
         name = self.resolve(name)
         scope: Scope | None = self
         while scope is not None:
@@ -209,13 +191,8 @@ class Scope:
         return self.types.shape(name)
 
     def origin_of_dimension(self, name: str, axis: int) -> tuple[str, int]:
-        """The model input and its axis that certainly have the same length as axis `axis` of `name`.
-
-        If there is none, or several inputs that are equal only by their symbol, the result is `name` and `axis` themselves.
-        """
-        shape = self.types.proven_shape(name) if self.is_main else None
-        symbol = None if shape is None else shape[axis]
-        return self.model.input_dimensions.get(symbol, (name, axis)) if isinstance(symbol, str) else (name, axis)
+        """The model input and its axis of the same length as axis `axis` of `name`; see `Knowledge.origin_of_dimension`."""
+        return self.types.origin_of_dimension(name, axis) if self.is_main else (name, axis)
 
     def alias(self, name: str, value: str) -> None:
         """Let everything that reads `name`, a value of this scope, read `value` instead from now on."""
@@ -313,7 +290,7 @@ class Constants:
     @property
     def overridable(self) -> frozenset[str]:
         """The initializers that callers may override, because they are also inputs."""
-        return self._scope.overridable
+        return self._scope.stated.overridable
 
     # -- adding
 

@@ -26,7 +26,7 @@ def find_constant(place: Place, name: str) -> Finding:
     """
     tensor = place.initializers.get(name)
     if tensor is not None:
-        return {name: None if name in place.overridable else place.model.skeleton.array(tensor)}
+        return {name: None if name in place.stated.overridable else place.model.skeleton.array(tensor)}
     node = place.producers.get(name)  # after the initializers, because listing all makers takes 2 µs for each node
     if node is None or node.domain not in DEFAULT_DOMAINS:
         return {name: None}

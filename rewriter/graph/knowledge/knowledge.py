@@ -109,6 +109,16 @@ class Knowledge:
         shape, unproven = self._shape(name)
         return None if shape is None else Typed(shape=shape, unproven=unproven).proven
 
+    def origin_of_dimension(self, name: str, axis: int) -> tuple[str, int]:
+        """The model input and its axis that certainly have the same length as axis `axis` of `name`, a value of the main graph.
+
+        If there is none, or several inputs that are equal only by their symbol, the result is `name` and `axis` themselves.
+        """
+        shape = self.proven_shape(name)
+        symbol = None if shape is None else shape[axis]
+        known = self._place.model.input_dimensions
+        return known.get(symbol, (name, axis)) if isinstance(symbol, str) else (name, axis)
+
     def _shape(self, name: str) -> tuple[Shape | None, frozenset[int]]:
         """The dimensions of `name`, and the axes whose length is only declared.
 

@@ -47,8 +47,6 @@ class Place(Protocol):
     def initializers(self) -> dict[str, TensorProto]: ...
     @cached_property
     def producers(self) -> dict[str, NodeProto]: ...
-    @cached_property
-    def overridable(self) -> frozenset[str]: ...
     def resolve(self, name: str) -> str: ...
     def find(self, name: str) -> Place | None: ...
     def defines(self, name: str) -> bool: ...
@@ -84,10 +82,21 @@ class Stated:
             return {}
         types = {tensor.name: tensor_type(tensor) for tensor in graph.initializer}
         if self._place.parent is None:
-            stored = types_with_values(graph, self._place.overridable)
+            stored = types_with_values(graph, self.overridable)
             given = ((value.name, stored.get(value.name, value.type)) for value in graph.input)
             types.update((name, kind) for name, kind in given if inference.type_string(kind) is not None)
         return types
+
+    @cached_property
+    def overridable(self) -> frozenset[str]:
+        """The initializers that callers may override, because they are also inputs.
+
+        Before IR 4 there are none, since all initializers have to be inputs.
+        """
+        place = self._place
+        if place.parent is None and place.model.ir_version < 4:
+            return frozenset()
+        return place.inputs & place.initializers.keys()
 
     def kind(self, name: str) -> TypeProto | None:
         """The declared type of `name` without its shape, which is only a claim."""
