@@ -174,6 +174,11 @@ class Fact:
         """Whether one of the listed inputs has `role`."""
         return any(role in roles for roles in self.roles)
 
+    @property
+    def only_moves_first(self) -> bool:
+        """Whether all elements of its results are elements of the first input, or zeros."""
+        return self.kind is Kind.MOVES and not self.is_variadic and list(self.inputs(Role.DATA)) == [0]
+
     def has(self, word: str) -> bool:
         """Whether the row has `word`, with or without a value."""
         return word in self.words
@@ -195,6 +200,7 @@ _WORDS = frozenset({
     *("folds", "unfolded", "bounded", "entries", "sized", "of-shapes", "keeps-input", "idle", "merges", "by", "stays-narrow"),
     *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "only-reshapes", "may-draw"),
     *("to-integers", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
+    *("length", "not-negative", "moved-past"),
 })  # fmt: skip
 
 

@@ -12,14 +12,11 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
 """Whether a length is a scalar or a vector of one element."""
-_NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
-"""Operators whose outputs are positions or counts."""
-_PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
-"""Operators whose outputs are elements of their first input, unchanged."""
 _MAX_LOOK_BACK = 8
 """How many nodes back the proof of a sign looks. Exporters put one or two between the source of indices and a Gather."""
 
@@ -47,13 +44,14 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
     producer = node.scope.producer(name)
     if producer is None or producer.domain or steps == 0:
         return False
-    if producer.op_type in _NEVER_NEGATIVE:
+    fact = facts.of(producer.op_type)
+    if fact.has("not-negative"):
         return True
     if producer.op_type == "TopK":
         return name == producer.output[-1] and len(producer.output) == 2
     if producer.op_type == "Cast":
         return _is_unsigned(node, producer)
-    return producer.op_type in _PASS_ON and is_never_negative(node, producer.input[0], steps - 1)
+    return fact.only_moves_first and is_never_negative(node, producer.input[0], steps - 1)
 
 
 def _is_unsigned(node: Node, cast: NodeProto) -> bool:

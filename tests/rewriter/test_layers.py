@@ -29,7 +29,12 @@ LAYERS = (
 )
 """From the bottom to the top. What stands in one line does not import each other, but for the modules of one package."""
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-OPEN_TO_RULES = ("split_rewrite.rewriter.graph", "split_rewrite.rewriter.engine.registry", "split_rewrite.rewriter.errors")
+OPEN_TO_RULES = (
+    "split_rewrite.rewriter.graph",
+    "split_rewrite.rewriter.engine.registry",
+    "split_rewrite.rewriter.errors",
+    "split_rewrite.rewriter.opsets.facts",
+)
 MODULES = [path for folder in ("rewriter", "rules") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
