@@ -26,8 +26,9 @@ MAX_COPIED = 65_536
 """The size in bytes of the largest constant whose parts are copied, because they are not contiguous in the
 payload, or cannot be initializers.
 """
-_MAKERS = frozenset({"Split", "Squeeze", "Constant"})
-"""The operators whose results these rules look for."""
+_CONSTANT_OR_PART = frozenset({"Constant", "Split"})
+_PART = frozenset({"Split", "Squeeze"})
+"""The operators whose results these rules look for: a constant or a part of another Split, and a part that may be squeezed."""
 
 
 def _has_one_output(node: NodeProto, _scope: Scope) -> bool:
@@ -43,13 +44,13 @@ def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
 def _splits_a_constant_or_part(node: NodeProto, scope: Scope) -> bool:
     """Whether the data may be a constant, or a part of another Split."""
     data = node.input[0]
-    return scope.maker_type(data, _MAKERS) in ("Constant", "Split") or scope.may_be_stored(data)
+    return scope.maker_type(data, _CONSTANT_OR_PART) is not None or scope.may_be_stored(data)
 
 
 def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
     """Whether the first input of the Concat may be a part of a Split."""
     inputs = node.input
-    return bool(inputs) and scope.maker_type(inputs[0], _MAKERS) in ("Split", "Squeeze")
+    return bool(inputs) and scope.maker_type(inputs[0], _PART) is not None
 
 
 @simplify("Split", opset=13, when=_has_one_output)

@@ -253,9 +253,7 @@ def show_code(with_names: bool) -> None:
     classes = ((name, node) for name, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     long = [f"{name}:{node.name} {length(node)}" for name, node in classes if length(node) > LONG_CLASS]
     show(f"classes of more than {LONG_CLASS} lines", long, with_names)
-    kept = [
-        place for name, tree in trees.items() if name.startswith("rewriter") and "facts" not in name for place in tables(name, tree)
-    ]
+    kept = [place for name, tree in trees.items() if name.startswith(("rewriter", "rules.shared")) for place in tables(name, tree)]
     show("tables of operator names outside of the rows", kept, with_names)
     known = frozenset(trees)
     found = circles({name: imported(name, tree, known) for name, tree in trees.items()})
