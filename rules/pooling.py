@@ -313,6 +313,8 @@ def norm_as_convolution(node: Node) -> None:
         return
     dtype = helper.tensor_dtype_to_np_dtype(node.need_elem_type())
     power = node.attr("p", 2)
+    if power == 0:
+        raise Unconvertible("p=0: LpPool takes a root that there is not", "correct the model")
     absolute = op.Abs(node.input(0))
     powers = op.Pow(absolute, op.const(power, dtype))
     root = op.const(1 / power, dtype)
@@ -422,8 +424,8 @@ def warn_of_same_padding(node: Node) -> None:
 def power_to_integer(node: Node) -> None:
     """The attribute p becomes an integer. Refused where it is not a whole number."""
     power = node.attr("p", 2.0)
-    if power != int(power):
-        raise Unconvertible(f"p={power} is not a whole number, which opset 2 and newer need")
+    if not power.is_integer() or abs(power) >= 2**63:
+        raise Unconvertible(f"p={power:g} is no whole number of 64 bits, which opset 2 and newer need")
     if node.has_attr("p"):
         node.set_attr("p", int(power))
 

@@ -18,6 +18,7 @@ INVALID = [
     (23, attention(heads=-2), "the number of heads q_num_heads is -2"),
     (23, attention(heads=0), "the number of heads q_num_heads is 0"),
     (23, attention(attributes=", scale = 0.0"), "scale is 0, and has to be positive"),
+    (23, attention(attributes=", softcap = -1.0"), "softcap is -1, and has to be 0 or positive, and finite"),
     (23, attention("y, k, v", inputs=", , p"), "it has only one of past_key and past_value"),
 ]
 VALID = [
