@@ -157,6 +157,8 @@ class Fact:
     """The inputs that are vectors, and for which runtimes take a scalar or a matrix as well."""
     words: Mapping[str, str] = field(default_factory=dict)
     """The words of the row, with their values; "" for a word without one."""
+    flags: frozenset[str] = frozenset()
+    """The attributes that are 0 or 1."""
     choices: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     """For attributes that are a choice, the words or numbers that the specification lists in any version."""
 
@@ -211,7 +213,8 @@ def parse(row: str) -> Fact:
         operator, kind, work, *roles = described.split()
         found: dict[str, str] = {}
         choices: dict[str, tuple[str | int, ...]] = {}
-        for word in words.split():
+        flags = frozenset(word.removesuffix("?") for word in words.split() if word.endswith("?"))
+        for word in (word for word in words.split() if not word.endswith("?")):
             attribute, colon, listed = word.partition(":")
             if colon:
                 choices[attribute] = tuple(int(word) if word.isdigit() else word for word in listed.split("|"))
@@ -229,6 +232,7 @@ def parse(row: str) -> Fact:
             is_variadic=roles[-1:] != [] and roles[-1].endswith("*"),
             vectors=tuple(index for index, text in enumerate(inputs) if text.endswith("[]")),
             words=found,
+            flags=flags,
             choices=choices,
         )
     except ValueError as error:

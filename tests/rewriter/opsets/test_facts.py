@@ -51,11 +51,11 @@ def test_nothing_is_known_without_a_row():
 
 
 def test_reads_a_row():
-    fact = facts.parse("Twist moves wraps data start+counts[] operand* ; folds=twist steps lax=one,other mode:up|down")
+    fact = facts.parse("Twist moves wraps data start+counts[] operand* ; folds=twist steps lax=one,other reverse? mode:up|down")
     assert (fact.operator, fact.kind, fact.work) == ("Twist", Kind.MOVES, Work.WRAPS)
     assert fact.role(1) == {Role.START, Role.COUNTS} and fact.role(2) == fact.role(7) == {Role.OPERAND}
     assert list(fact.inputs(Role.COUNTS)) == [1]
-    assert fact.vectors == (1,)
+    assert fact.vectors == (1,) and fact.flags == {"reverse"}
     assert fact.names("lax") == ["one", "other"] and fact.names("folds") == ["twist"] and fact.names("idle") == []
     assert fact.takes(Role.COUNTS) and not fact.takes(Role.AXES)
     assert fact.has("steps") and fact.word("folds") == "twist" and not fact.has("idle") and fact.word("idle") == ""
@@ -86,7 +86,7 @@ def test_a_row_names_inputs_and_attributes_that_the_operator_has(name):
         parameter.option == OpSchema.FormalParameterOption.Variadic for schema in VERSIONS[name] for parameter in schema.inputs
     )
     attributes = {key for schema in VERSIONS[name] for key, value in schema.attributes.items()}
-    assert fact.choices.keys() <= attributes or newest_opset() < 25
+    assert fact.choices.keys() | fact.flags <= attributes or newest_opset() < 25
 
 
 @pytest.mark.parametrize("name", ROWS)
