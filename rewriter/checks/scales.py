@@ -1,4 +1,4 @@
-"""Finds mistakes in QuantizeLinear and DequantizeLinear that onnx.checker misses: scales and zero points that do not fit.
+"""Finds scales, zero points and blocks that do not fit, for the checks of QuantizeLinear and DequantizeLinear.
 
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """
@@ -14,7 +14,7 @@ from ..graph.node import Node
 from ..opsets.inference import Shape, elem_type_name
 from ..storage.payload import element_bits
 
-_SCALE, _ZERO = 1, 2
+_SCALE, ZERO_POINT = 1, 2
 _STORED_AS_INT32: dict[int, tuple[int, int]] = {
     TensorProto.INT8: (-128, 127),
     TensorProto.UINT8: (0, 255),
@@ -24,15 +24,13 @@ _STORED_AS_INT32: dict[int, tuple[int, int]] = {
 """The smallest and largest value of each integer type whose elements a TensorProto may store in int32_data."""
 _SIGNED_AND_PACKED = (22, 26)
 """The numbers of INT4 and INT2 in TensorProto.DataType: the oldest supported onnx has no name for INT2."""
-_BLOCKS_FROM, _AXES_FROM = 21, 13
+BLOCKS_FROM, _AXES_FROM = 21, 13
 """The first opsets with a scale for each block (21) and with a scale for each index of an axis (13)."""
 
 
-def quantization_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the scale, the zero point and the blocks, as far as their shapes and values are known."""
-    if any(attribute.ref_attr_name for attribute in node.proto.attribute):
-        return
-    block = node.attr("block_size", 0) if node.opset >= _BLOCKS_FROM else 0
+def scale_problems(node: Node) -> Iterator[str]:
+    """Yield what is wrong with the scale, the zero point and the blocks, as far as their shapes and values are known."""
+    block = node.attr("block_size", 0) if node.opset >= BLOCKS_FROM else 0
     if block < 0:
         yield f"block_size is {block}"
     elif block:
@@ -40,15 +38,13 @@ def quantization_problems(node: Node) -> Iterator[str]:
     else:
         yield from _axis_problems(node)
     yield from _zero_point_problems(node)
-    kind, stated = node.elem_type(_ZERO), node.attr("output_dtype", 0)
+    stated = node.attr("output_dtype", 0)
     if stated not in TensorProto.DataType.values():
         yield f"output_dtype is {stated}, which is no type"
-    elif node.op_type == "QuantizeLinear" and node.opset >= _BLOCKS_FROM and kind and stated not in (0, kind):
-        yield f"output_dtype is {elem_type_name(stated)} and the zero point {elem_type_name(kind)}"
 
 
 def _block_problems(node: Node, block: int) -> Iterator[str]:
-    """What is wrong with blocked scales, which have the shape of x, but along one axis the number of blocks."""
+    """Yield what is wrong with blocked scales, which have the shape of x, but along one axis the number of blocks."""
     shape, scale = node.shape(), node.shape(_SCALE)
     if shape is None or scale is None:
         return
@@ -68,14 +64,14 @@ def _block_problems(node: Node, block: int) -> Iterator[str]:
 
 
 def _axis_problems(node: Node) -> Iterator[str]:
-    """What is wrong with a single scale for all of x, or with a scale for each index of an axis."""
+    """Yield what is wrong with a single scale for all of x, or with a scale for each index of an axis."""
     shape, scale = node.shape(), node.shape(_SCALE)
     if scale is None or scale in ((), (1,)):
         return
     axis = node.attr("axis", 1)
     if len(scale) != 1:
         if any(size != 1 for size in scale):
-            yield f"the scale has rank {len(scale)}" + (" and there is no block_size" if node.opset >= _BLOCKS_FROM else "")
+            yield f"the scale has rank {len(scale)}" + (" and there is no block_size" if node.opset >= BLOCKS_FROM else "")
     elif node.opset < _AXES_FROM:
         if isinstance(scale[0], int):
             yield f"the scale has {scale[0]} elements, and before opset {_AXES_FROM} it is a scalar"
@@ -87,11 +83,11 @@ def _axis_problems(node: Node) -> Iterator[str]:
 
 
 def _zero_point_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the shape or the values of the zero point."""
-    scale, zero = node.shape(_SCALE), node.shape(_ZERO)
+    """Yield what is wrong with the shape or the values of the zero point."""
+    scale, zero = node.shape(_SCALE), node.shape(ZERO_POINT)
     if scale is not None and zero is not None and _differ(scale, zero):
         yield f"the shape of the zero point is {_shown(zero)}, and that of the scale {_shown(scale)}"
-    tensor = node.graph.tensor(node.input(_ZERO)) if node.has_input(_ZERO) else None
+    tensor = node.graph.tensor(node.input(ZERO_POINT)) if node.has_input(ZERO_POINT) else None
     wrong = None if tensor is None else _number_beyond(tensor)
     if tensor is not None and wrong is not None:
         yield f"the zero point is {wrong}, beyond {elem_type_name(tensor.data_type)}"

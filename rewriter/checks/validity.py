@@ -17,18 +17,14 @@ from ..graph.node import Node
 from ..graph.protos import DEFAULT_DOMAINS, GRAPH_HOLDERS, GraphLike, default_opset
 from ..graph.scope import Scope
 from ..graph.survey import all_graphs
-from ..opsets import inference
 from ..opsets.choices import CHOOSING, is_taken, other_choices
 from ..opsets.transitions import may_hide_mistakes, newest_opset, schema_at
 from ..process import child_call
 from ..storage.payload import require_fitting_raw_data
 from . import wrong_opset
 from .function_calls import check_calls
-from .operands import OPERAND_CHECKS
-from .scales import quantization_problems
+from .operators import CHECKS
 
-MOST_MISSING_PARTS = 4096
-"""How many more parts than outputs a Split may have: in older opsets, each of them needs a named output."""
 _DEPRECATED = "is deprecated in domain_version"
 """Part of onnx.checker's complaint about GroupNormalization-18 or Upsample-10. Such files exist, and a conversion repairs them."""
 FULL_CHECK_OF_INPUT_UP_TO = 20_000
@@ -240,7 +236,7 @@ def _check_scope(scope: Scope) -> None:
     for index, label in enumerate(scope.labels):
         for problem in _choice_problems(scope.graph.node[index]) if label in CHOOSING else ():
             raise _invalid(Task(scope.graph.node[index], scope, scope.opset), problem)
-        if label in _CHECKS:
+        if label in CHECKS:
             _check_node(Task(scope.graph.node[index], scope, scope.opset, index))
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
@@ -253,7 +249,7 @@ def _check_node(node: Task) -> None:
         return  # onnx.checker says it
     if node.uncertain_input:
         return  # what is wrong beside an input may be right without it
-    for problem in _CHECKS[node.op_type](node):
+    for problem in CHECKS[node.op_type](node):
         raise _invalid(node, problem)
 
 
@@ -272,131 +268,6 @@ def _choice_problems(node: NodeProto) -> Iterator[str]:
             yield f"{attribute.name} is {value!r}; {node.op_type} has only {known}"
 
 
-def _split_problems(node: Node) -> Iterator[str]:
-    """The mistakes of a Split that onnx.checker misses. One makes onnx abort; the others mean different things to different
-    runtimes.
-
-    https://onnx.ai/onnx/operators/onnx__Split.html
-    """
-    if any(attribute.ref_attr_name for attribute in node.proto.attribute):
-        return
-    if node.opset >= 18:
-        yield from _count_problems(node)
-    if node.opset >= 13 and node.has_input(1):
-        yield from _input_type_problems(node, {TensorProto.INT64})
-    stated = node.attr("split")
-    value = node.constant(1)
-    sizes = None if value is None else [float(size) for size in value.reshape(-1)]
-    if stated is not None and sizes is not None:
-        yield "it has both the attribute and the input split"
-    if value is not None and node.opset >= 13 and value.ndim != 1:
-        yield f"split must be 1-D and has rank {value.ndim}"
-    sizes = sizes if stated is None else [float(size) for size in stated]
-    if sizes is not None:
-        yield from _size_problems(sizes, node)
-    is_captured = not node.graph.defines(node.input(1))  # inference takes it for unknown
-    if sizes is not None and (node.opset < 2 or is_captured):
-        yield from _sum_problems(node, sizes)
-    if node.opset < 2 and sizes is None and not node.has_input(1):
-        yield from _uneven_problems(node)
-
-
-def _count_problems(node: Node) -> Iterator[str]:
-    """What is wrong with num_outputs or the number of outputs."""
-    count = node.attr("num_outputs")
-    if node.has_input(1) == (count is not None):
-        yield "it has both split and num_outputs" if count is not None else "it has neither split nor num_outputs"
-        return
-    if count is None:
-        return
-    if count < 1:
-        yield f"num_outputs is {count}"
-        return
-    if len(node.outputs) > count:
-        yield f"it has {len(node.outputs)} outputs and num_outputs is {count}"
-        return
-    if count > len(node.outputs) + MOST_MISSING_PARTS:
-        yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
-        return
-    dimension = node.dimension(node.attr("axis", 0))
-    if not isinstance(dimension, int) or not node.graph.is_main:
-        return  # a branch may never run
-    if dimension < -(-dimension // count) * (count - 1):
-        size = -(-dimension // count)
-        yield f"a dimension of {dimension} cannot make {count} parts: parts of {size} leave nothing for the last"
-
-
-def _size_problems(sizes: list[float], node: Node) -> Iterator[str]:
-    """What is wrong with the single sizes, such as a negative one."""
-    if any(size < 0 for size in sizes):
-        yield f"split has negative sizes: {_shown(sizes)}"
-    if len(sizes) != len(node.outputs):
-        yield f"split has {len(sizes)} sizes and the node {len(node.outputs)} outputs"
-
-
-def _sum_problems(node: Node, sizes: list[float]) -> Iterator[str]:
-    """What is wrong with the sum of the sizes, where onnx does not check it.
-
-    Split-1 has no shape inference, and inference does not see constants that a subgraph captures.
-    """
-    dimension = _split_dimension(node)
-    if dimension is not None and sum(sizes) != dimension:
-        yield f"the sizes {_shown(sizes)} do not add up to the dimension {dimension}"
-
-
-def _uneven_problems(node: Node) -> Iterator[str]:
-    """What is wrong with a Split into equal parts whose axis cannot be divided equally."""
-    dimension = _split_dimension(node)
-    if dimension is not None and dimension % len(node.outputs):
-        yield f"a dimension of {dimension} does not divide into {len(node.outputs)} equal parts"
-
-
-def _split_dimension(node: Node) -> int | None:
-    """The length of the axis that is split; None where it is unknown."""
-    axis = node.attr("axis", None if node.opset < 2 else 0)
-    dimension = None if axis is None else node.dimension(axis)
-    return dimension if isinstance(dimension, int) else None
-
-
-def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
-    """What is wrong with the types of the inputs."""
-    declared = node.graph.declared_type(node.input(1))
-    if declared is None or declared.WhichOneof("value") != "tensor_type":
-        return
-    number = declared.tensor_type.elem_type
-    if number and number not in allowed:
-        names = " or ".join(sorted(inference.elem_type_name(kind) for kind in allowed))
-        yield f"split must be {names} and is {inference.elem_type_name(number)}"
-    shape = inference.shape_of(declared)
-    if shape is not None and len(shape) != 1 and node.op_type == "Split":
-        yield f"split must be 1-D and has rank {len(shape)}"
-
-
-def _sequence_problems(node: Node) -> Iterator[str]:
-    """The mistakes of a SplitToSequence: those that inference misses for symbolic dimensions, and one that crashes onnxruntime.
-
-    https://onnx.ai/onnx/operators/onnx__SplitToSequence.html
-    """
-    yield from _input_type_problems(node, {TensorProto.INT64, TensorProto.INT32})
-    sizes = node.constant(1)
-    if sizes is None:
-        return
-    if sizes.ndim == 0 and sizes <= 0:
-        yield f"a scalar split must be positive and is {sizes}"
-    if sizes.ndim > 1:
-        yield f"split must be a scalar or 1-D and has rank {sizes.ndim}"
-    if sizes.ndim == 1 and not sizes.size:
-        yield "split is empty"
-    if sizes.ndim == 1 and (sizes < 0).any():
-        yield f"split has negative sizes: {_shown(sizes.tolist())}"
-
-
-def _shown(sizes: list[float]) -> str:
-    """The sizes as messages show them."""
-    text = ", ".join(f"{size:g}" for size in sizes[:8])
-    return f"[{text}, …]" if len(sizes) > 8 else f"[{text}]"
-
-
 _ATTRIBUTE_TYPES = {
     "axis": AttributeProto.INT,
     "keepdims": AttributeProto.INT,
@@ -406,11 +277,3 @@ _ATTRIBUTE_TYPES = {
     "split": AttributeProto.INTS,
 }
 """The type that AttributeProto has to state for each attribute."""
-_CHECKS = {
-    "Split": _split_problems,
-    "SplitToSequence": _sequence_problems,
-    "QuantizeLinear": quantization_problems,
-    "DequantizeLinear": quantization_problems,
-    **OPERAND_CHECKS,
-}
-"""The further checks for single operators."""

@@ -18,7 +18,7 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from ..errors import Unconvertible
 from ..opsets import facts
-from ..opsets.facts import Work
+from ..opsets.facts import Kind, Work
 from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
 from ..storage.payload import array_of
 from .task import Task
@@ -125,8 +125,8 @@ def _choose(node: Task, slots: list[_Slot], allowed: frozenset[str], delta: Delt
 
 
 def reduces(node: Task) -> bool:
-    """Whether a Scatter operator combines elements (adds, multiplies, compares), instead of only moving them."""
-    return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
+    """Whether an operator that moves elements combines them (adds, multiplies, compares) in the mode of this node."""
+    return facts.of(node.op_type).kind is Kind.MOVES and node.attr("reduction", "none") != "none"
 
 
 def _may_work_in(wide: str, kind: str, work: Work) -> bool:

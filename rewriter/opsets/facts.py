@@ -101,14 +101,24 @@ class Role(Enum):
     """It decides how large something is, or how often something is done."""
     POSITIONS = "positions"
     """It holds positions along an axis, or in a sequence; negative ones count from the end."""
+    POINTS = "points"
+    """Its rows are positions along several axes; negative ones count from the end."""
     PLACES = "places"
-    """It holds positions, none of which is negative."""
+    """It holds positions among all elements of the output, none of which is negative."""
+    ROWS = "rows"
+    """It holds positions along the first axis of input 1, none of which is negative."""
     CLASSES = "classes"
     """It holds positions along axis 1, none of which is negative, or `ignore_index`."""
     COUNTS = "counts"
-    """It says how many elements of an axis are taken, from 1 on."""
+    """It says how many elements of an axis count, from 1 on; the axis is 0, or that of the attribute time_axis."""
+    TAKEN = "taken"
+    """It says how many elements of an axis come out, from 1 on; the axis is the last one, or that of the attribute axis."""
+    LENGTHS = "lengths"
+    """It is the length of a transform, the step or the length of a frame, or the sizes of a block, from 1 on."""
     AXES = "axes"
     """It names axes of the first input."""
+    ADDED = "added"
+    """It names the axes that the output has beside those of the first input."""
     OFFSET = "offset"
     """It is an amount of padding, a diagonal, or a number that may lie beyond what it counts."""
     SCALE = "scale"
@@ -143,8 +153,12 @@ class Fact:
     roles: tuple[frozenset[Role], ...] = ()
     is_variadic: bool = False
     """Whether the last of the roles is also that of all further inputs."""
+    vectors: tuple[int, ...] = ()
+    """The inputs that are vectors, and for which runtimes take a scalar or a matrix as well."""
     words: Mapping[str, str] = field(default_factory=dict)
     """The words of the row, with their values; "" for a word without one."""
+    flags: frozenset[str] = frozenset()
+    """The attributes that are 0 or 1."""
     choices: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     """For attributes that are a choice, the words or numbers that the specification lists in any version."""
 
@@ -158,6 +172,15 @@ class Fact:
         """The numbers of the listed inputs that have `role`."""
         return (index for index, roles in enumerate(self.roles) if role in roles)
 
+    def takes(self, role: Role) -> bool:
+        """Whether one of the listed inputs has `role`."""
+        return any(role in roles for roles in self.roles)
+
+    @property
+    def only_moves_first(self) -> bool:
+        """Whether all elements of its results are elements of the first input, or zeros."""
+        return self.kind is Kind.MOVES and not self.is_variadic and list(self.inputs(Role.DATA)) == [0]
+
     def has(self, word: str) -> bool:
         """Whether the row has `word`, with or without a value."""
         return word in self.words
@@ -166,6 +189,11 @@ class Fact:
         """The value of the word `name`; "" where the row does not have it, or without a value."""
         return self.words.get(name, "")
 
+    def names(self, word: str) -> list[str]:
+        """The values of `word`, which stand behind each other with commas."""
+        value = self.words.get(word, "")
+        return value.split(",") if value else []
+
 
 UNKNOWN = Fact("")
 """What is known about an operator without a row: nothing."""
@@ -173,6 +201,8 @@ UNKNOWN = Fact("")
 _WORDS = frozenset({
     *("folds", "unfolded", "bounded", "entries", "sized", "of-shapes", "keeps-input", "idle", "merges", "by", "stays-narrow"),
     *("exact-body", "steps", "sorts", "names-type", "iterates", "lists", "regresses", "only-reshapes", "may-draw"),
+    *("to-integers", "compares", "ort-wrong", "reference-wrong", "disputed", "lax", "coarse"),
+    *("length", "not-negative", "moved-past"),
 })  # fmt: skip
 
 
@@ -183,7 +213,8 @@ def parse(row: str) -> Fact:
         operator, kind, work, *roles = described.split()
         found: dict[str, str] = {}
         choices: dict[str, tuple[str | int, ...]] = {}
-        for word in words.split():
+        flags = frozenset(word.removesuffix("?") for word in words.split() if word.endswith("?"))
+        for word in (word for word in words.split() if not word.endswith("?")):
             attribute, colon, listed = word.partition(":")
             if colon:
                 choices[attribute] = tuple(int(word) if word.isdigit() else word for word in listed.split("|"))
@@ -197,9 +228,11 @@ def parse(row: str) -> Fact:
             operator=operator,
             kind=Kind(kind),
             work=None if work == "-" else Work(work),
-            roles=tuple(frozenset(map(Role, text.removesuffix("*").split("+"))) for text in inputs),
+            roles=tuple(frozenset(map(Role, text.removesuffix("*").removesuffix("[]").split("+"))) for text in inputs),
             is_variadic=roles[-1:] != [] and roles[-1].endswith("*"),
+            vectors=tuple(index for index, text in enumerate(inputs) if text.endswith("[]")),
             words=found,
+            flags=flags,
             choices=choices,
         )
     except ValueError as error:

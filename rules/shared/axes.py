@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...rewriter.errors import Unconvertible
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
+from ...rewriter.opsets.facts import Kind, Role
 
-REDUCTIONS = tuple(
-    f"Reduce{name}" for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
-)
+REDUCTIONS = tuple(sorted(name for name in facts.of_kind(Kind.REDUCES) if facts.of(name).takes(Role.AXES)))
 """The reduction operators, which all have the same attributes for axes."""
 
 

@@ -7,9 +7,8 @@ then misses some of them. It does not move a Transpose past a Reshape, unless al
 from __future__ import annotations
 
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 
-_MOVED_PAST = frozenset({"Add", "Cast", "Concat", "Div", "Gather", "Mul", "Neg", "Slice", "Split", "Sub"})
-"""The operators by which models compute rotated keys and past which onnxruntime moves a Transpose."""
 _MAX_LOOK_BACK = 8
 """The number of nodes between a rotation and the Transpose before it: five, as exporters write it, and one
 or two that append the past.
@@ -30,6 +29,6 @@ def is_transposed(node: Node, name: str) -> bool:
 def may_be_transposed(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
     """Whether onnxruntime may move a Transpose, which is up to `steps` nodes before, as far as `name`."""
     maker = node.maker(name)
-    if maker is None or maker.op_type not in _MOVED_PAST or steps == 0:
+    if maker is None or not facts.of(maker.op_type).has("moved-past") or steps == 0:
         return maker is not None and maker.op_type == "Transpose"
     return any(may_be_transposed(maker, value, steps - 1) for value in maker.inputs)

@@ -12,14 +12,11 @@ import numpy as np
 from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
+from ...rewriter.opsets import facts
 from .axes import require_axis
 
 Form = Literal["scalar", "vector"]
 """Whether a length is a scalar or a vector of one element."""
-_NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
-"""Operators whose outputs are positions or counts."""
-_PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
-"""Operators whose outputs are elements of their first input, unchanged."""
 _MAX_LOOK_BACK = 8
 """How many nodes back the proof of a sign looks. Exporters put one or two between the source of indices and a Gather."""
 
@@ -46,13 +43,14 @@ def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> boo
     maker = node.maker(name)
     if maker is None or steps == 0:
         return False
-    if maker.op_type in _NEVER_NEGATIVE:
+    fact = facts.of(maker.op_type)
+    if fact.has("not-negative"):
         return True
     if maker.op_type == "TopK":
         return len(maker.outputs) == 2 and node.graph.resolve(name) == maker.output(1)
     if maker.op_type == "Cast":
         return _is_unsigned(maker)
-    return maker.op_type in _PASS_ON and is_never_negative(maker, maker.input(0), steps - 1)
+    return fact.only_moves_first and is_never_negative(maker, maker.input(0), steps - 1)
 
 
 def _is_unsigned(cast: Node) -> bool:

@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from ...rewriter.errors import InvalidModelError, NotSimplified
 from ...rewriter.graph.node import Node, Subgraph, Surroundings
+from ...rewriter.opsets import facts
 from .split_sizes import part_count
 
 MAX_PARTS = 4096
@@ -164,15 +165,16 @@ def list_length(place: Node | Subgraph, name: str) -> int | None:
     Raises NotSimplified, with the reason, where a SplitToSequence makes the list and does not tell.
     """
     added, (made_by, name) = 0, _maker_and_output(place, name)
-    while made_by is not None and made_by.op_type in _STEPS:
-        added += _STEPS[made_by.op_type]
+    while made_by is not None and _length_word(made_by) in _STEPS:
+        added += int(_length_word(made_by))
         made_by, name = _maker_and_output(made_by, made_by.input(0))
     if made_by is not None and made_by.op_type == "If":
         length = _length_from_branches(made_by, name)
         return None if length is None else added + length
-    if made_by is None or made_by.op_type not in ("SequenceConstruct", "SequenceEmpty", "SplitToSequence"):
+    length = "" if made_by is None else _length_word(made_by)
+    if made_by is None or not length:
         return None
-    if made_by.op_type != "SplitToSequence":
+    if length == "inputs":
         return added + len(made_by.inputs)
     sizes = part_sizes(made_by)
     return added + (run_time_count(made_by) if sizes is None else len(sizes))
@@ -185,8 +187,13 @@ def _length_from_branches(node: Node, name: str) -> int | None:
     return lengths.pop() if len(lengths) == 1 else None
 
 
-_STEPS = {"SequenceInsert": 1, "SequenceErase": -1}
-"""How many elements an operator adds to a list."""
+_STEPS = ("+1", "-1")
+"""The lengths in the rows of facts that count from that of the list in the first input."""
+
+
+def _length_word(node: Node) -> str:
+    """How long the list is that `node` makes, in the words of the rows of facts; "" where it makes none."""
+    return facts.of(node.op_type).word("length")
 
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:

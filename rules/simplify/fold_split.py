@@ -24,8 +24,9 @@ MAX_COPIED = 65_536
 """The size in bytes of the largest constant whose parts are copied, because they are not contiguous in the
 payload, or cannot be initializers.
 """
-_MAKERS = frozenset({"Split", "Squeeze", "Constant"})
-"""The operators whose results these rules look for."""
+_CONSTANT_OR_PART = frozenset({"Constant", "Split"})
+_PART = frozenset({"Split", "Squeeze"})
+"""The operators whose results these rules look for: a constant or a part of another Split, and a part that may be squeezed."""
 
 
 def _has_one_output(node: Node) -> bool:
@@ -41,12 +42,12 @@ def _computes_sizes(node: Node) -> bool:
 def _splits_a_constant_or_part(node: Node) -> bool:
     """Whether the data may be a constant, or a part of another Split."""
     data, graph = node.input(0), node.graph
-    return graph.maker_type(data, _MAKERS) in ("Constant", "Split") or graph.may_be_stored(data)
+    return graph.maker_type(data, _CONSTANT_OR_PART) is not None or graph.may_be_stored(data)
 
 
 def _starts_with_a_part(node: Node) -> bool:
     """Whether the first input of the Concat may be a part of a Split."""
-    return node.graph.maker_type(node.input(0), _MAKERS) in ("Split", "Squeeze")
+    return node.graph.maker_type(node.input(0), _PART) is not None
 
 
 @simplify("Split", opset=13, when=_has_one_output)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -101,26 +102,83 @@ def functions(trees: Iterable[ast.Module]) -> list[int]:
     return [length(node) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
-def tables(name: str, tree: ast.Module) -> Iterator[str]:
-    """Places where a module names several operators: in a collection, a `match` or a chain of comparisons."""
+def tables(name: str, tree: ast.Module, own: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Places where a module names several operators, other than its `own`.
+
+    These are collections, also of rows that begin with an operator; `match` and chains of comparisons; regular expressions and
+    texts that are split; and beginnings and ends of names that several operators have.
+    """
+    types = {id(node.slice) for node in ast.walk(tree) if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal"}
     for node in ast.walk(tree):
-        match node:
-            case ast.Set() | ast.Tuple() | ast.List():
-                named = node.elts
-            case ast.Dict():
-                named = [key for key in node.keys if key is not None]
-            case ast.MatchOr():
-                named = [case.value for case in node.patterns if isinstance(case, ast.MatchValue)]
-            case ast.Match():
-                named = [case.pattern.value for case in node.cases if isinstance(case.pattern, ast.MatchValue)]
-            case ast.BoolOp():
-                compared = [part for part in node.values if isinstance(part, ast.Compare)]
-                named = [side for part in compared for side in part.comparators]
-            case _:
-                continue
-        operators = [item.value for item in named if isinstance(item, ast.Constant) and item.value in OPERATORS]
-        if len(set(operators)) >= TABLE:
+        operators = [] if id(node) in types else list(dict.fromkeys(named(node)))
+        if len(set(operators) - own) >= TABLE:
             yield f"{name}:{node.lineno} {', '.join(operators[:6])}"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def named(node: ast.AST) -> Iterator[str]:
+    """The operators that a collection, a comparison, a pattern or a part of a name stands for."""
+    match node:
+        case ast.Set() | ast.Tuple() | ast.List():
+            yield from (name for item in node.elts for name in in_row(item))
+        case ast.Dict():
+            yield from (name for key in node.keys if key is not None for name in in_row(key))
+        case ast.MatchOr():
+            yield from (name for case in node.patterns if isinstance(case, ast.MatchValue) for name in constant(case.value))
+        case ast.Match():
+            patterns = (case.pattern for case in node.cases)
+            yield from (name for each in patterns if isinstance(each, ast.MatchValue) for name in constant(each.value))
+        case ast.BoolOp():
+            yield from (name for part in node.values for name in compared(part))
+        case ast.If():
+            yield from chained(node)
+        case ast.Call(func=ast.Attribute(attr=method, value=value), args=args):
+            yield from called(method, value, args)
+        case ast.JoinedStr(values=[ast.Constant(value=str(start)), ast.FormattedValue(), *_]) if is_part(start):
+            yield from (operator for operator in sorted(OPERATORS) if operator.startswith(start))
+
+
+def constant(node: ast.AST) -> Iterator[str]:
+    """The operator that a constant names."""
+    if isinstance(node, ast.Constant) and node.value in OPERATORS:
+        yield str(node.value)
+
+
+def is_part(text: str) -> bool:
+    """Whether `text` looks like the beginning or the end of an operator's name."""
+    return len(text) > 1 and text.isalnum() and text[0].isupper()
+
+
+def in_row(node: ast.AST) -> Iterator[str]:
+    """The operators that an item of a collection names: itself, or the first item of a row."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        yield from (name for item in node.elts[:1] for name in in_row(item))
+    yield from constant(node)
+
+
+def compared(node: ast.AST) -> Iterator[str]:
+    """The operators that a comparison compares with."""
+    if isinstance(node, ast.Compare):
+        yield from (name for side in node.comparators for name in constant(side))
+
+
+def chained(node: ast.If) -> Iterator[str]:
+    """The operators that `if` and the `elif` behind it compare with."""
+    following: ast.AST | None = node
+    while isinstance(following, ast.If):
+        yield from compared(following.test)
+        following = following.orelse[0] if len(following.orelse) == 1 else None
+
+
+def called(method: str, value: ast.expr, args: list[ast.expr]) -> Iterator[str]:
+    """The operators that a call of `value.method(*args)` looks for: by a pattern, a beginning, an end, or in a text that is split."""
+    texts = [arg.value for arg in args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    if isinstance(value, ast.Name) and value.id == "re":
+        yield from (word for text in texts for word in re.findall(r"\w+", text) if word in OPERATORS)
+    if isinstance(value, ast.Constant) and isinstance(value.value, str) and method == "split":
+        yield from (word for word in value.value.split() if word in OPERATORS)
+    for text in texts:
+        if method in ("startswith", "endswith", "removeprefix", "removesuffix") and is_part(text):
+            yield from (operator for operator in sorted(OPERATORS) if text in (operator[: len(text)], operator[-len(text) :]))
 
 
 def imported(name: str, tree: ast.Module, known: frozenset[str]) -> set[str]:
@@ -195,9 +253,7 @@ def show_code(with_names: bool) -> None:
     classes = ((name, node) for name, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     long = [f"{name}:{node.name} {length(node)}" for name, node in classes if length(node) > LONG_CLASS]
     show(f"classes of more than {LONG_CLASS} lines", long, with_names)
-    kept = [
-        place for name, tree in trees.items() if name.startswith("rewriter") and "facts" not in name for place in tables(name, tree)
-    ]
+    kept = [place for name, tree in trees.items() if name.startswith(("rewriter", "rules.shared")) for place in tables(name, tree)]
     show("tables of operator names outside of the rows", kept, with_names)
     known = frozenset(trees)
     found = circles({name: imported(name, tree, known) for name, tree in trees.items()})

@@ -15,6 +15,8 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from ...errors import InvalidModelError
+from ...opsets import facts
+from ...opsets.facts import Fact, Kind, Role
 from ...opsets.folding import constant_value
 from ...opsets.inference import symbol
 from ...storage.payload import array_of
@@ -150,60 +152,12 @@ def _has_halves(graph: GraphProto) -> bool:
 _Sources = dict[str, bool]
 """The graph inputs that a value depends on. True for an input whose elements were only moved, not computed with."""
 
-_FIRST = ("Reshape", "Squeeze", "Unsqueeze", "Expand", "Tile", "Slice", "Split", "Gather", "GatherElements", "GatherND", "CastLike")
-_MOVERS: dict[str, frozenset[int] | None] = {
-    **dict.fromkeys(("Identity", "Transpose", "Flatten", "Concat", "Cast", "DepthToSpace", "SpaceToDepth", "Max", "Min"), None),
-    **dict.fromkeys(("SequenceConstruct", "SequenceAt", "SequenceInsert", "ConcatFromSequence", "SplitToSequence"), None),
-    **dict.fromkeys((*_FIRST, "Trilu", "Compress", "Dropout", "TopK", "Clip", "Relu", "Abs", "Neg"), frozenset({0})),
-    **dict.fromkeys(("ScatterElements", "ScatterND", "Scatter"), frozenset({0, 2})),
-    "Pad": frozenset({0, 2}),
-    "Where": frozenset({1, 2}),
-}
-"""Operators that only move elements, and the inputs that they take them from (None: all).
-
-Some change sizes, or move only most elements.
-"""
-
-_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
-_POSITIONS = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "Scatter": 1, "GatherND": 1, "ScatterND": 1}
-_POSITIONS |= {"SequenceAt": 1, "SequenceErase": 1, "SequenceInsert": 2}
-_COUNTS = {"TopK": 1, "ReverseSequence": 1, "RNN": 4, "GRU": 4, "LSTM": 4}
-_POSITIONS_FROM_FRONT = {
-    **_COUNTS,
-    "RotaryEmbedding": 3,
-    "MaxUnpool": 1,
-    "SoftmaxCrossEntropyLoss": 1,
-    "NegativeLogLikelihoodLoss": 1,
-}
-_AXES = {**{f"Reduce{name}": (1,) for name in _REDUCTIONS}, "Squeeze": (1,), "Unsqueeze": (1,), "CumSum": (1,), "CumProd": (1,)}
-_AXES |= {"DFT": (2,), "Slice": (3,), "Pad": (3,)}
-_SIZES: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Reshape", "Expand", "Tile", "Split", "SplitToSequence", "OneHot", "CenterCropPad"), (1,)),
-    **dict.fromkeys(("ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow", "Loop"), (0,)),
-    "MelWeightMatrix": (0, 1, 2),
-    "AffineGrid": (1,),
-    "MaxUnpool": (2,),
-    "Col2Im": (1, 2),
-    "DFT": (1,),
-    "STFT": (1, 3),
-    "Resize": (3,),
-    "RoiAlign": (2,),
-    "NonMaxSuppression": (2,),
-}
-_SCALES: dict[str, tuple[int, ...]] = {
-    "Resize": (2,),
-    **dict.fromkeys(("Upsample", "QuantizeLinear", "DequantizeLinear"), (1,)),
-    "QLinearMatMul": (1, 4, 6),
-    "QLinearConv": (1, 4, 6),
-}
-_OFFSETS = {"Pad": (1,), "Trilu": (1,), "RoiAlign": (2,), "OneHot": (0,)}
-_COMPARISONS = frozenset({"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"})
-_LENGTHS = {"STFT": (1, 3), "DFT": (1,), "Col2Im": (1, 2)}
-_DIVISORS = {"Div": 1, "Mod": 1}
-_SHAPES_ONLY = frozenset({"Shape", "Size", "EyeLike", "SequenceLength"})
-"""Operators that read only the shape of their input."""
-_ORDERED = frozenset({"TopK", "ArgMax", "ArgMin", "Hardmax", "NonMaxSuppression", "Unique"})
-_QUANTIZERS = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
+_SIZES = frozenset({Role.SIZES, Role.SHAPE})
+"""The roles of inputs that decide how large something is, or how often something is done."""
+_SIZES_IF_COMPUTED = frozenset({Role.RANGE, Role.STRIDE, Role.TAKEN})
+"""The roles of inputs that decide this too, but for which good numbers are known if they are read as they are."""
+_FROM_FRONT = frozenset({Role.PLACES, Role.ROWS, Role.CLASSES, Role.COUNTS, Role.TAKEN})
+"""The roles of inputs whose values are never counted from the back."""
 _HOLD_ANYTHING = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, TensorProto.UNDEFINED}
 )
@@ -235,18 +189,18 @@ class _Walk:
     def _node(self, node: NodeProto) -> None:
         if node.op_type == "Constant":
             self._constants[node.output[0]] = _few_numbers(constant_value(node, _stored))
-        if node.op_type in _SHAPES_ONLY or not node.input:
+        fact = facts.of(node.op_type, node.domain)
+        if fact.takes(Role.MEASURED) or not node.input:
             return
         self._enter_subgraphs(node)
         handed_on: _Sources = {}
-        movers = _MOVERS.get(node.op_type, frozenset()) if _is_default(node) else frozenset()
         for index, name in enumerate(node.input):
-            if node.op_type == "CastLike" and index == 1:
-                continue  # its type alone is read
+            roles = fact.role(index)
+            if Role.TYPE in roles:
+                continue
             for source, as_it_is in self.sources.get(name, {}).items():
-                self._read(node, index, self.found[source], as_it_is)
-                moved = as_it_is and (movers is None or index in movers)
-                handed_on[source] = handed_on.get(source, True) and moved
+                self._read(node, fact, index, self.found[source], as_it_is)
+                handed_on[source] = handed_on.get(source, True) and as_it_is and Role.DATA in roles
         for graph in _subgraphs(node):
             for value in graph.output:
                 handed_on.update(dict.fromkeys(self.sources.get(value.name, {}), False))
@@ -261,69 +215,64 @@ class _Walk:
                     self.sources[value.name] = self.sources[name]
             self.graph(graph)
 
-    def _read(self, node: NodeProto, index: int, reading: Reading, as_it_is: bool) -> None:
+    def _read(self, node: NodeProto, fact: Fact, index: int, reading: Reading, as_it_is: bool) -> None:
         """Note in the readings what `node` does with its input number `index`."""
-        name = node.op_type
-        if not _is_default(node):
+        if fact is facts.UNKNOWN:
             reading.sizes = True  # nobody knows
             return
-        reading.sizes |= index in _SIZES.get(name, ())
-        is_cast = self._cast_type(node) not in _HOLD_ANYTHING
+        roles = fact.role(index)
+        reading.sizes |= not roles.isdisjoint(_SIZES)
+        is_cast = self._cast_type(node, fact) not in _HOLD_ANYTHING
         reading.is_cast |= is_cast
-        reading.becomes_integer |= is_cast or name in _QUANTIZERS
-        reading.is_ordered |= name in _ORDERED
+        reading.becomes_integer |= is_cast or (fact.has("to-integers") and fact.kind is not Kind.CASTS)
+        reading.is_ordered |= fact.has("sorts")
         if not as_it_is:
-            reading.sizes |= name == "Range" or index == {"Slice": 4, "TopK": 1}.get(name)
+            reading.sizes |= not roles.isdisjoint(_SIZES_IF_COMPUTED)
             return
-        if name == "Reshape" and index == 1:
+        if Role.SHAPE in roles:
             reading.shape = self._declared_sizes(node.output[0])
-        reading.ranges |= name == "Range" and index < 2
-        reading.strides |= index == {"Slice": 4, "Range": 2}.get(name)
-        reading.lengths |= index in _LENGTHS.get(name, ())
-        reading.starts |= name == "Slice" and index == 1
-        reading.ends |= name == "Slice" and index == 2
-        reading.is_lower |= name == "Clip" and index == 1
-        reading.is_upper |= name == "Clip" and index == 2
-        reading.shifts |= name == "BitShift" and index == 1
-        reading.divides |= _DIVISORS.get(name) == index
-        reading.powers |= name == "Pow" and index == 1
-        reading.scales |= index in _SCALES.get(name, ())
-        reading.offsets |= index in _OFFSETS.get(name, ())
-        if _POSITIONS.get(name) == index:
-            reading.positions |= self._lengths(node)
-        if _POSITIONS_FROM_FRONT.get(name) == index:
-            reading.from_front, reading.is_count = True, name in _COUNTS
-            reading.positions.add(self._length(node))
-            reading.ignored.update(attribute.i for attribute in node.attribute if attribute.name == "ignore_index")
-        if index in _AXES.get(name, ()):
-            added = self._dims.get(node.input[1], ()) if name == "Unsqueeze" else ()
-            reading.axes.add(len(self._dims.get(node.input[0], ())) + sum(dim for dim in added if isinstance(dim, int)))
-        if name in _COMPARISONS and len(reading.compared) < _MAX_COMPARED:
-            beyond = int(name != "Equal")
+        _note_number(roles, reading)
+        self._note_positions(node, index, roles, reading)
+        if fact.has("compares") and len(reading.compared) < _MAX_COMPARED:
+            beyond = int(fact.word("compares") == "beyond")
             reading.compared.update(number + beyond for number in self._numbers(node, index))
         if len(reading.landmarks) < _MAX_LANDMARKS:
             reading.landmarks.update(self._numbers(node, index))
 
-    def _cast_type(self, node: NodeProto) -> int:
-        """The type to which a node casts; UNDEFINED for other nodes, and where it is unknown, a narrow one."""
-        if node.op_type == "CastLike":
-            return self._kinds.get(node.input[1], TensorProto.INT8)
-        return _attribute(node, "to") if node.op_type == "Cast" else TensorProto.UNDEFINED
+    def _note_positions(self, node: NodeProto, index: int, roles: frozenset[Role], reading: Reading) -> None:
+        """Note the positions and axes that input number `index` holds."""
+        if not roles.isdisjoint((Role.POSITIONS, Role.POINTS)):
+            reading.positions |= self._lengths(node, roles)
+        if not roles.isdisjoint(_FROM_FRONT):
+            reading.from_front, reading.is_count = True, not roles.isdisjoint((Role.COUNTS, Role.TAKEN))
+            reading.positions.add(self._length(node, roles))
+            reading.ignored.update(attribute.i for attribute in node.attribute if attribute.name == "ignore_index")
+        if not roles.isdisjoint((Role.AXES, Role.ADDED)):
+            added = self._dims.get(node.input[index], ()) if Role.ADDED in roles else ()
+            reading.axes.add(len(self._dims.get(node.input[0], ())) + sum(dim for dim in added if isinstance(dim, int)))
 
-    def _lengths(self, node: NodeProto) -> set[Dim]:
+    def _cast_type(self, node: NodeProto, fact: Fact) -> int:
+        """The type to which a node casts; UNDEFINED for other nodes, and where it is unknown, a narrow one."""
+        if fact.kind is not Kind.CASTS or not fact.has("to-integers"):
+            return TensorProto.UNDEFINED
+        like = next(fact.inputs(Role.TYPE), None)
+        return _attribute(node, "to") if like is None else self._kinds.get(node.input[like], TensorProto.INT8)
+
+    def _lengths(self, node: NodeProto, roles: frozenset[Role]) -> set[Dim]:
+        """The lengths of the axes of the first input on which an input with `roles` holds positions."""
         dims = self._dims.get(node.input[0], ())
-        if node.op_type.endswith("ND"):
+        if Role.POINTS in roles:
             return set(dims) or {""}
         axis = _attribute(node, "axis")
         return {dims[axis] if -len(dims) <= axis < len(dims) else ""}
 
-    def _length(self, node: NodeProto) -> Dim:
-        """How many positions there are for a node of _POSITIONS_FROM_FRONT."""
-        if node.op_type == "MaxUnpool":
+    def _length(self, node: NodeProto, roles: frozenset[Role]) -> Dim:
+        """How many positions or elements an input with one of the roles `_FROM_FRONT` counts."""
+        if Role.PLACES in roles:
             dims = self._dims.get(node.output[0], ("",))
             return "" if any(isinstance(dim, str) for dim in dims) else math.prod(map(int, dims))
-        dims = self._dims.get(node.input[node.op_type == "RotaryEmbedding"], ())
-        axis = _counted_axis(node)
+        dims = self._dims.get(node.input[Role.ROWS in roles], ())
+        axis = _counted_axis(node, roles)
         return dims[axis] if -len(dims) <= axis < len(dims) else ""
 
     def _declared_sizes(self, name: str) -> tuple[int, ...]:
@@ -340,13 +289,29 @@ class _Walk:
                 yield from self._constants.get(name, ())
 
 
-def _counted_axis(node: NodeProto) -> int:
-    """The axis whose length bounds the positions of a node of _POSITIONS_FROM_FRONT."""
-    if node.op_type == "TopK":
+def _note_number(roles: frozenset[Role], reading: Reading) -> None:
+    """Note which of the numbers that are neither positions nor axes an input with `roles` is."""
+    reading.ranges |= Role.RANGE in roles
+    reading.strides |= Role.STRIDE in roles
+    reading.lengths |= Role.LENGTHS in roles
+    reading.starts |= Role.START in roles
+    reading.ends |= Role.END in roles
+    reading.is_lower |= Role.LOWER in roles
+    reading.is_upper |= Role.UPPER in roles
+    reading.shifts |= Role.SHIFT in roles
+    reading.divides |= Role.DIVISOR in roles
+    reading.powers |= Role.POWER in roles
+    reading.scales |= Role.SCALE in roles
+    reading.offsets |= Role.OFFSET in roles
+
+
+def _counted_axis(node: NodeProto, roles: frozenset[Role]) -> int:
+    """The axis whose length bounds the values of an input with one of the roles `_FROM_FRONT`."""
+    if Role.TAKEN in roles:
         return next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
-    if node.op_type == "ReverseSequence":
+    if Role.COUNTS in roles:
         return _attribute(node, "time_axis")
-    return int(node.op_type.endswith("Loss"))
+    return int(Role.CLASSES in roles)
 
 
 def _stored(tensor: TensorProto) -> np.ndarray | None:
@@ -363,10 +328,6 @@ def _few_numbers(array: np.ndarray | None) -> list[float]:
     if array is None or array.size > _FEW or array.dtype.kind in "OUSbc":
         return []
     return [float(number) for number in array.reshape(-1)]
-
-
-def _is_default(node: NodeProto) -> bool:
-    return node.domain in ("", "ai.onnx")
 
 
 def _attribute(node: NodeProto, name: str) -> int:

@@ -24,10 +24,10 @@ from ...graph.protos import subgraphs
 from ...graph.specialization import with_values
 from ...process.serving import leave, lift_time_limit, limit_memory, limit_time, open_pipes, receive, send
 from ..inputs.readers import NO_READINGS, Readings, readings
+from ..judging.cases import default_domain_nodes
 from ..judging.differences import byte_size
 from ..judging.runtime_defects import (
     Doubt,
-    default_domain_nodes,
     disputed_node,
     doubt,
     known_defects,

@@ -17,6 +17,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 
 from ...graph.model import Model
 from ...graph.protos import DEFAULT_DOMAINS, GraphLike, bind_attributes, captured, reads, subgraphs
+from ...opsets import facts
 from ...storage.payload import element_type_of, inline_copy, is_external
 from ..inputs.samples import InputSpace, SampleError, Samples
 from ..regions.changed_nodes import GraphPair
@@ -219,9 +220,10 @@ class Observations:
         given = [seen.values.get(name) for name in node.input]
         if node.domain not in DEFAULT_DOMAINS or any(value is None for value in given[2:]):
             return None
-        if node.op_type == "Loop":
+        over = facts.of(node.op_type).word("iterates")
+        if over == "turns":
             given = [np.array(0), np.array(True), *given[2:]]
-        elif node.op_type == "Scan":
+        elif over == "slices":
             given = _first_slices(node, given)
         elif graph.input:
             return None

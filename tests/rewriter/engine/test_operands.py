@@ -7,9 +7,6 @@ import onnx
 import pytest
 from helpers import convert_version, model, run
 
-from split_rewrite.rewriter.engine import operands
-from split_rewrite.rewriter.opsets.inference import tensor_type
-
 X = np.arange(20, dtype=np.float32).reshape(4, 5)
 
 
@@ -33,11 +30,3 @@ def test_bounds_are_vectors_in_the_result(stored: str, target: int) -> None:
 def test_bounds_of_an_older_form_stay_as_they_are() -> None:
     text = "g (float[2] x, float r, float a) => (float[A] y) { y = Tile (x, r, a) }"
     onnx.checker.check_model(convert_version(model(text, 1), 2).model)
-
-
-def test_every_vector_is_a_position_of_an_operator() -> None:
-    for op_type, positions in operands._VECTORS.items():
-        schema = onnx.defs.get_schema(op_type, 13 if op_type != "Upsample" else 9, "") if onnx.defs.has(op_type, 13) else None
-        for position in positions if schema is not None and op_type != "Upsample" else ():
-            kinds = onnx.defs.get_schema(op_type).inputs[position].types
-            assert {tensor_type(kind) for kind in kinds} <= {1, 6, 7, 10, 11, 16}, (op_type, position)

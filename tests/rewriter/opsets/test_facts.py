@@ -9,7 +9,7 @@ import pytest
 from onnx.defs import OpSchema
 
 from split_rewrite.rewriter.engine import tidying
-from split_rewrite.rewriter.opsets import facts, folding, partial
+from split_rewrite.rewriter.opsets import facts, folding, inference, partial
 from split_rewrite.rewriter.opsets.facts import Kind, Role, Work
 from split_rewrite.rewriter.opsets.transitions import newest_opset
 
@@ -18,6 +18,14 @@ pytestmark = pytest.mark.quick
 VERSIONS: dict[str, list[OpSchema]] = defaultdict(list)
 for schema in onnx.defs.get_all_schemas_with_history():
     VERSIONS[f"{schema.domain}::{schema.name}" if schema.domain else schema.name].append(schema)
+NUMBERS = {
+    onnx.TensorProto.FLOAT,
+    onnx.TensorProto.INT32,
+    onnx.TensorProto.INT64,
+    onnx.TensorProto.FLOAT16,
+    onnx.TensorProto.DOUBLE,
+    onnx.TensorProto.BFLOAT16,
+}
 ROWS = sorted(facts.known_operators() & VERSIONS.keys())
 
 
@@ -43,10 +51,13 @@ def test_nothing_is_known_without_a_row():
 
 
 def test_reads_a_row():
-    fact = facts.parse("Twist moves wraps data start+counts operand* ; folds=twist steps mode:up|down")
+    fact = facts.parse("Twist moves wraps data start+counts[] operand* ; folds=twist steps lax=one,other reverse? mode:up|down")
     assert (fact.operator, fact.kind, fact.work) == ("Twist", Kind.MOVES, Work.WRAPS)
     assert fact.role(1) == {Role.START, Role.COUNTS} and fact.role(2) == fact.role(7) == {Role.OPERAND}
     assert list(fact.inputs(Role.COUNTS)) == [1]
+    assert fact.vectors == (1,) and fact.flags == {"reverse"}
+    assert fact.names("lax") == ["one", "other"] and fact.names("folds") == ["twist"] and fact.names("idle") == []
+    assert fact.takes(Role.COUNTS) and not fact.takes(Role.AXES)
     assert fact.has("steps") and fact.word("folds") == "twist" and not fact.has("idle") and fact.word("idle") == ""
     assert fact.choices == {"mode": ("up", "down")}
 
@@ -75,7 +86,14 @@ def test_a_row_names_inputs_and_attributes_that_the_operator_has(name):
         parameter.option == OpSchema.FormalParameterOption.Variadic for schema in VERSIONS[name] for parameter in schema.inputs
     )
     attributes = {key for schema in VERSIONS[name] for key, value in schema.attributes.items()}
-    assert fact.choices.keys() <= attributes or newest_opset() < 25
+    assert fact.choices.keys() | fact.flags <= attributes or newest_opset() < 25
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_vectors_hold_numbers(name):
+    for index in facts._fact(name).vectors:
+        kinds = [inputs[index].types for inputs in (schema.inputs for schema in VERSIONS[name]) if len(inputs) > index]
+        assert all({inference.tensor_type(kind) for kind in each} <= NUMBERS for each in kinds if index), (name, index)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,378 @@
+"""The conditions under which a runtime computes a node wrongly, otherwise than the specification, or though it is invalid.
+
+The rows of `opsets/facts.txt` name these functions. Each was observed in the runtime of the row. A function is removed when the
+oldest supported release of that runtime no longer has the defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+from .cases import Case
+
+_FEW_BITS = (21, 22, 25, 26)
+"""uint4, int4, uint2 and int2, by number: old releases of onnx lack some of the names."""
+_OVERFLOWING = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2)
+_LARGE_INTEGERS = (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
+_LENGTHS = 4
+"""The input of recurrent operators with the lengths of the sequences."""
+_SCORES = 3
+"""The output of an Attention with its scores."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A condition on a node, and what the runtime does where it holds ("{op}" stands for the operator).
+
+    `types`: the element types of which the model has to have one; an empty set for any model.
+    """
+
+    text: str
+    applies: Callable[[Case], bool]
+    types: frozenset[int]
+
+    def concerns(self, case: Case) -> bool:
+        """Whether the node of `case` has the defect."""
+        return self.applies(case) and (not self.types or not self.types.isdisjoint(case.values.types))
+
+
+DEFECTS: dict[str, Defect] = {}
+"""All defects, by the names of their functions."""
+
+
+def defect(text: str, *types: int) -> Callable[[Callable[[Case], bool]], Callable[[Case], bool]]:
+    """Register the decorated function, the condition of a defect, under its name."""
+
+    def register(applies: Callable[[Case], bool]) -> Callable[[Case], bool]:
+        DEFECTS[applies.__name__] = Defect(text, applies, frozenset(types))
+        return applies
+
+    return register
+
+
+# Computed wrongly, mostly by onnxruntime
+
+
+@defect("crashes on a {op} whose outputs are not all named")
+def unnamed_outputs(case: Case) -> bool:
+    return "" in case.node.output
+
+
+@defect("gives NaN where {op} gives 0")
+def nan_for_0(_case: Case) -> bool:
+    return True
+
+
+@defect("has no kernel for {op} 28, whose body overflows")
+def body_of_28(case: Case) -> bool:
+    return case.opset >= 28
+
+
+@defect("gives the lowest number for the scores that {op} below opset 25 masks, which are -inf")
+def masked_scores(case: Case) -> bool:
+    gives = case.has_output(_SCORES) and case.number("qk_matmul_output_mode", 0) in (1, 2)
+    masks = case.number("is_causal", 0) != 0 or case.has_input(3)
+    return case.opset < 25 and gives and masks
+
+
+@defect("gives empty strings for those that an Identity in a {op} copies to a scan output")
+def collected_strings(case: Case) -> bool:
+    body = next((attribute.g for attribute in case.node.attribute if attribute.name == "body"), onnx.GraphProto())
+    copies = {inner.output[0] for inner in body.node if inner.op_type == "Identity"}
+    collected = body.output[1 + max(len(case.node.input) - 2, 0) :]
+    return any(value.name in copies and value.type.tensor_type.elem_type == TensorProto.STRING for value in collected)
+
+
+@defect("may copy but the first string of each slice that {op} takes", TensorProto.STRING)
+def first_strings(_case: Case) -> bool:
+    return True
+
+
+@defect("computes {op} of float16 by a body that overflows", TensorProto.FLOAT16)
+def body_of_float16(case: Case) -> bool:
+    return case.opset >= 18
+
+
+@defect("computes {op} of bfloat16 by a body that overflows", TensorProto.BFLOAT16)
+def body_of_bfloat16(case: Case) -> bool:
+    return case.opset >= 18
+
+
+@defect("rounds doubles to float in {op}", TensorProto.DOUBLE)
+def rounded_doubles(_case: Case) -> bool:
+    return True
+
+
+@defect("rounds integers to float in {op}", *_LARGE_INTEGERS)
+def rounded_integers(_case: Case) -> bool:
+    return True
+
+
+@defect("takes the lower halves of large int64 for signed numbers")
+def halves_of_int64(case: Case) -> bool:
+    """An operand has a number of 2^31 or more, other than the smallest and the largest int64."""
+    return any(_is_large(array) for array in case.constants(0, lambda tensor: tensor.data_type == TensorProto.INT64))
+
+
+def _is_large(array: np.ndarray) -> bool:
+    """Whether an array contains such a number, and is int64."""
+    ends = np.iinfo(np.int64)
+    if array.dtype != np.int64:
+        return False
+    is_large = (array >= 2**31) | (array < -(2**31))
+    return bool((is_large & (array != ends.max) & (array != ends.min)).any())
+
+
+# Computed wrongly by onnx.reference
+
+
+@defect("does not flatten the input of {op} below opset 13")
+def flattened_input(case: Case) -> bool:
+    return case.opset < 13 and case.number("axis", 1) != -1
+
+
+@defect("ignores the axis of {op} below opset 7")
+def broadcast_axis(case: Case) -> bool:
+    return case.opset < 7 and case.states("axis")
+
+
+@defect("broadcasts the slope of {op} below opset 7 to the last axis")
+def slope_of_the_last_axis(case: Case) -> bool:
+    return case.opset < 7
+
+
+@defect("uses the defaults of {op} 6 below opset 6")
+def newer_defaults(case: Case) -> bool:
+    return case.opset < 6
+
+
+@defect("samples {op} below opset 16 at half pixels")
+def half_pixels(case: Case) -> bool:
+    return case.opset < 16
+
+
+@defect("trains where {op} below opset 14 does not")
+def trains(case: Case) -> bool:
+    return case.opset < 14
+
+
+@defect("does not know the batches of {op} below opset 9")
+def batches(case: Case) -> bool:
+    return case.opset < 9
+
+
+def _has_scan_outputs(case: Case) -> bool:
+    """Whether a Loop collects values of all turns."""
+    return len(case.node.output) > max(len(case.node.input) - 2, 0)
+
+
+@defect("puts the scan outputs of {op} behind each other along a dimension that is there")
+def scan_outputs_in_a_row(case: Case) -> bool:
+    return _has_scan_outputs(case)
+
+
+@defect("ignores beta of {op} below opset 7")
+def ignored_beta(case: Case) -> bool:
+    return case.opset < 7 and case.number("broadcast", 0) == 0
+
+
+def _rounds_up(case: Case) -> bool:
+    return case.number("ceil_mode", 0) != 0
+
+
+def _pads_whole_windows(case: Case) -> bool:
+    return any(pad >= size for pad, size in zip(case.numbers("pads"), 2 * case.numbers("kernel_shape"), strict=False))
+
+
+@defect("counts the padding of {op} below opset 7, and puts that of ceil_mode in front")
+def counted_padding(case: Case) -> bool:
+    return case.opset < 7 or _rounds_up(case) or _pads_whole_windows(case)
+
+
+@defect("takes more for the sum of a window of {op} that reaches beyond the input")
+def windows_beyond_the_input(case: Case) -> bool:
+    return _rounds_up(case)
+
+
+@defect("pads this {op}, or counts its positions, in its own way")
+def own_padding(case: Case) -> bool:
+    return _pads_in_its_own_way(case) or _pads_whole_windows(case) or case.has_output(1)
+
+
+def _pads_in_its_own_way(case: Case) -> bool:
+    auto_pad = case.text("auto_pad") if case.states("auto_pad") else b"NOTSET"
+    is_dilated = any(size != 1 for size in case.numbers("dilations"))
+    if auto_pad != b"NOTSET":
+        return {b"SAME_UPPER": is_dilated, b"VALID": _rounds_up(case)}.get(auto_pad, True)
+    if is_dilated or any(size != 1 for size in case.numbers("strides")):
+        return False
+    pads = case.numbers("pads")
+    half = len(pads) // 2
+    return pads[:half] != pads[half:] or (any(pads) and _rounds_up(case))
+
+
+@defect("normalizes as many channels as there are images in {op}, and no others")
+def channels_by_images(_case: Case) -> bool:
+    return True
+
+
+@defect("removes accents in {op}")
+def removed_accents(_case: Case) -> bool:
+    return True
+
+
+@defect("takes what {op} pools to be an image")
+def images_alone(_case: Case) -> bool:
+    return True
+
+
+@defect("moves a position of a cubic {op} into the image, and not its neighbours")
+def cubic_border(case: Case) -> bool:
+    return case.text("mode") in (b"cubic", b"bicubic") and case.text("padding_mode") == b"border"
+
+
+@defect("puts in the axes of {op} below opset 13 one by one")
+def axes_one_by_one(case: Case) -> bool:
+    axes = case.numbers("axes")
+    return case.opset < 13 and (axes != sorted(axes) or min(axes, default=0) < 0)
+
+
+@defect("rounds in {op} after it has added the zero point")
+def late_rounding(_case: Case) -> bool:
+    return True
+
+
+@defect("ignores lengths and clip of {op}")
+def ignored_lengths(case: Case) -> bool:
+    return case.has_input(_LENGTHS) or case.states("clip")
+
+
+@defect("takes negative numbers for the norm of {op} with their sign")
+def signed_norm(case: Case) -> bool:
+    return case.number("p", 2) % 2 == 1
+
+
+@defect("caps the scores that {op} gives, which are those before the cap")
+def capped_scores(case: Case) -> bool:
+    asks = case.has_output(_SCORES) and case.number("qk_matmul_output_mode", 0) == 0
+    return asks and any(attribute.name == "softcap" and attribute.f > 0 for attribute in case.node.attribute)
+
+
+@defect("sorts what {op} gives in the order of the input, or takes rows of it")
+def sorted_anyway(case: Case) -> bool:
+    return case.number("sorted", 1) == 0
+
+
+@defect("gives a sequence for the element of an {op}")
+def sequence_for_an_element(case: Case) -> bool:
+    return any(case.node.input)
+
+
+@defect("inserts at the front of the sequence where {op} says at its end")
+def inserts_at_the_front(case: Case) -> bool:
+    return case.has_input(2)
+
+
+@defect("pads strings with a 0", TensorProto.STRING)
+def strings_padded_with_0(case: Case) -> bool:
+    """The value with which a Pad fills is its input 2; a CenterCropPad has none."""
+    return not case.has_input(2)
+
+
+@defect("divides half precision in half precision in {op} below opset 23", TensorProto.FLOAT16, TensorProto.BFLOAT16)
+def halves_divided(case: Case) -> bool:
+    return case.opset < 23
+
+
+@defect("adds the difference of the two values of {op} to one of them, which rounds")
+def sum_for_a_value(case: Case) -> bool:
+    """It is not known of the two values that off + (on - off) gives on exactly."""
+    return not any(_adds_up(array) for array in case.constants(2, lambda tensor: list(tensor.dims) == [2]))
+
+
+def _adds_up(values: np.ndarray) -> bool:
+    """Whether these are two values, off and on, for which off + (on - off) is exactly on."""
+    if values.shape != (2,) or values.dtype.kind not in "iuf":
+        return False
+    with np.errstate(all="ignore"):
+        off, on = values
+        return bool(off + (on - off) == on)
+
+
+# Computed by onnxruntime in another way than the specification says
+
+
+@defect("makes as many parts of a {op} as are named, or fails, where num_outputs says more")
+def named_parts(case: Case) -> bool:
+    return case.number("num_outputs", len(case.node.output)) != len(case.node.output)
+
+
+@defect("rounds, or treats what is too large, in its own way in a {op} to a narrow type")
+def own_casts(case: Case) -> bool:
+    to = case.number("to", 0)
+    return to in _FEW_BITS or (to in _OVERFLOWING and case.number("saturate", 1) == 0)
+
+
+@defect("removes all dimensions of 1 in a {op} with empty axes")
+def empty_axes(case: Case) -> bool:
+    return len(case.node.input) > 1
+
+
+@defect("obeys keepdims=0 of a {op} that has a split input")
+def obeyed_keepdims(case: Case) -> bool:
+    return case.has_input(1) and case.number("keepdims", 1) == 0
+
+
+@defect("rounds the length down by which the coordinates of this {op} go")
+def rounded_length(case: Case) -> bool:
+    return not case.has_input(3) and any(
+        attribute.s in (b"pytorch_half_pixel", b"align_corners") for attribute in case.node.attribute
+    )
+
+
+@defect("pads this {op} as if it were not dilated")
+def undilated_padding(case: Case) -> bool:
+    return case.text("auto_pad").startswith(b"SAME") and any(size != 1 for size in case.numbers("dilations"))
+
+
+@defect("takes the indices of a {op} with output_shape for positions in its output")
+def positions_in_the_output(case: Case) -> bool:
+    return case.has_input(2)
+
+
+# Invalid, and computed by onnxruntime nevertheless
+
+
+@defect("reduces over an axis that is given twice")
+def axes_given_twice(_case: Case) -> bool:
+    return True
+
+
+@defect("drops an axis that is given twice")
+def axes_dropped_once(case: Case) -> bool:
+    return len(case.node.input) > 1
+
+
+@defect("takes a condition longer than the axis")
+def long_condition(_case: Case) -> bool:
+    return True
+
+
+@defect("computes powers of integers beyond their type")
+def large_powers(_case: Case) -> bool:
+    return True
+
+
+@defect("takes one batch of data for many of indices")
+def one_batch_for_many(_case: Case) -> bool:
+    return True
+
+
+@defect("makes up a shape for what is collected in no turn")
+def made_up_shape(case: Case) -> bool:
+    return _has_scan_outputs(case)
