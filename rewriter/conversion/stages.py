@@ -14,7 +14,6 @@ from ..checks.repair import correct_outputs, tidy
 from ..comparison.running.loadable import not_loaded
 from ..engine import narrow_types, stamp
 from ..engine.conversion import Engine
-from ..engine.former_names import current_names
 from ..engine.outcome import Change, Outcome, Remark
 from ..engine.registry import registry
 from ..engine.restrictions import UNRESTRICTED
@@ -171,7 +170,7 @@ class Job:
         return specialization.specialize(model.proto, idle.keys(), kept=idle)
 
     def _engine(self, model: Model, target: int | None) -> Engine:
-        selection = Selection(current_names(self._options.only), current_names(self._options.skip))
+        selection = Selection(self._options.only, self._options.skip)
         restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
         return Engine(model, target, registry, selection, restrictions, self._replacements)
 
@@ -202,7 +201,7 @@ class Job:
     def _run_once(self, model: Model, target: int | None) -> tuple[Outcome, Model]:
         """Convert `model` once. Returns the outcome, and a Model that knows the types in the result."""
         with validity.names_explained(model.survey.graphs):
-            selection = Selection(current_names(self._options.only), current_names(self._options.skip))
+            selection = Selection(self._options.only, self._options.skip)
             restrictions = UNRESTRICTED if self._demands is None else self._demands.restrictions
             replaced = None
             if self._replaces_first(model, target):
@@ -329,7 +328,7 @@ def _require_rules(names: Iterable[str]) -> None:
     modules = {name.partition(".")[0] for name in known} | MECHANISMS.keys()
     for name in names:
         is_mechanism = name.partition(".")[0] in MECHANISMS
-        if not is_mechanism and current_names([name]).isdisjoint(known | modules):
+        if not is_mechanism and name not in known | modules:
             raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
 
 
