@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ..errors import INTERNAL_ERROR, UNUSABLE, PathConflictError, RuleError, SplitRewriteError, UnconvertibleError, status_and_line
+from ..report.formats import FORMATS, files_in
 from .many import inputs_of_many
 from .options import job_options
 from .parameters import Arrays, Bound, Declaration, File, Opset, RecordFile, ReportFile, Shape, Size
@@ -75,6 +76,10 @@ RUNTIME is onnxruntime, openvino, opencv, mnn, ncnn, tract or tinygrad, installe
 About two hundred models of a few nodes are run, each in a child process. The result is printed as a profile, which --for
 accepts.
 """
+
+
+_OF_ONE = ", ".join(f"{format.suffix} {format.use}" for format in FORMATS if format.use)
+_OF_MANY = ", ".join(f"{format.suffix} {format.use_for_many}" for format in FORMATS if format.use_for_many)
 
 
 def _list_rules(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -170,9 +175,8 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--report",
     multiple=True,
     type=ReportFile(),
-    metavar="FILE.json|.html|.jsonl|.xml|.sarif|-",
-    help="Also write a report: .json for programs (docs/report.md), .html to look at, - for JSON on standard output. For "
-    "many models: .jsonl with a line for each, .html with an overview, .xml for JUnit, .sarif for code scanning. Repeatable.",
+    metavar=f"FILE{'|'.join(format.suffix for format in FORMATS)}|-",
+    help=f"Also write a report: {_OF_ONE}, - for JSON on standard output. For many models: {_OF_MANY}. Repeatable.",
 )
 @click.option(
     "-j",
@@ -323,7 +327,7 @@ def command(source: str, destination: str | None, more: Sequence[str], **given: 
 
 def _convert_many(inputs: Sequence[str], into: str | None, given: dict[str, Any]) -> int:
     """Convert several models; returns the exit status."""
-    if any(path.endswith(".json") for path in given["report"]):
+    if files_in(given["report"], lambda format: not format.is_for_many):
         raise click.UsageError("--report: of many models FILE.jsonl has a line for each; FILE.json is for one.")
     options, target = job_options(None, given)
     with lean_imports():

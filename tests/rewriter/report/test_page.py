@@ -11,8 +11,9 @@ import pytest
 
 from split_rewrite.rewriter.cli import command
 from split_rewrite.rewriter.report.drawing import MAX_NODES
-from split_rewrite.rewriter.report.json_document import ModelFile
-from split_rewrite.rewriter.report.page import MAX_DRAWINGS, MAX_LINES, MAX_SHOWN, make_page
+from split_rewrite.rewriter.report.finished import Finished, ModelFile
+from split_rewrite.rewriter.report.page import make_page
+from split_rewrite.rewriter.report.page_changes import MAX_DRAWINGS, MAX_LINES, MAX_SHOWN
 
 VOID = {"meta", "link", "wbr", "br"}
 SELF_CLOSED = {"rect", "path"}
@@ -157,7 +158,9 @@ def test_hostile_names_are_text(kinds: dict[str, str]) -> None:
 
 
 def test_hostile_paths_and_messages_are_text() -> None:
-    text = make_page(ModelFile(pages.HOSTILE, f"/none/{pages.HOSTILE}.onnx"), None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
+    text = make_page(
+        Finished(ModelFile(pages.HOSTILE, f"/none/{pages.HOSTILE}.onnx"), None, None, ValueError(pages.HOSTILE + "\udc80"), 2)
+    )
     assert "<script" not in text and r"\udc80" in text
     Page(text)
 
@@ -216,7 +219,7 @@ def test_a_failed_report_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Monk
     def fail(*_: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("split_rewrite.rewriter.report.page._text", fail)
+    monkeypatch.setattr("split_rewrite.rewriter.report.page.html_text", fail)
     source, report = tmp_path / "none.onnx", tmp_path / "report.html"
     with pytest.raises(RuntimeError):
         command.command.main([str(source), str(tmp_path / "out.onnx"), "--report", str(report)], standalone_mode=False)
