@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from ..errors import ArgumentError
 from .inputs.samples import Choice, InputSpace, SampleError, Samples, input_types
 from .inputs.search import MOST_RUNS, Search, Tried
@@ -548,7 +550,9 @@ def _run_conditions(session: Session, space: InputSpace, runs: Mapping[Hashable,
     """Look for inputs with each number on which a comparison in the model depends, and which no sample has."""
     tried = [Tried(choice, run.inputs, run.outputs) for choice, run in runs.items() if isinstance(choice, Choice)] + unfit
     conditions = space.conditions(tried[0].inputs) if tried else []
-    missing = [(name, number) for name, number in conditions if not any(run.inputs[name] == number for run in runs.values())]
+    missing = [
+        (name, number) for name, number in conditions if not any(np.all(run.inputs[name] == number) for run in runs.values())
+    ]
     if not missing:
         return {}
     with session.numbered() as numbered:

@@ -52,8 +52,8 @@ os.open, os.replace, os.rename = open_no_folder, replace, rename
 
 START = f"""
 {helpers.IMPORT_AS_HERE}
-from split_rewrite.rewriter import child_call
-from split_rewrite.rewriter.comparison import model_client
+from split_rewrite.rewriter.process import child_call
+from split_rewrite.rewriter.comparison.running import model_client
 taken = {TAKE_AWAY!r}
 child_call._PROGRAM = taken.replace("{{", "{{{{").replace("}}", "}}}}") + child_call._PROGRAM
 model_client._PROGRAM = taken + model_client._PROGRAM

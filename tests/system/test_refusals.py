@@ -516,10 +516,6 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<scale = nan>(q, q, q)}",
         23, 22, "scale=nan: Attention multiplies by its root twice, which is no number",
     ),
-    "scores-capped-by-infinity": Refusal(
-        "g (float[1, 1, 2, 4] q) => (float[1, 1, 2, 4] y) {y = Attention<softcap = -inf>(q, q, q)}",
-        23, 22, "softcap=-inf is no number that scores could be capped by",
-    ),
     "slope-too-small-for-the-type": Refusal(
         "g (float16[4] x) => (float16[4] y) {y = ThresholdedRelu<alpha = 1e-30>(x)}",
         10, 9, "alpha=1e-30 becomes 0 in float16",
@@ -631,7 +627,11 @@ REFUSED: dict[str, Refusal] = {
     ),
     "power-that-is-not-whole": Refusal(
         '<ir_version: 3, opset_import: ["" : 1]> g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = GlobalLpPool<p = 2.5>(x)}',
-        1, 2, "p=2.5 is not a whole number, which opset 2 and newer need",
+        1, 2, "p=2.5 is no whole number of 64 bits, which opset 2 and newer need",
+    ),
+    "depth-without-end": Refusal(
+        "g (int64[3] i, float[2] v) => (float[N, M] y) <float16 d = {31744}> {y = OneHot(i, d, v)}",
+        9, 8, "the depth is inf, and a table of its positions has at most 16,777,216 entries",
     ),
     "sizes-that-are-not-whole": Refusal(
         "g (float[4] x) => (float[A0] a, float[B0] b) <float[2] s = {1.5, 2.5}> {a, b = Split<axis = 0>(x, s)}",

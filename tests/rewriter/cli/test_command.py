@@ -422,7 +422,7 @@ def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int)
     onnx.save(named(SPLIT, "cut"), tmp_path / "m.onnx")
     program = (
         "import os, signal, sys, time\n"
-        "from split_rewrite.rewriter import cli, driver\n"
+        "from split_rewrite.rewriter.cli import command\nfrom split_rewrite.rewriter.conversion import driver\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         "def compare(*_):\n"
@@ -431,7 +431,7 @@ def test_a_signal_leaves_no_files(tmp_path: Path, signal_name: str, status: int)
         "    time.sleep(60)\n"
         "driver._compare = compare\n"
         "sys.argv = ['split-rewrite', 'm.onnx', 'o.onnx', '-t', '13']\n"
-        "cli.main()\n"
+        "command.main()\n"
     )
     done = python("-c", program, cwd=tmp_path)
     assert done.returncode == status

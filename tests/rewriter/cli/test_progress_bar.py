@@ -14,7 +14,7 @@ import helpers
 import onnx
 import pytest
 
-from split_rewrite.rewriter.cli.command import progress_bar
+from split_rewrite.rewriter.cli import progress_bar
 
 
 def test_nothing_is_shown_of_what_is_quick() -> None:
@@ -49,7 +49,7 @@ def read_all(master: int) -> str:
 def test_no_bar_without_a_terminal_or_with_q(options: list[str], tmp_path: Path) -> None:
     source = tmp_path / "in.onnx"
     onnx.save(helpers.model("g (float[4] x) => (float[4] y) {y = Relu(x)}", 13), source)
-    program = "import sys; from split_rewrite.rewriter import cli, progress_bar; progress_bar.PATIENCE = -1.0; sys.exit(cli.run(sys.argv[1:]))"
+    program = "import sys; from split_rewrite.rewriter.cli import command, progress_bar; progress_bar.PATIENCE = -1.0; sys.exit(command.run(sys.argv[1:]))"
     arguments = [str(source), str(tmp_path / "out.onnx"), "-t", "18", "--compare", "off", *options]
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
     assert "converting" not in done.stderr

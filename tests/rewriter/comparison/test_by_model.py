@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hostile_models import deadly_model
 
 from split_rewrite.rewriter.comparison import by_model as compare_module
 from split_rewrite.rewriter.comparison.by_model import Comparison, Samples, compare
+from split_rewrite.rewriter.comparison.inputs.samples import Choice
 from split_rewrite.rewriter.comparison.judging.evidence import Evidence, Run
 from split_rewrite.rewriter.comparison.judging.tolerance import Tolerance
 from split_rewrite.rewriter.comparison.running.model_client import Session, Worker
@@ -867,3 +869,12 @@ def test_what_libraries_print_corrupts_nothing(save: Save, tmp_path: Path) -> No
     assert found["runtime"] == f"onnx.reference {onnx.__version__}"
     assert found["reason"] == "onnxruntime cannot run the original: onnxruntime cannot be imported: broken"
     assert found["stderr"] == ""
+
+
+def test_a_number_to_compare_with_may_be_one_of_many() -> None:
+    """An input has one element in the first sample, and two in another one, which has the number already."""
+    numbers = [np.zeros(1), np.array([7.0, 7.0])]
+    runs = {Choice(index): Run({"k": each}, Outputs(("y",), (each,), "")) for index, each in enumerate(numbers)}
+    space: Any = SimpleNamespace(conditions=lambda _: [("k", 7.0)])
+    session: Any = None  # nothing is missing, so nothing is run
+    assert compare_module._run_conditions(session, space, runs, []) == {}

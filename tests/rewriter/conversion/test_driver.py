@@ -140,7 +140,7 @@ def test_a_log_for_those_who_listen(tmp_path, caplog):
 
 
 def test_warnings_are_not_printed_where_nobody_listens():
-    gpt2 = Path(__file__).resolve().parents[2] / "models/gpt2_opset20.onnx"
+    gpt2 = Path(__file__).resolve().parents[3] / "models/gpt2_opset20.onnx"
     program = f"from split_rewrite.rewriter import check_convertible; assert check_convertible({str(gpt2)!r}, 13).remarks"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

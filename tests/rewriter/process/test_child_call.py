@@ -62,7 +62,7 @@ class TestMemory:
     def test_a_limit_of_this_process_counts_too(self) -> None:
         program = (
             "import resource\n"
-            "from split_rewrite.rewriter import child_call\n"
+            "from split_rewrite.rewriter.process import child_call\n"
             "resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, resource.RLIM_INFINITY))\n"
             "child_call.prepare()\n"
             f"child_call.check_model({FINE!r}, full=True)\n"
@@ -125,7 +125,7 @@ class TestAnswers:
 
 ECHO = f"""
 {helpers.IMPORT_AS_HERE}
-from split_rewrite.rewriter import serving
+from split_rewrite.rewriter.process import serving
 requests, answers = serving.open_pipes()
 """
 DIES = f"{ECHO}import os\nserving.receive(requests)\nos.kill(os.getpid(), 11)"
@@ -299,7 +299,8 @@ def python(program: str, *options: str, **more: object) -> subprocess.CompletedP
 PROGRAM = f"""
 {helpers.IMPORT_AS_HERE}
 import onnx
-from split_rewrite.rewriter import convert_version, child_call
+from split_rewrite.rewriter import convert_version
+from split_rewrite.rewriter.process import child_call
 source = onnx.ModelProto.FromString({FINE!r})
 def convert():
     return convert_version(source, 11, compare="off").model.opset_import[0].version
