@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from ..errors import ArgumentError
+from .registry import Rule
 
 MECHANISMS = {
     "expansion": "an operator that the target lacks becomes its constant value, or ONNX's own function body",
@@ -35,3 +39,13 @@ class Selection(NamedTuple):
 def _names(rule: str) -> set[str]:
     """The names by which a rule can be selected: its own and that of its module."""
     return {rule, rule.partition(".")[0]}
+
+
+def require_known(names: Iterable[str], rules: Iterable[Rule]) -> None:
+    """Raises ArgumentError where one of the `names` in --only and --skip is neither of `rules`, nor of a module or mechanism."""
+    known = {rule.name for rule in rules}
+    modules = {name.partition(".")[0] for name in known}
+    for name in names:
+        is_mechanism = name.partition(".")[0] in MECHANISMS
+        if not is_mechanism and name not in known | modules:
+            raise ArgumentError(f"there is no rule '{name}': --list-rules shows all")
