@@ -43,7 +43,7 @@ def _sizes(node: Node) -> list[int]:
     value = node.constant(1)
     if value is not None:
         return [int(size) for size in value[2:]]
-    shape = node.output_shape()
+    shape = node.shape(node.output(0))
     known = [] if shape is None else [dim for dim in shape[1:-1] if isinstance(dim, int)]
     if shape is None or len(known) != len(shape) - 2:
         node.const_input(1, "the size")

@@ -16,7 +16,6 @@ from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.fences import fenced, is_transposed, may_be_transposed
 from .shared.indices import length
@@ -141,7 +140,7 @@ def no_windows(node: Node) -> None:
     """A node with a window becomes ONNX's function body."""
     if any(node.attr(name, -1) >= 0 for name in _WINDOWS):
         _refuse_integer_mask(node)
-        bodies.expand(node)
+        node.expand()
 
 
 @downgrade("Attention", 24, exact=False)
@@ -150,7 +149,7 @@ def no_outer_cache(node: Node) -> None:
     if node.has_input(_NONPAD_KV_SEQLEN):
         _refuse_integer_mask(node)
         _forget_heads(node)
-        bodies.expand(node)
+        node.expand()
     else:
         _pad_mask(node)
         _mind_offset(node)
@@ -175,7 +174,7 @@ def in_matrix_products(node: Node) -> None:
     _forget_heads(node)
     heads = _heads(node)
     if heads is None or not _is_plain(node):
-        bodies.expand(node)
+        node.expand()
         return
     kind, scale = node.need_elem_type(), node.attr("scale", 0.0) or 1 / sqrt(heads.size)
     if not scale > 0:
@@ -270,7 +269,7 @@ def _bias(node: Node, key: str, kind: int) -> tuple[str, bool]:
         bias = node.op.Add(mask, causal) if mask else causal
     if not mask:
         return bias, False
-    known = node.scope.constant(bias)
+    known = node.constant(bias)
     return bias, known is None or bool(np.isneginf(known).all(axis=-1).any())
 
 
@@ -292,7 +291,7 @@ def _causal_bias(node: Node, key: str, kind: int) -> str:
     """
     op, queries = node.op, 1 if node.rank(_Q) == 3 else 2
     masked, zero, one = op.const(-np.inf, kind), op.int64(0), op.int64(1)
-    if node.scope.target >= 14 and "Trilu" not in node.scope.model.refused_operators:
+    if node.target >= 14 and node.graph.may_write("Trilu"):
         past = length(node, node.input(_PAST_KEY), 2, "scalar") if node.has_input(_PAST_KEY) else zero
         sizes = op.Concat(length(node, node.input(_Q), queries), length(node, key, 2), axis=0)
         return op.Trilu(op.Expand(masked, sizes), op.Add(past, one), upper=1, opset=14)
@@ -315,7 +314,7 @@ def _fenced_keys(node: Node, keys: str) -> str:
     """The keys, behind a fence if they are rotated by angles of unknown length: otherwise onnxruntime would
     transpose them too early.
     """
-    shape = node.scope.shape(keys)
+    shape = node.shape(keys)
     if shape is not None and all(isinstance(size, int) for size in shape):
         return keys
     return fenced(node, keys, 4) if may_be_transposed(node, keys) and not is_transposed(node, keys) else keys

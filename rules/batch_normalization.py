@@ -115,5 +115,5 @@ def _extra_outputs(node: Node) -> bool:
 def _drop_unread_outputs(node: Node, first: int) -> None:
     """Remove the outputs from index `first` on that nothing reads."""
     for index in reversed(range(first, len(node.outputs))):
-        if node.has_output(index) and not node.scope.model.is_read(node.output(index)):
+        if node.has_output(index) and not node.is_read(index):
             node.drop_output(index)

@@ -50,7 +50,7 @@ def _weighted_sum(node: Node, bits: str, weights: list[int]) -> str:
         high = _weighted_sum(node, high, [weight // 2**32 for weight in weights[32:]])
         return op.Add(low, op.Mul(high, op.int64(2**32)))
     weighted = op.Mul(bits, op.int64(weights))
-    shape = node.output_shape()
+    shape = node.shape(node.output(0))
     # onnxruntime does not reduce an empty tensor along an axis that counts from the back.
     last = -1 if shape is None else len(shape)
     return op.ReduceSum(weighted, op.int64([last]), keepdims=0)

@@ -6,11 +6,10 @@ https://onnx.ai/onnx/operators/onnx__Cast.html, https://onnx.ai/onnx/operators/o
 
 from __future__ import annotations
 
-from onnx import GraphProto, TensorProto
+from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade, widen
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph.model import Semantics
 from ..rewriter.graph.node import Node
 from .shared.integers import BITS
 from .shared.rounding import (
@@ -59,9 +58,9 @@ def type_to_name(node: Node) -> None:
 
     The type of the result is declared in the model: onnx does not infer it before opset 6, and does not check a Loop without it.
     """
-    if not isinstance(node.scope.graph, GraphProto):
+    if node.graph.is_function:
         raise Unconvertible("onnx cannot check a function with a Cast before opset 6", "inline the function before converting")
-    node.declare(node.output(0), node.attr("to"))
+    node.graph.declare(node.output(0), node.attr("to"))
     node.set_attr("to", TensorProto.DataType.Name(node.attr("to")))
 
 
@@ -121,7 +120,7 @@ def _saturates_infinity(node: Node, to: int | None) -> bool:
     return to in _UNSIGNED_ZERO and bool(node.attr("saturate", 1)) and not is_whole
 
 
-def _infinity(node: Node) -> Semantics:
+def _infinity(node: Node) -> str:
     return node.meaning(
         "an infinite input gives NaN before opset 24, the largest number from 24 on", "gives the largest number at every opset"
     )

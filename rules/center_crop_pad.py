@@ -8,7 +8,6 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
-from ..rewriter.graph.bodies import expand
 from ..rewriter.graph.node import Node
 
 
@@ -17,4 +16,4 @@ def sizes_as_int64(node: Node) -> None:
     """The node becomes ONNX's own function body; int32 sizes are cast to int64, which that body needs."""
     if node.need_elem_type(1) == TensorProto.INT32:
         node.set_input(1, node.op.Cast(node.input(1), to=TensorProto.INT64))
-    expand(node)
+    node.expand()

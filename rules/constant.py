@@ -26,7 +26,7 @@ def plain_value(node: Node) -> None:
     if form in ("value", "sparse_value", ""):
         return
     node.attr(form)  # refuses a parameter of a function
-    value = node.scope.constant(node.output(0))
+    value = node.constant(node.output(0))
     if value is None:
         raise Unconvertible(f"the constant's attribute {form} cannot be read")
     node.pop_attr(form)
@@ -47,7 +47,7 @@ def dense_value(node: Node) -> None:
 
 def _dense(node: Node, sparse: SparseTensorProto) -> np.ndarray:
     """The values of `sparse` as a dense array. Its indices are [NNZ], positions in the flattened tensor, or [NNZ, rank]."""
-    read = node.scope.model.skeleton.array
+    read = node.graph.read
     values, indices = read(sparse.values), read(sparse.indices)
     dense = np.zeros(list(sparse.dims), values.dtype)
     if indices.ndim == 2:
@@ -63,7 +63,7 @@ def cast_from_double(node: Node) -> None:
     tensor = node.attr("value")
     if tensor is None or tensor.data_type in FLOATING:
         return
-    value = node.scope.constant(node.output(0))
+    value = node.constant(node.output(0))
     if value is None or value.dtype.kind not in "iub":
         name = type_name(tensor.data_type)
         raise Unconvertible(f"a Constant of type {name} does not exist before opset 9", "make it an initializer")

@@ -6,14 +6,11 @@ https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onn
 from __future__ import annotations
 
 import numpy as np
-from onnx import GraphProto, TensorProto, helper
+from onnx import TensorProto, helper
 
 from ..rewriter.engine.registry import downgrade, simplify
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph import bodies
-from ..rewriter.graph.node import Node, Shape
-from ..rewriter.graph.protos import captured, subgraphs
-from ..rewriter.graph.scope import Scope
+from ..rewriter.graph.node import Node, Shape, Subgraph
 
 _LOOP_INPUTS = 2
 """The number of inputs of a Loop before the carried values: trip count and condition."""
@@ -30,46 +27,39 @@ def take_the_branch(node: Node) -> None:
     condition = node.constant(0)
     if condition is None or condition.size != 1 or not _has_to_change(node):
         return
-    branch = _branch(node, bool(condition.all()))
-    graph = branch.graph
-    if not isinstance(graph, GraphProto) or graph.sparse_initializer or _contradicts(node, branch):
+    branches = {branch.name: branch for branch in node.subgraphs()}
+    branch = branches["then_branch" if condition.all() else "else_branch"]
+    if branch.proto.sparse_initializer or _contradicts(node, branch):
         return
-    node.scope.model.lost_uses.update(*(captured(inner) for _, inner in subgraphs(node.proto)))
+    for each in branches.values():
+        node.graph.release(*each.captured)
     node.remove()
     node.explain("its condition is constant, and the branch that it takes is put in its place")
-    _paste(node, branch, graph)
+    _paste(node, branch)
 
 
 def _has_to_change(node: Node) -> bool:
     """Whether the If, or something in its branches, has to be rewritten for the target."""
-    target = node.scope.target
-    if target >= node.body_opset:
+    if node.target >= node.body_opset:
         return False
-    return target < _SHAPES_MAY_DIFFER or bodies.needs_a_rule(node, target)
+    return node.target < _SHAPES_MAY_DIFFER or any(branch.has_to_change() for branch in node.subgraphs())
 
 
-def _branch(node: Node, is_then: bool) -> Scope:
-    """The graph of the branch that runs."""
-    names = [name for name, _ in subgraphs(node.proto)]
-    scopes = list(node.scope.children(node.proto, node.source_index, node.body_opset))
-    return scopes[names.index("then_branch" if is_then else "else_branch")]
-
-
-def _contradicts(node: Node, branch: Scope) -> bool:
+def _contradicts(node: Node, branch: Subgraph) -> bool:
     """Whether the branch returns other shapes than the model declares, or than are known, for the outputs of the If."""
-    stated = [*map(node.declared_output_shape, range(len(node.outputs)))]
+    stated = [*map(node.graph.declared_shape, node.outputs)]
     found = [_output_shape(branch, index) for index in range(len(stated))]
-    return any(_differ(node.output_shape(index), shape) or _differ(stated[index], shape) for index, shape in enumerate(found))
+    return any(_differ(node.shape(node.output(index)), shape) or _differ(stated[index], shape) for index, shape in enumerate(found))
 
 
-def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
+def _paste(node: Node, branch: Subgraph) -> None:
     """Put the nodes of the branch before the If, and let them make the outputs of the If."""
-    made = branch.producers.keys()
-    results = [(value.name, output) for value, output in zip(graph.output, node.outputs, strict=False) if output]
-    names = {name: name for name in made if node.scope.model.is_unique(name)}
+    made = {name for inner in branch.proto.node for name in inner.output if name}
+    results = [(value.name, output) for value, output in zip(branch.proto.output, node.outputs, strict=False) if output]
+    names = {name: name for name in made if node.graph.is_unique(name)}
     names |= {name: output for name, output in reversed(results) if name in made}
-    names |= bodies.move_initializers(node, graph)
-    bodies.paste_graph(node, branch, names)
+    names |= branch.move_initializers()
+    branch.paste(names)
     for name, output in results:
         value = names.get(name, name)
         if value != output:
@@ -79,9 +69,9 @@ def _paste(node: Node, branch: Scope, graph: GraphProto) -> None:
 @downgrade("If", 11)
 def branches_of_equal_shapes(node: Node) -> None:
     """Nothing changes. Refused where branches return different shapes, which opset 11 brought; warns where they are unknown."""
-    scopes = list(node.scope.children(node.proto, node.source_index, node.body_opset))
+    branches = node.subgraphs()
     for index, output in enumerate(node.outputs):
-        shapes = [_output_shape(scope, index) for scope in scopes]
+        shapes = [_output_shape(branch, index) for branch in branches]
         if _differ(*shapes):
             raise Unconvertible(f"the branches give '{output}' different shapes, which is allowed only from opset 11 on")
         if not _are_known(*shapes):
@@ -90,9 +80,9 @@ def branches_of_equal_shapes(node: Node) -> None:
             )
 
 
-def _output_shape(scope: Scope, index: int) -> Shape | None:
+def _output_shape(branch: Subgraph, index: int) -> Shape | None:
     """The shape of output `index` of a branch; None where it is unknown."""
-    return scope.shape(scope.graph.output[index].name)  # type: ignore[union-attr] - a branch is a graph
+    return branch.shape(branch.proto.output[index].name)
 
 
 def _differ(one: Shape | None, other: Shape | None) -> bool:
@@ -129,7 +119,7 @@ def _carry_something(node: Node) -> None:
     """Let a Loop that carries no value carry a bool, which never changes."""
     if len(node.inputs) > _LOOP_INPUTS:
         return
-    ((_, body),) = subgraphs(node.proto)
+    body = node.subgraphs()[0].proto
     before, after = (helper.make_tensor_value_info(node.fresh_name(f"idle_{when}"), TensorProto.BOOL, []) for when in ("in", "out"))
     body.input.append(before)
     body.output.insert(1, after)
@@ -140,9 +130,9 @@ def _carry_something(node: Node) -> None:
 
 def _goes_on_for_ever(node: Node) -> bool:
     """Whether the body always returns true, or the condition that it gets, so that it never ends the Loop."""
-    body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
-    name = body.graph.output[0].name  # type: ignore[union-attr] - a body is a graph
+    body = node.subgraphs()[0]
+    name = body.proto.output[0].name
     value = body.constant(name)
     if value is not None:
         return bool(value.all())
-    return body.original(name) == body.graph.input[1].name  # type: ignore[union-attr] - a body is a graph
+    return body.original(name) == body.proto.input[1].name

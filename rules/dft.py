@@ -46,7 +46,7 @@ def _possible_axes(node: Node) -> list[int]:
     """The possible axes: one if it is constant; otherwise those along which a transform gives the known shape of the result."""
     if not node.has_input(_AXIS):
         return [-2]
-    given, before, after = node.constant(_AXIS), node.shape(), node.output_shape()
+    given, before, after = node.constant(_AXIS), node.shape(), node.shape(node.output(0))
     if given is not None:
         return [int(one_number(given))]
     axes = list(range(len(before) - 1)) if before else []  # the last one has the complex parts

@@ -107,7 +107,7 @@ def _cast_mask(node: Node, kind: int) -> None:
 
 def _has_read_mask(node: Node) -> bool:
     """Whether anything reads the mask of the node."""
-    return node.has_output(_MASK) and node.scope.model.is_read(node.output(_MASK))
+    return node.is_read(_MASK)
 
 
 def _drop_unread_mask(node: Node, why: str) -> None:

@@ -83,7 +83,7 @@ def _diagonal(node: Node, operand: _Operand) -> _Operand:
         while letters.count(letter) > 1:
             first, last = letters.index(letter), letters.rindex(letter)
             rest = [axis for axis in range(len(letters)) if axis not in (first, last)]
-            shape = node.scope.shape(name)
+            shape = node.shape(name)
             size = None if shape is None else shape[first]
             if not isinstance(size, int) or shape is None or shape[last] != size:
                 raise Unconvertible(f"the diagonal '{letter}' of '{name}' is of unknown length", node.shape_hint())
@@ -132,7 +132,7 @@ def _multiply(node: Node, left: _Operand, right: _Operand, needed: set[str]) -> 
 def _without_broadcast(node: Node, operand: _Operand, other: _Operand, needed: set[str]) -> _Operand:
     """`operand` without the axes of length 1 that are longer in `other`, and that MatMul does not broadcast as it does a batch."""
     name, letters = operand
-    shape, other_shape = node.scope.shape(name), node.scope.shape(other[0])
+    shape, other_shape = node.shape(name), node.shape(other[0])
     if shape is None or other_shape is None:
         return operand
     own, others = dict(zip(letters, shape, strict=True)), dict(zip(other[1], other_shape, strict=True))
@@ -150,9 +150,9 @@ def _warn_of_broadcast(node: Node, letter: str, left: _Operand, right: _Operand)
     A symbol that is declared for several inputs of the model promises that their lengths are equal.
     """
     places = [(name, letters.index(letter)) for name, letters in (left, right)]
-    shapes = [node.scope.types.proven_shape(name) for name, _ in places]
+    shapes = [node.proven_shape(name) for name, _ in places]
     one, other = (None if shape is None else shape[axis] for shape, (_, axis) in zip(shapes, places, strict=True))
-    is_promised = isinstance(one, int) or one in node.scope.model.input_symbols
+    is_promised = isinstance(one, int) or one in node.graph.input_symbols
     if places[0] != places[1] and not (is_promised and one == other):
         axes = " and ".join(f"dimension {axis} of '{name}'" for name, axis in places)
         node.caution(

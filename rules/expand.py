@@ -24,7 +24,7 @@ def shape_as_vector(node: Node) -> None:
 def tile_dimensions_of_one(node: Node) -> None:
     """The node becomes a Tile that repeats the dimensions of length 1 as often as the shape says."""
     op = node.op
-    shape, rank = node.scope.shape(node.input(1)), node.need_rank()
+    shape, rank = node.shape(1), node.need_rank()
     wanted = shape[0] if shape is not None and len(shape) == 1 else None
     if not isinstance(wanted, int):
         raise Unconvertible(f"the length of the shape '{node.input(1)}' is unknown", node.shape_hint(1))

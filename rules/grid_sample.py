@@ -6,6 +6,7 @@ https://onnx.ai/onnx/operators/onnx__GridSample.html
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -15,7 +16,6 @@ from onnx import TensorProto
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
 from ..rewriter.graph.node import Node
-from ..rewriter.graph.operators import Operator
 from .shared.indices import length
 from .shared.tables import arange
 
@@ -114,7 +114,7 @@ class _Sampler:
         """A scalar constant in the type of the data."""
         return self.op.const(value, self.kind)
 
-    def _calculate(self, operator: Operator, one: str | float, other: str | float) -> str:
+    def _calculate(self, operator: Callable[..., str], one: str | float, other: str | float) -> str:
         """A binary operator on two values or numbers."""
         operands = (self._number(value) if isinstance(value, int | float) else value for value in (one, other))
         return operator(*operands)

@@ -10,7 +10,6 @@ from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.indices import length
 from .shared.normalization import cast_between, mean_and_deviation, working_type
@@ -29,7 +28,7 @@ def normalize_groups(node: Node) -> None:
     kind, groups, is_per_channel = node.need_elem_type(), _groups(node), node.opset >= 21
     stash = working_type(kind, node.attr("stash_type", TensorProto.FLOAT)) if is_per_channel else kind
     if node.rank() is None or stash == TensorProto.BFLOAT16:
-        bodies.expand(node)
+        node.expand()
         return
     rank, x = node.need_rank(), node.input(0)
     form = _form(node, x)

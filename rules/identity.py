@@ -19,9 +19,9 @@ _SEQUENCES = 11
 def insert_and_erase_element(node: Node) -> None:
     """The Identity of a sequence becomes a SequenceInsert of an element at the front, and a SequenceErase of that element."""
     op = node.op
-    if node.elem_type() is not None or node.scope.target < _SEQUENCES:
+    if node.elem_type() is not None or node.target < _SEQUENCES:
         return
-    kind = node.scope.type(node.input(0))
+    kind = node.type()
     element = 0 if kind is None else kind.sequence_type.elem_type.tensor_type.elem_type
     if not element:
         return

@@ -36,7 +36,7 @@ def normalize_last_axes(node: Node) -> None:
         steps.append((op.Add, bias))
     if form is not None:
         steps.append((op.Reshape, op.int64(form)))
-    # The last step makes the output itself. An Identity behind it would be dissolved again, which takes a fifth of a conversion.
+    # The last step makes the output itself, without an Identity behind it.
     *first, (last, operand) = steps
     for step, value in first:
         result = step(result, value)

@@ -32,7 +32,7 @@ def not_less(node: Node) -> None:
     """For integers, the node becomes Not of the opposite; for floats, it is written out such that NaN gives false."""
     op, is_floating = node.op, node.need_elem_type() in ANY_FLOATING
     beyond, short = ("Greater", "Less") if node.op_type == "GreaterOrEqual" else ("Less", "Greater")
-    if is_floating and node.scope.target >= 11:
+    if is_floating and node.target >= 11:
         node.become.Or(getattr(op, beyond)(*node.inputs), op.Equal(*node.inputs))
         return
     is_short = getattr(op, short)(*node.inputs)

@@ -27,7 +27,7 @@ _SCALE, _ZERO = 1, 2
 @widen("QuantizeLinear")
 def quantize_to_wider_type(node: Node) -> None:
     """Values quantized to a type that the target lacks become the same numbers in a wider type."""
-    kind = node.output_elem_type() or TensorProto.UINT8
+    kind = node.elem_type(node.output(0)) or TensorProto.UINT8
     scale = node.need_elem_type(_SCALE)
     if scale == TensorProto.BFLOAT16 and node.wider(scale) != scale and node.rounds_to(scale):
         raise Unconvertible("it divides in bfloat16, and in a wider type the result would not be the same to the last bit")

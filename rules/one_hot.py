@@ -78,7 +78,7 @@ def compare_with_positions(node: Node) -> None:
 
 def _depth(node: Node, axis: int) -> int:
     """The depth, or the length that the model declares for the new axis."""
-    shape = node.output_shape()
+    shape = node.shape(node.output(0))
     declared = shape[axis] if shape is not None and axis < len(shape) else None
     if node.constant(1) is None and isinstance(declared, int):
         return declared

@@ -29,7 +29,7 @@ def constant_answer(node: Node) -> None:
 
 def _is_optional(node: Node) -> bool:
     """Whether input 0 is an optional. Raises Unconvertible where its type is unknown."""
-    kind = node.scope.type_string(node.input(0))
+    kind = node.type_string()
     if kind is None:
         raise Unconvertible(f"it is unknown whether '{node.input(0)}' is an optional", "declare its type in value_info")
     return kind.startswith("optional(")

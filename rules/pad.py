@@ -226,7 +226,7 @@ def _fill(node: Node, data: str, axis: int, amount: _Amount) -> str:
     if amount.known is not None and amount.known <= 0:
         return ""
     value = node.constant(_VALUE) if node.has_input(_VALUE) else _zero(node)
-    shape = node.scope.shape(data)
+    shape = node.shape(data)
     if value is not None and amount.known is not None and shape is not None:
         sizes = [amount.known if index == axis else dim for index, dim in enumerate(shape)]
         known = [size for size in sizes if isinstance(size, int)]

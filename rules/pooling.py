@@ -343,7 +343,7 @@ def _sum_windows(node: Node, name: str) -> str:
 @downgrade("MaxPool", 8)
 def drop_storage_order(node: Node) -> None:
     """storage_order is removed; the second output, which came with opset 8, is computed by ArgMax if it is read."""
-    if node.has_output(1) and node.scope.model.is_read(node.output(1)):
+    if node.is_read(1):
         axes = _axes_with_data(node)
         _indices_of_maxima(node, axes, _windows(node, axes))
     elif node.has_output(1):

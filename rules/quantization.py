@@ -134,7 +134,7 @@ def _quantized_steps(node: Node) -> str:
     saturated, *bounds = _inputs_of(node, "Clip", number) or [""]
     steps, *added = _inputs_of(node, "Add", saturated) or [saturated]
     expected = [*RANGES[node.need_elem_type()], *([int(zero)] if zero else [])]
-    found = [node.scope.constant(name) for name in (*bounds, *added)]
+    found = [node.constant(name) for name in (*bounds, *added)]
     if (
         any(value is None or value.size != 1 for value in found)
         or [value.item() for value in found if value is not None] != expected
@@ -145,8 +145,8 @@ def _quantized_steps(node: Node) -> str:
 
 def _inputs_of(node: Node, op_type: str, name: str) -> list[str]:
     """The inputs of the node that makes `name` if it is an `op_type`; otherwise none."""
-    producer = node.scope.producer(name) if name else None
-    return list(producer.input) if producer is not None and (producer.op_type, producer.domain) == (op_type, "") else []
+    maker = node.maker(name)
+    return maker.inputs if maker is not None and maker.op_type == op_type else []
 
 
 def _dequantize_steps(node: Node, steps: str) -> None:
@@ -196,7 +196,7 @@ def _shape_to_reshape(node: Node) -> list[int] | None:
     A dimension of 0 has another meaning in Reshape, and runtimes cannot reshape 8-bit floats.
     """
     shape = node.shape()
-    if shape is None or 0 in shape or not FLOAT8.isdisjoint((node.need_elem_type(), node.output_elem_type())):
+    if shape is None or 0 in shape or not FLOAT8.isdisjoint((node.need_elem_type(), node.elem_type(node.output(0)))):
         return None
     form = [dim if isinstance(dim, int) else -1 for dim in shape]
     return form if form.count(-1) <= 1 else None
@@ -241,7 +241,7 @@ def cast_to_type_of_scale(node: Node) -> None:
 @downgrade("QuantizeLinear", 19)
 def quantize_half_precision(node: Node) -> None:
     """saturate, which is for 8-bit floats, is removed; half precision is cast to float, in which runtimes divide it."""
-    if node.output_elem_type() not in FLOAT8:
+    if node.elem_type(node.output(0)) not in FLOAT8:
         node.pop_attr("saturate")
     if node.need_elem_type() in _HALF:
         _cast_input(node, 0, TensorProto.FLOAT)

@@ -40,9 +40,9 @@ def count_then_scale(node: Node) -> None:
     one_by_one = work == TensorProto.INT64 and node.constant(_DELTA) == 1
     steps = span if one_by_one else op.Ceil(op.Div(span, step))
     count = op.Cast(op.Relu(steps), to=TensorProto.INT64)
-    form = op.int64([] if node.scope.target < 9 else [1])
+    form = op.int64([] if node.target < 9 else [1])
     count = op.Reshape(count, form)
-    index = count_to(node, count) if node.scope.target < 9 else places_of_ones(node, count)
+    index = count_to(node, count) if node.target < 9 else places_of_ones(node, count)
     scaled = op.Mul(op.Cast(index, to=work), delta)
     node.become.Cast(op.Add(scaled, start), to=elem_type)
 

@@ -62,7 +62,7 @@ def _is_never_empty(node: Node) -> bool:
 
 def _zeros_copy_themselves(node: Node) -> bool:
     """Whether each dimension of the result that may be 0 is at the same position as the dimension of the data that a 0 copies."""
-    data, result = node.shape(), node.output_shape()
+    data, result = node.shape(), node.shape(node.output(0))
     if data is None or result is None:
         return False
     known = zip(result, (*data, *[None] * len(result)), strict=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ..rewriter.engine.registry import decompose
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.axes import from_the_front, require_axis
 from .shared.normalization import cast_between, root_mean_square, working_type
@@ -22,7 +21,7 @@ def divide_by_the_root_mean_square(node: Node) -> None:
     work = working_type(kind, node.attr("stash_type", TensorProto.FLOAT))
     axes = _axes(node)
     if axes is None or work not in FLOATING:
-        bodies.expand(node)
+        node.expand()
         return
     x = cast_between(node, node.input(0), kind, work)
     root = root_mean_square(node, x, axes, node.attr("epsilon", 1e-5), work)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..rewriter.engine.registry import decompose
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 
 _X, _COS, _SIN, _POSITIONS = range(4)
@@ -43,7 +42,7 @@ def turn_pairs(node: Node) -> None:
     op = node.op
     layout = _layout(node)
     if layout is None:
-        bodies.expand(node)
+        node.expand()
         return
     x = node.input(_X)
     if layout.is_flat or layout.is_paired:

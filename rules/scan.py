@@ -12,7 +12,6 @@ from onnx import GraphProto, TensorProto, ValueInfoProto, helper
 
 from ..rewriter.engine.registry import decompose, downgrade, upgrade
 from ..rewriter.errors import Unconvertible
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node, Shape
 from .shared.axes import from_the_front
 
@@ -27,14 +26,14 @@ written-out steps are written.
 @downgrade("Scan", 16)
 def declare_ranks_of_the_body(node: Node) -> None:
     """The outputs of the body declare their ranks, if these are known and were not declared."""
-    body = next(node.scope.children(node.proto, node.source_index, node.body_opset))
+    body = node.subgraphs()[0]
     graph: GraphProto = node.attr("body")
     for value in graph.output:
         shape, kind = body.shape(value.name), body.elem_type(value.name)
         if shape is None or kind is None or value.type.tensor_type.HasField("shape"):
             continue
         value.type.CopyFrom(helper.make_tensor_type_proto(kind, [None] * len(shape)))
-        node.changed = True
+        node.edited()
 
 
 @upgrade("Scan", 9)
@@ -52,7 +51,7 @@ def one_sequence(node: Node) -> None:
         node.add_input(value)
     for index, output in enumerate(node.outputs):
         if output:
-            shape = node.output_shape(index)
+            shape = node.shape(node.output(index))
             sequence = _detach(node, index, "sequence", None if shape is None else shape[1:])
             node.after.Unsqueeze(sequence, output=output, axes=[0])
 
@@ -103,7 +102,7 @@ def _moved_first(node: Node, index: int, axis: int) -> str:
 
 def _single_output(node: Node, index: int, output: str, axis: int) -> None:
     """Remove the batch dimension of output `index`, and move its first axis to `axis`."""
-    shape = node.output_shape(index)
+    shape = node.shape(node.output(index))
     if axis == 0:
         batch = _detach(node, index, "batch", None if shape is None else (1, *shape))
         node.after.Squeeze(batch, output=output, axes=[0])
@@ -121,10 +120,10 @@ def _single_output(node: Node, index: int, output: str, axis: int) -> None:
 
 def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
     """Call `Node.detach_output`, and give the new value the type of the output with another shape."""
-    kind = node.output_elem_type(index)
+    kind = node.elem_type(node.output(index))
     fresh = node.detach_output(index, what)
     if kind is not None:
-        node.scope.types.note(fresh, helper.make_tensor_type_proto(kind, shape))
+        node.graph.note_type(fresh, helper.make_tensor_type_proto(kind, shape))
     return fresh
 
 
@@ -132,9 +131,9 @@ def _detach(node: Node, index: int, what: str, shape: Shape | None) -> str:
 def write_out_the_steps(node: Node) -> None:
     """Up to 16 steps are written out one after the other; more steps become a Loop."""
     if node.opset < _SEQUENCES:
-        node.begin_rule(_SEQUENCES)
+        node.written_for = _SEQUENCES
         one_sequence(node)
-        node.begin_rule(_WRITTEN_FOR)
+        node.written_for = _WRITTEN_FOR
     body: GraphProto = node.attr("body")
     if body.initializer or body.sparse_initializer:
         raise Unconvertible("the body of the Scan has initializers of its own", "move them to the main graph")
@@ -146,12 +145,12 @@ def write_out_the_steps(node: Node) -> None:
     if not 0 < count <= MAX_STEPS:
         _loop(node, body, count, axes, backward)
         return
-    scope = next(node.scope.children(node.proto, node.source_index, node.body_opset))
+    steps = node.subgraphs()[0]
     for step in range(count):
         places = [node.op.int64(count - 1 - step if back else step) for back in backward]
         slices = [node.op.Gather(node.input(len(states) + i), places[i], axis=axes[i]) for i in range(scanned)]
         names = dict(zip((value.name for value in body.input), [*states, *slices], strict=True))
-        bodies.paste_graph(node, scope, names)
+        steps.paste(names)
         results = [names.get(value.name, value.name) for value in body.output]
         states = results[: len(states)]
         collected.append(results[len(states) :])

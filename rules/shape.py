@@ -24,7 +24,7 @@ def slice_of_shape(node: Node) -> None:
         return
     name = node.input(0)
     if rank is not None and end == start + 1:
-        name, start = node.scope.origin_of_dimension(name, start)
+        name, start = node.graph.origin_of_dimension(name, start)
         end = start + 1
     whole = op.Shape(name)
     node.become.Slice(whole, op.int64([start]), op.int64([end]))

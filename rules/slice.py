@@ -103,8 +103,8 @@ def _name_cut_dimensions(node: Node) -> None:
     values of different sizes, and fails.
     """
     shape = node.shape()
-    if shape is not None and not all(isinstance(dim, int) for dim in shape) and node.scope.target == 10:
-        node.name_dimensions()
+    if shape is not None and not all(isinstance(dim, int) for dim in shape) and node.target == 10:
+        node.graph.name_dimensions(node.output(0))
 
 
 def _gather_each_axis(node: Node) -> None:
@@ -176,7 +176,7 @@ def _take(node: Node, data: str, axis: int, start: int, end: int, step: int) -> 
 def _chosen_at_run_time(node: Node, index: int, size: str, step: int) -> str:
     """The positions that entry `index` of the bounds takes from an axis of length `size`."""
     start, end = (_entry(node, at, index) for at in (_STARTS, _ENDS))
-    if step == 1 and node.scope.target >= 9:
+    if step == 1 and node.target >= 9:
         return _places_between(node, start, end, size)
     return _count(node, start, end, size, step)
 

@@ -6,7 +6,6 @@ https://onnx.ai/onnx/operators/onnx__SoftmaxCrossEntropyLoss.html
 from __future__ import annotations
 
 from ..rewriter.engine.registry import decompose
-from ..rewriter.graph import bodies
 from ..rewriter.graph.node import Node
 from .shared.typed import FLOATING
 
@@ -18,7 +17,7 @@ _LOG_PROBABILITIES = 1
 def loss_of_log_softmax(node: Node) -> None:
     """The node becomes LogSoftmax and NegativeLogLikelihoodLoss, or, for bfloat16, which the latter lacks, ONNX's function body."""
     if node.need_elem_type() not in FLOATING:
-        bodies.expand(node)
+        node.expand()
         return
     named = node.output(_LOG_PROBABILITIES)
     log_probabilities = node.op.LogSoftmax(node.input(0), output=named, axis=1)

@@ -128,8 +128,8 @@ def _slice_at_run_time(node: Node) -> None:
     start, axis = op.int64([0]), op.int64([node.attr("axis", 0)])
     last = node.outputs[-1]
     for output, size in zip(node.outputs, _each_size(node), strict=True):
-        end = op.Add(size, start) if output != last else op.int64([_END if node.scope.target >= 9 else _END_BELOW_9])
-        if node.scope.target == 9:
+        end = op.Add(size, start) if output != last else op.int64([_END if node.target >= 9 else _END_BELOW_9])
+        if node.target == 9:
             _gather(node, start, size, output)
         else:
             op.Slice(data, start, end, axis, output=output)
@@ -147,9 +147,9 @@ def _each_size(node: Node) -> list[str]:
     """The sizes one by one, each as an int64 vector of one: the operands of the Concat that makes them, or Slices of them."""
     op = node.op
     sizes, parts = node.input(1), len(node.outputs)
-    maker = node.scope.producer(sizes)
-    pieces = list(maker.input) if maker is not None and maker.op_type == "Concat" else []
-    if len(pieces) == parts and all(node.scope.shape(name) == (1,) for name in pieces):
+    maker = node.maker(sizes)
+    pieces = maker.inputs if maker is not None and maker.op_type == "Concat" else []
+    if len(pieces) == parts and all(node.shape(name) == (1,) for name in pieces):
         return pieces
     first = op.int64([0])
     bounds = [op.int64([bound]) for bound in range(parts + 1)]

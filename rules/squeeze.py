@@ -96,7 +96,7 @@ def _unsqueeze_at_run_time(node: Node) -> None:
 def _squeeze_at_run_time(node: Node) -> None:
     """Turn the Squeeze into a Reshape to the dimensions that stay."""
     rank, count = node.need_rank(), node.dimension(0, 1)
-    output = node.output_shape()
+    output = node.shape(node.output(0))
     if not isinstance(count, int) and output is not None:
         count = rank - len(output)
     if not isinstance(count, int):

@@ -43,7 +43,7 @@ def _require_declared_frequencies(node: Node, size: int | None, onesided: bool) 
     """Raises Unconvertible where the model declares another number of frequencies; without onesided, onnx
     infers that of both sides.
     """
-    shape = node.output_shape()
+    shape = node.shape(node.output(0))
     declared = shape[2] if shape is not None and len(shape) == 4 else None
     if size is None or not isinstance(declared, int):
         return

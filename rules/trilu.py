@@ -43,11 +43,11 @@ def _fill(node: Node) -> str:
 
     It can replace the matrix in the Where, because the triangle has its shape.
     """
-    producer = node.scope.producer(node.input(0))
-    if producer is None or producer.domain or producer.op_type != "Expand" or node.rank() != 2:
+    maker = node.maker()
+    if maker is None or maker.op_type != "Expand" or node.rank() != 2:
         return ""
-    value = node.scope.constant(producer.input[0])
-    return producer.input[0] if value is not None and value.size == 1 and value.ndim <= 2 else ""
+    value = node.constant(maker.input(0))
+    return maker.input(0) if value is not None and value.size == 1 and value.ndim <= 2 else ""
 
 
 def _count(node: Node, axis: int) -> str:

@@ -36,7 +36,7 @@ def _places_behind_one(node: Node, index: int) -> str:
     """For each element of the result, its place in one element and input `index` joined."""
     op, places = node.op, _known_places(node, index)
     condition = node.input(0) if index == 1 else op.Not(node.input(0))
-    chosen = node.scope.constant(condition)
+    chosen = node.constant(condition)
     if places is not None and chosen is not None:
         return stored_places(node, np.where(chosen, places + 1, 0))
     behind = op.Add(_own_places(node, index), op.int64(1)) if places is None else op.int64(places + 1)
@@ -63,7 +63,7 @@ def _known_places(node: Node, index: int) -> np.ndarray | None:
     """For each element of input `index`, its position in the flattened input; None where the shape is
     unknown, or the input is large.
     """
-    shape = node.scope.shape(node.input(index))
+    shape = node.shape(index)
     known = [dim for dim in shape or () if isinstance(dim, int)]
     if shape is None or len(known) < len(shape) or prod(known) > _MOST_STORED:
         return None

@@ -91,7 +91,7 @@ def _zero_point_problems(node: Node) -> Iterator[str]:
     scale, zero = node.shape(_SCALE), node.shape(_ZERO)
     if scale is not None and zero is not None and _differ(scale, zero):
         yield f"the shape of the zero point is {_shown(zero)}, and that of the scale {_shown(scale)}"
-    tensor = node.scope.constants.tensor(node.input(_ZERO)) if node.has_input(_ZERO) else None
+    tensor = node.graph.tensor(node.input(_ZERO)) if node.has_input(_ZERO) else None
     wrong = None if tensor is None else _number_beyond(tensor)
     if tensor is not None and wrong is not None:
         yield f"the zero point is {wrong}, beyond {elem_type_name(tensor.data_type)}"

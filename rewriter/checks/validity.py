@@ -9,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
-from ..engine.repeats import Form, OncePerForm, forms_of
+from ..engine.task import Task
 from ..errors import ArgumentError, CheckError, InvalidModelError, RuleError
 from ..graph.bodies import has_body
 from ..graph.model import Model
@@ -83,15 +83,23 @@ def _failure_of_input(model: Model, target: int) -> str:
         return checker_failure(model.original, full=is_small)
     opset = model.main.opset
     hidden = {op_type for op_type in model.survey.operators if "::" not in op_type and may_hide_mistakes(op_type, opset, target)}
-    samples: dict[Form, NodeProto] = {}
-    forms = forms_of(model.main)
+    samples: dict[object, NodeProto] = {}
     protos = model.proto.graph.node
     for index, label in enumerate(model.main.labels):
         if label in hidden:
             node = protos[index]
-            samples.setdefault(forms.of(index, node), node)
+            samples.setdefault(_form(node), node)
     nodes = [node.SerializeToString() for node in samples.values()]
     return _failure(child_call.check_nodes, nodes, opset, model.ir_version) if nodes else ""
+
+
+def _form(node: NodeProto) -> tuple[object, ...]:
+    """A key that is equal for nodes that differ only in their name and in the names of values.
+
+    onnx.checker says the same about all of them.
+    """
+    attributes = [attribute.SerializeToString() for attribute in node.attribute]
+    return node.op_type, tuple(map(bool, node.input)), tuple(map(bool, node.output)), *attributes
 
 
 def _failure_beside_deprecated(model: Model) -> str:
@@ -229,18 +237,17 @@ def _check_scope(scope: Scope) -> None:
     """Check the nodes of one graph and of its subgraphs."""
     if not scope.opset:
         return
-    check_once = OncePerForm(_check_node, scope)
     for index, label in enumerate(scope.labels):
         for problem in _choice_problems(scope.graph.node[index]) if label in CHOOSING else ():
-            raise _invalid(Node(scope.graph.node[index], scope, scope.opset), problem)
+            raise _invalid(Task(scope.graph.node[index], scope, scope.opset), problem)
         if label in _CHECKS:
-            check_once(scope.graph.node[index], index)
+            _check_node(Task(scope.graph.node[index], scope, scope.opset, index))
         elif label in GRAPH_HOLDERS or "::" in label:
             for child in scope.children(scope.graph.node[index], index, scope.opset):
                 _check_scope(child)
 
 
-def _check_node(node: Node) -> None:
+def _check_node(node: Task) -> None:
     """Raises InvalidModelError where the node has a mistake that onnx.checker misses."""
     if any(attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type) for attribute in node.proto.attribute):
         return  # onnx.checker says it
@@ -287,7 +294,8 @@ def _split_problems(node: Node) -> Iterator[str]:
     sizes = sizes if stated is None else [float(size) for size in stated]
     if sizes is not None:
         yield from _size_problems(sizes, node)
-    if sizes is not None and (node.opset < 2 or node.is_captured(1)):  # inference takes what is captured for unknown
+    is_captured = not node.graph.defines(node.input(1))  # inference takes it for unknown
+    if sizes is not None and (node.opset < 2 or is_captured):
         yield from _sum_problems(node, sizes)
     if node.opset < 2 and sizes is None and not node.has_input(1):
         yield from _uneven_problems(node)
@@ -311,7 +319,7 @@ def _count_problems(node: Node) -> Iterator[str]:
         yield f"num_outputs is {count}, and only {len(node.outputs)} of the parts are outputs"
         return
     dimension = node.dimension(node.attr("axis", 0))
-    if not isinstance(dimension, int) or not node.is_in_main_graph:
+    if not isinstance(dimension, int) or not node.graph.is_main:
         return  # a branch may never run
     if dimension < -(-dimension // count) * (count - 1):
         size = -(-dimension // count)
@@ -352,7 +360,7 @@ def _split_dimension(node: Node) -> int | None:
 
 def _input_type_problems(node: Node, allowed: set[int]) -> Iterator[str]:
     """What is wrong with the types of the inputs."""
-    declared = node.declared_type(1)
+    declared = node.graph.declared_type(node.input(1))
     if declared is None or declared.WhichOneof("value") != "tensor_type":
         return
     number = declared.tensor_type.elem_type

@@ -13,9 +13,8 @@ from onnx import FunctionProto, NodeProto
 
 from .. import progress
 from ..errors import ArgumentError, Blocker, NotSimplified, Unconvertible, Undecided
-from ..graph import bodies, declarations
+from ..graph import declarations
 from ..graph.model import Model
-from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs, subgraphs
 from ..graph.scope import Scope
 from ..graph.specialization import Key, idle_parameters, key_of
@@ -28,10 +27,10 @@ from .flags import odd_flag
 from .operands import make_vectors
 from .outcome import Change, Outcome, Remark, Rewrite, all_gone
 from .registry import Registry, Rule
-from .repeats import Form, RecordedNode, Repeats
 from .restrictions import UNRESTRICTED, Restrictions
 from .routes import FOREIGN, STAYS, Route, Routes, Step
 from .selection import Selection
+from .task import Task
 from .tidying import Tidying
 
 MAX_EXPANSIONS = 100_000
@@ -121,7 +120,9 @@ class Engine:
         route, proto = self._routes.of_label(label, scope, target), scope.graph.node[index]
         if any(attribute.ref_attr_name and attribute.type in GRAPH_TYPES for attribute in proto.attribute):
             return True
-        if label in self._replacements or route.step or route.is_restricted or route.may_simplify(proto, scope):
+        if label in self._replacements or route.step or route.is_restricted:
+            return True
+        if route.may_simplify(Task(proto, scope, scope.opset)):
             return True
         return may_hold_graphs(label) and any(
             self._may_change(inner, target) for inner in scope.children(proto, index, scope.opset)
@@ -135,7 +136,7 @@ class Engine:
         original = scope.is_original
         rebuilt: dict[int, list[NodeProto]] = {}
         routes: dict[str, Route] = {}
-        repeats, tidying = Repeats(scope), Tidying(scope)
+        tidying = Tidying(scope)
         advance = progress.begin("converting", len(scope.graph.node)) if scope.parent is None else None
         protos = scope.graph.node
         for index, label in enumerate(scope.labels):
@@ -148,18 +149,14 @@ class Engine:
                 continue
             proto, tidying.position = protos[index], index
             if route is FOREIGN and label not in self._replacements:
-                self._descend(Node(proto, scope, scope.opset, index if original else None), target)
+                self._descend(Task(proto, scope, scope.opset, index if original else None), target)
                 continue
-            is_alone = route is FOREIGN or proto.op_type in GRAPH_HOLDERS or route.may_simplify(proto, scope)
-            if not (is_alone or route.step or route.is_restricted):
-                continue
+            is_converted = route is FOREIGN or route.step or route.is_restricted or proto.op_type in GRAPH_HOLDERS
             opset = scope.opset if route is FOREIGN else transitions.form_opset(label, scope.opset)
-            if is_alone:
-                node = Node(proto, scope, opset, index if original else None)
-                nodes = self._work(node, target, tidying)
-            else:
-                node = RecordedNode(proto, scope, opset, index if original else None)
-                nodes = self._work_or_repeat(node, repeats.form(index, proto), target, repeats, tidying)
+            node = Task(proto, scope, opset, index if original else None)
+            if not (is_converted or route.may_simplify(node)):
+                continue
+            nodes = self._work(node, target, tidying)
             if node.changed and original:
                 self.outcome.rewrites.append(Rewrite(scope, index, label, nodes))
             if len(nodes) != 1 or nodes[0] is not proto:
@@ -169,29 +166,14 @@ class Engine:
         if rebuilt:
             rebuild(scope, rebuilt)
 
-    def _descend(self, node: Node, target: int) -> None:
+    def _descend(self, node: Task, target: int) -> None:
         """Convert the subgraphs of `node`."""
         for scope in node.scope.children(node.proto, node.source_index, node.body_opset):
             self._convert(scope, target)
 
     # -- nodes
 
-    def _work_or_repeat(self, node: RecordedNode, form: Form, target: int, repeats: Repeats, tidying: Tidying) -> list[NodeProto]:
-        """The nodes that `node` becomes: by its rules, or by repeating the edit of an earlier node of the same `form`."""
-        proto = node.proto
-        edit = repeats.find(form, node)
-        if edit is not None:
-            edit.repeat(node)
-            for rule in edit.rules:
-                self._change(rule, node)
-            return [proto]
-        before, changes, blocked = NodeProto.FromString(proto.SerializeToString()), len(self.outcome.changes), len(self._blocked)
-        nodes = self._work(node, target, tidying)
-        if len(self._blocked) == blocked:
-            repeats.remember(form, before, node, [change.rule for change in self.outcome.changes[changes:]])
-        return nodes
-
-    def _work(self, first: Node, target: int, tidying: Tidying) -> list[NodeProto]:
+    def _work(self, first: Task, target: int, tidying: Tidying) -> list[NodeProto]:
         """The nodes that `first` becomes, all in the form of the target, in topological order."""
         finished: list[NodeProto] = []
         origin = (first.op_type, first.name)
@@ -212,13 +194,13 @@ class Engine:
                 continue
             self._walk(node, target, origin)
             node.settled = True
-            made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
+            made = node.results()
             pending.extend(reversed(made))
             if len(finished) + len(pending) > MAX_EXPANSIONS:
                 raise RuntimeError(f"the rules for {first.op_type} do not come to an end")
         return finished
 
-    def _replace(self, node: Node, origin: tuple[str, str]) -> list[Node]:
+    def _replace(self, node: Task, origin: tuple[str, str]) -> list[Task]:
         """The nodes that replace a node of another domain by the user's rule; they are converted further
         from the opset of that rule.
         """
@@ -228,12 +210,11 @@ class Engine:
                 self._apply_of_user(rule, node)
         except Unconvertible as refusal:
             self._block(node, None, refusal, origin)
-        made = [*node.added_before, *([] if node.removed else [node]), *node.added_after]
-        node.added_before, node.added_after = [], []
+        made = node.take_results()
         node.settled = node.proto.domain != ""
         return made
 
-    def _apply_of_user(self, rule: Rule, node: Node) -> None:
+    def _apply_of_user(self, rule: Rule, node: Task) -> None:
         """Run a rule that the user asked for, perhaps one of their own.
 
         Raises Unconvertible; ArgumentError where the rule itself fails.
@@ -247,7 +228,7 @@ class Engine:
             what = f"{node.op_type} '{node.name}' ({node.where}): {type(error).__name__}: {error}"
             raise ArgumentError(f"rules: {rule.name} failed on {what}") from error
 
-    def _walk(self, node: Node, target: int, origin: tuple[str, str]) -> None:
+    def _walk(self, node: Task, target: int, origin: tuple[str, str]) -> None:
         """Convert one node as far as its rules go.
 
         `origin` is the operator and name of the node of the original model that it comes from.
@@ -283,7 +264,7 @@ class Engine:
                     return
                 step = route.step
                 self._take(node, step)
-                made = made or node.op_type != op_type or bool(node.added_before or node.added_after)
+                made = made or node.op_type != op_type or node.has_company
                 step = None
         except Unconvertible as refusal:
             self._block(node, step, _with_reason_to_stay(node, step, refusal), origin)
@@ -292,10 +273,10 @@ class Engine:
         except Exception as error:
             raise_rule_error(self._at_work, node, "" if step is None else str(step.transition), error)
 
-    def _simplify(self, node: Node, route: Route, tried: set[str]) -> bool:
+    def _simplify(self, node: Task, route: Route, tried: set[str]) -> bool:
         """Try each simplification once; True as soon as one changed the node."""
         for rule in route.simplifications:
-            if rule.name in tried or (rule.when is not None and not node.meets(rule.when)):
+            if rule.name in tried or (rule.when is not None and not rule.when(node)):
                 continue
             tried.add(rule.name)
             scope = node.scope
@@ -309,7 +290,7 @@ class Engine:
                 self._left.append((node.proto, self._remark("left", node, str(reason))))
         return False
 
-    def _avoid(self, node: Node, route: Route, tried: set[str]) -> bool:
+    def _avoid(self, node: Task, route: Route, tried: set[str]) -> bool:
         """Try each rule that avoids a form; True as soon as one changed the node. Rules in `tried` are not tried again.
 
         Raises Unconvertible, which names the runtime.
@@ -335,7 +316,7 @@ class Engine:
                 return True
         return False
 
-    def _require_taken(self, node: Node, route: Route) -> None:
+    def _require_taken(self, node: Task, route: Route) -> None:
         """Raises Unconvertible where a runtime does not accept the operator of the node, or does not accept it with these types."""
         if not route.is_restricted:
             return
@@ -344,8 +325,8 @@ class Engine:
             raise Unconvertible(
                 f"{whose} does not support {node.op_type}", "change the model where it uses it, or choose another runtime"
             )
-        for slot in (*range(len(node.inputs)), *(~index for index in range(len(node.outputs)))):
-            name = _element(node.type_of_slot(slot))
+        for value in (*node.inputs, *node.outputs):
+            name = _element(node.type_string(value))
             whose = self._restrictions.types.get(name)
             if whose:
                 raise Unconvertible(f"{whose} does not support the type {name}", "cast the model to another type")
@@ -359,7 +340,7 @@ class Engine:
             if whose := whose_of.get((rule, op_type)):
                 yield Remark("avoided", op_type, node, where, whose)
 
-    def _take(self, node: Node, step: Step) -> None:
+    def _take(self, node: Task, step: Step) -> None:
         """Take one version step: apply the rule if there is one, then check what the two schemas require."""
         transition = step.transition
         if transition.older is None:
@@ -377,7 +358,7 @@ class Engine:
         self._gate(node, step)
         node.opset = transition.opset_after
 
-    def _gate(self, node: Node, step: Step) -> None:
+    def _gate(self, node: Task, step: Step) -> None:
         """Check what the schemas say about the step, attributes, number of inputs and outputs, and types,
         and adapt the node where possible.
         """
@@ -391,7 +372,7 @@ class Engine:
         if wrong:
             self._widen(node, wrong, delta, transition.opset_after)
 
-    def _gate_written(self, node: Node, target: int) -> None:
+    def _gate_written(self, node: Task, target: int) -> None:
         """Check the types of a node that a rule wrote, and adapt the node where possible: the operator may not accept the types of
         this model.
 
@@ -405,7 +386,7 @@ class Engine:
         if refused:
             self._widen(node, refused, form, opset)
 
-    def _widen(self, node: Node, wrong: list[str], delta: Delta, opset: int) -> None:
+    def _widen(self, node: Task, wrong: list[str], delta: Delta, opset: int) -> None:
         """Put Casts around the node, so that it works in types that the target of `delta` accepts.
 
         Raises Unconvertible where none fits.
@@ -418,11 +399,11 @@ class Engine:
         if not widening.widen(node, wrong, delta):
             self.outcome.inexact.add(name)
 
-    def _decompose(self, node: Node, step: Transition) -> None:
+    def _decompose(self, node: Task, step: Transition) -> None:
         """Replace an operator that is newer than the target: by its constant value, by a rule, or by ONNX's own function body."""
         node.begin_rule(node.opset)
         name = self._at_work = f"expansion.{step.op_type}"
-        if self._selection.allows("expansion.constant") and bodies.fold(node):
+        if self._selection.allows("expansion.constant") and node.fold():
             self._change("expansion.constant", node)
             return
         rule = self._registry.decomposition(step.op_type)
@@ -433,7 +414,7 @@ class Engine:
                 raise RuntimeError(f"{rule.name} left its {step.op_type} in place")
             return
         self._require(name)
-        exact = bodies.expand(node)
+        exact = node.expand()
         self._change(name, node)
         if not exact:
             self.outcome.inexact.add(name)
@@ -443,7 +424,7 @@ class Engine:
         if not self._selection.allows(name):
             raise _excluded(name)
 
-    def _apply(self, rule: Rule, node: Node) -> bool:
+    def _apply(self, rule: Rule, node: Task) -> bool:
         """Run the rule; True if it changed the node.
 
         An excluded rule is run too, to see whether it is needed: if so, the node is refused.
@@ -461,7 +442,7 @@ class Engine:
             advice = f"set {odd.partition('=')[0]} to 0 or 1"
             raise Unconvertible(f"{odd} is neither 0 nor 1, and it is not said what that means", advice)
         if node.changed:
-            node.cautions += [_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()]
+            node.cautions.extend([_reliance(name, shape) for name, shape in self._model.sizes_relied_on.items()])
         for message in node.cautions:
             self._remark("warning", node, message, op_type)
         node.cautions.clear()
@@ -476,7 +457,7 @@ class Engine:
         node.approximate = False
         return changed
 
-    def _block(self, node: Node, step: Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
+    def _block(self, node: Task, step: Step | None, refusal: Unconvertible, origin: tuple[str, str]) -> None:
         """Note a blocker. It names the node of the user's model, `origin`, even if the refused node was made by a rule."""
         transition = "" if step is None else str(step.transition)
         is_origin = node.source_index is not None and node.op_type == origin[0]
@@ -486,11 +467,11 @@ class Engine:
             reason = f"{why}: {reason}"
         self._blocked.append((node.proto, Blocker(*origin, node.where, transition, reason, hint or refusal.hint)))
 
-    def _change(self, rule: str, node: Node, op_type: str = "") -> None:
+    def _change(self, rule: str, node: Task, op_type: str = "") -> None:
         """Note that `rule` changed `node`."""
         self.outcome.changes.append(Change(rule, op_type or node.op_type, node.name, node.where))
 
-    def _remark(self, kind: Literal["left", "warning"], node: Node, message: str, op_type: str = "") -> Remark:
+    def _remark(self, kind: Literal["left", "warning"], node: Task, message: str, op_type: str = "") -> Remark:
         """Note a remark on `node` for the report."""
         remark = Remark(kind, op_type or node.op_type, node.name, node.where, message)
         self.outcome.remarks.append(remark)
@@ -534,7 +515,7 @@ def rebuild(scope: Scope, replaced: dict[int, list[NodeProto]]) -> None:
     scope.nodes_changed()
 
 
-def _with_reason_to_stay(node: Node, step: Step | None, refusal: Unconvertible) -> Unconvertible:
+def _with_reason_to_stay(node: Task, step: Step | None, refusal: Unconvertible) -> Unconvertible:
     """The refusal of an operator that the target lacks, extended by the reason why no simplification removed the node."""
     if step is None or step.transition.older is not None or node.kept is None:
         return refusal

@@ -20,7 +20,6 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from ..errors import Blocker, Unconvertible
 from ..graph import hints
 from ..graph.model import Model
-from ..graph.node import Node
 from ..graph.operators import Operators
 from ..graph.protos import GraphLike
 from ..graph.scope import Scope
@@ -35,6 +34,7 @@ from .failures import NOT_OF_THE_RULE, raise_rule_error
 from .outcome import Change, Outcome, Remark
 from .registry import Registry
 from .selection import Selection
+from .task import Task
 from .widening import first_opset, reduces
 
 NAME = "narrow_types"
@@ -168,7 +168,7 @@ class _Widening:
         for index, proto in enumerate(scope.graph.node):
             for child in scope.children(proto, index, scope.opset):
                 self._widen_nodes(child)
-            node = Node(proto, scope, scope.opset, index)
+            node = Task(proto, scope, scope.opset, index)
             try:
                 self._widen_node(node)
             except Unconvertible as refusal:
@@ -179,13 +179,12 @@ class _Widening:
             except Exception as error:
                 rule = self._registry.widening(node.op_type)
                 raise_rule_error(NAME if rule is None else rule.name, node, "", error)
-            if node.added_before or node.added_after:
-                nodes = (*node.added_before, *(() if node.removed else (node,)), *node.added_after)
-                replaced[index] = [made.proto for made in nodes]
+            if node.has_company:
+                replaced[index] = [made.proto for made in node.results()]
         if replaced:
             rebuild(scope, replaced)
 
-    def _widen_node(self, node: Node) -> None:
+    def _widen_node(self, node: Task) -> None:
         """Let one node compute in wider types. Raises Unconvertible where that is impossible, or not certain to be right."""
         if node.proto.domain:
             self._require_wide(node)
@@ -208,7 +207,7 @@ class _Widening:
             for kind in sorted(kinds - self._unrounded):
                 self._refuse_computing(node, kind)
 
-    def _refuse_computing(self, node: Node, kind: str) -> None:
+    def _refuse_computing(self, node: Task, kind: str) -> None:
         raise Unconvertible(
             f"it computes in {kind}, which {self._lacks(kind)}, "
             "and in a wider type the result would not be the same to the last bit",
@@ -221,14 +220,14 @@ class _Widening:
         return {_BFLOAT16} if self._model.unrounded else set()
 
     @staticmethod
-    def _require_known(node: Node) -> None:
+    def _require_known(node: Task) -> None:
         """Raises Unconvertible where the type of a value of `node` is unknown, so that it may be a narrow one."""
-        for index, name in enumerate(node.inputs):
-            if name and node.type_of_slot(index) is None:
+        for name in node.inputs:
+            if name and node.type_string(name) is None:
                 reason = f"the type of '{name}' is unknown, and may be one that the target does not have"
                 raise Unconvertible(reason, hints.type_hint(node.scope, name))
 
-    def _require_wide(self, node: Node) -> None:
+    def _require_wide(self, node: Task) -> None:
         """Raises Unconvertible where a node of another domain has a value of a narrow type."""
         if (node.proto.domain, node.op_type) in self._functions:
             return
@@ -252,7 +251,7 @@ class _Widening:
             self._may_take[key] = any(not self._narrow.isdisjoint(parameter.types) for parameter in parameters)
         return self._may_take[key]
 
-    def _narrow_kinds(self, node: Node) -> set[str]:
+    def _narrow_kinds(self, node: Task) -> set[str]:
         """The narrow types of the values that `node` reads and makes."""
         names = filter(None, (*node.inputs, *node.outputs))
         return {kind for name in names if (kind := self._narrow_kind(node.type_string(name)))}
@@ -378,7 +377,7 @@ def _stated_values(graph: GraphLike) -> Iterator[ValueInfoProto]:
     yield from getattr(graph, "value_info", ())
 
 
-def _keeps_values(node: Node) -> bool:
+def _keeps_values(node: Task) -> bool:
     """Whether each output value of the node is in any type that holds its inputs: it only moves or compares
     data, or its results always fit.
     """

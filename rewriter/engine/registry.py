@@ -25,14 +25,11 @@ from ..errors import ArgumentError
 from ..opsets import transitions
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
-
     from ..graph.node import Node
-    from ..graph.scope import Scope
 
 Kind = Literal["upgrade", "downgrade", "decompose", "simplify", "avoid", "replace", "widen"]
 RuleFunction = Callable[["Node"], None]
-Precondition = Callable[["NodeProto", "Scope"], bool]
+Precondition = Callable[["Node"], bool]
 EVERY_OPERATOR = "all operators"
 """The operator name for rules that avoid a form which nodes of any operator can have."""
 

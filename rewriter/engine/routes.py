@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import onnx
-from onnx import NodeProto
 
 from ..errors import Unconvertible
 from ..graph import bodies
+from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import transitions
@@ -75,12 +75,12 @@ class Route:
         self.is_always_simplified = len(self.conditions) < len({rule.when for rule in simplifications})
         self.step = step
 
-    def may_simplify(self, proto: NodeProto, scope: Scope) -> bool:
+    def may_simplify(self, node: Node) -> bool:
         """Whether the simplifications have to be tried on this node."""
         if self.is_always_simplified:
             return True
         for condition in self.conditions:  # noqa: SIM110 - any() of a generator takes twice as long, for each node
-            if condition(proto, scope):
+            if condition(node):
                 return True
         return False
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 from onnx import AttributeProto, NodeProto
 
-from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import facts, inference
@@ -20,6 +19,7 @@ from ..opsets.folding import MAX_ELEMENTS
 from ..storage.payload import element_type_of
 from .cleanup import HAVE_EFFECTS
 from .standing import Standing
+from .task import Task
 from .widening import holds
 
 _NOT_COMPARED = HAVE_EFFECTS | facts.with_word("may-draw") | GRAPH_HOLDERS
@@ -37,7 +37,7 @@ class Tidying:
         self.position = 0
         """The number of the node, among those that the graph was read with, that is being converted."""
 
-    def dissolves(self, node: Node) -> bool:
+    def dissolves(self, node: Task) -> bool:
         """Whether `node`, which a rule made, is not needed. If so, its readers already read something else."""
         proto, model = node.proto, self._scope.model
         outputs = proto.output[:]
@@ -65,7 +65,7 @@ class Tidying:
         model.lost_uses.add(value)  # perhaps nothing reads `name` in its place
         return True
 
-    def _merge_transposes(self, node: Node) -> None:
+    def _merge_transposes(self, node: Task) -> None:
         """Combine a Transpose with the Transpose before it, so that it reads the input of that one."""
         inner, outer = self._made_before(node, node.op_type), node.attr("perm")
         first = None if inner is None else next((list(known.ints) for known in inner.attribute if known.name == "perm"), None)
@@ -74,7 +74,7 @@ class Tidying:
         node.set_attr("perm", [first[axis] for axis in outer])
         node.set_input(0, inner.input[0])
 
-    def _merge_reshapes(self, node: Node) -> None:
+    def _merge_reshapes(self, node: Task) -> None:
         """Let a Reshape to known sizes skip a node before it that only changes the shape."""
         inner = self._made_before(node, *facts.with_word("only-reshapes"))
         sizes = node.constant(1) if node.has_input(1) else None
@@ -83,7 +83,7 @@ class Tidying:
         if (sizes > 0).all() or inference.is_known(self._scope.shape(inner.input[0])):
             node.set_input(0, inner.input[0])
 
-    def _merge_casts(self, node: Node) -> None:
+    def _merge_casts(self, node: Task) -> None:
         """Let a Cast skip the Cast before it, if that goes to a wider type of the same class, or comes from
         the type that this one gives.
         """
@@ -98,7 +98,7 @@ class Tidying:
         if holds(between, given) and (same_class or result == given):
             node.set_input(0, inner.input[0])
 
-    def _made_before(self, node: Node, *op_types: str) -> NodeProto | None:
+    def _made_before(self, node: Task, *op_types: str) -> NodeProto | None:
         """The node that makes the first input of `node`, if a rule made it in this graph and it is one of `op_types`."""
         name = self._scope.resolve(node.input(0))
         inner = self._scope.producer(name)
@@ -106,11 +106,11 @@ class Tidying:
             return None
         return inner if self._scope.find(name) is self._scope else None
 
-    def _unchanged(self, node: Node) -> str | None:
+    def _unchanged(self, node: Task) -> str | None:
         """The input that `node` returns unchanged, or None."""
         return self._scope.resolve(node.input(0)) if _gives_its_input(node) else None
 
-    def _constant(self, node: Node) -> str | None:
+    def _constant(self, node: Task) -> str | None:
         """The name of an initializer with the value of `node`, if this is the same in every run, or None."""
         if not self._takes_initializers or _is_large(node.proto):
             return None
@@ -121,7 +121,7 @@ class Tidying:
         made = self._scope.constants.add(array, name)
         return made if isinstance(made, str) else None
 
-    def _computed_before(self, node: Node) -> str | None:
+    def _computed_before(self, node: Task) -> str | None:
         """The output of an equal node that stands before this one; where there is none, this one is remembered.
 
         Of the author's nodes, those that compute with shapes are compared.
@@ -135,7 +135,7 @@ class Tidying:
         found = self._computed.setdefault((op_type, node.opset, *inputs, *essences), output)
         return self._standing.find(proto, self.position) if found == output else self._scope.resolve(found)
 
-    def _give_name(self, node: Node, value: str, name: str) -> bool:
+    def _give_name(self, node: Task, value: str, name: str) -> bool:
         """Let the node that makes `value` make `name` instead, which is a name of the author, so that no Identity is needed."""
         if not self._scope.rename_made(value, name):
             return False
@@ -152,51 +152,51 @@ def _without_name(attribute: AttributeProto) -> bytes:
     return attribute.SerializeToString()
 
 
-def _gives_its_input(node: Node) -> bool:
+def _gives_its_input(node: Task) -> bool:
     """Whether the output of `node` always equals its first input."""
     unchanged = _IDLE.get(facts.of(node.op_type).word("idle"))
     return unchanged is not None and unchanged(node)
 
 
-def _has_type_already(node: Node) -> bool:
+def _has_type_already(node: Task) -> bool:
     kind = node.elem_type(0)
     return kind is not None and kind == (node.elem_type(1) if node.op_type == "CastLike" else _cast_type(node.proto))
 
 
-def _keeps_shape(node: Node) -> bool:
+def _keeps_shape(node: Task) -> bool:
     shape = node.shape()
-    return inference.is_known(shape) and shape == node.output_shape()
+    return inference.is_known(shape) and shape == node.shape(node.output(0))
 
 
-def _takes_all(node: Node) -> bool:
+def _takes_all(node: Task) -> bool:
     """Whether a Slice with a step of 1 takes all elements."""
     steps = node.constant(4) if node.has_input(4) else np.ones(1)
     return steps is not None and bool((steps == 1).all()) and _keeps_shape(node)
 
 
-def _keeps_order(node: Node) -> bool:
+def _keeps_order(node: Task) -> bool:
     perm = node.attr("perm")
     return perm is not None and perm == sorted(perm)
 
 
-def _is_alone(node: Node) -> bool:
+def _is_alone(node: Task) -> bool:
     """Whether an operator with any number of operands has only one."""
     return len(node.inputs) == 1
 
 
-def _adds_nothing(node: Node) -> bool:
+def _adds_nothing(node: Task) -> bool:
     """Whether a Pad, whose pads are an input, neither adds nor removes anything."""
     pads = node.constant(1)
     return pads is not None and not pads.any()
 
 
-def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Node], bool]:
+def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Task], bool]:
     """A test whether all elements of the second operand are `number`, in a type of one of numpy's `kinds`.
 
     Floating-point weights do not count, even if all are 1: runtimes fuse a normalization only together with its scale.
     """
 
-    def test(node: Node) -> bool:
+    def test(node: Task) -> bool:
         value = node.constant(1)
         if value is None or value.dtype.kind not in kinds or (value.dtype.kind == "f" and value.size > 1):
             return False
@@ -208,7 +208,7 @@ def _is_combined_with(number: int, kinds: str = "iu") -> Callable[[Node], bool]:
     return test
 
 
-_IDLE: dict[str, Callable[[Node], bool]] = {
+_IDLE: dict[str, Callable[[Task], bool]] = {
     "always": lambda _: True,
     "alone": _is_alone,
     "and_true": _is_combined_with(1, "b"),
@@ -223,7 +223,7 @@ _IDLE: dict[str, Callable[[Node], bool]] = {
 }
 """For each condition that rows of facts name, whether a node gives its first input unchanged."""
 
-_MERGES: dict[str, Callable[[Tidying, Node], None]] = {
+_MERGES: dict[str, Callable[[Tidying, Task], None]] = {
     "casts": Tidying._merge_casts,
     "reshapes": Tidying._merge_reshapes,
     "transposes": Tidying._merge_transposes,

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from ..errors import Unconvertible
-from ..graph.node import Node
 from ..opsets import facts
 from ..opsets.facts import Work
 from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
 from ..storage.payload import array_of
+from .task import Task
 
 _INTEGERS = {  # bits, signed
     **{f"int{bits}": (bits, True) for bits in (2, 4, 8, 16, 32, 64)},
@@ -66,7 +66,7 @@ class _Slot:
     """The element type of the value, as schemas write it."""
 
 
-def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
+def widen(node: Task, wrong: list[str], delta: Delta) -> bool:
     """Wrap `node` in Casts, so that the values `wrong`, whose types the target does not accept, have types that it accepts.
 
     Returns whether the result is exact. Raises Unconvertible where no type is known to be right.
@@ -84,7 +84,7 @@ def widen(node: Node, wrong: list[str], delta: Delta) -> bool:
     return exact
 
 
-def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
+def _groups(node: Task, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozenset[str]]]:
     """The values of `node` in groups that must have the same type, each group with the element types that the schema allows."""
     found: dict[str, tuple[list[_Slot], frozenset[str]]] = {}
     for is_input, names, parameters in ((True, node.inputs, schema.inputs), (False, node.outputs, schema.outputs)):
@@ -100,7 +100,7 @@ def _groups(node: Node, schema: OpSchema) -> Iterator[tuple[list[_Slot], frozens
     yield from found.values()
 
 
-def _element_type(node: Node, name: str, tied: list[_Slot]) -> str:
+def _element_type(node: Task, name: str, tied: list[_Slot]) -> str:
     """The element type of `name`, or of the values `tied`, which have the same type. Raises Unconvertible where it is unknown."""
     kind = node.scope.type_string(name)
     if kind is None and tied:
@@ -108,7 +108,7 @@ def _element_type(node: Node, name: str, tied: list[_Slot]) -> str:
     return kind[7:-1] if kind is not None and kind.startswith("tensor(") else kind or "?"
 
 
-def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delta) -> str:
+def _choose(node: Task, slots: list[_Slot], allowed: frozenset[str], delta: Delta) -> str:
     """The wider type to work in. Raises Unconvertible where there is none."""
     kinds = sorted({slot.kind for slot in slots})
     _require_castable(node, kinds)
@@ -124,7 +124,7 @@ def _choose(node: Node, slots: list[_Slot], allowed: frozenset[str], delta: Delt
     )
 
 
-def reduces(node: Node) -> bool:
+def reduces(node: Task) -> bool:
     """Whether a Scatter operator combines elements (adds, multiplies, compares), instead of only moving them."""
     return node.op_type.startswith("Scatter") and node.attr("reduction", "none") != "none"
 
@@ -149,7 +149,7 @@ def _is_exact(op_type: str, slots: list[_Slot]) -> bool:
     return facts.of(op_type).work is not Work.COMPUTES or all(slot.kind in _INTEGERS for slot in slots)
 
 
-def _require_castable(node: Node, kinds: list[str]) -> None:
+def _require_castable(node: Task, kinds: list[str]) -> None:
     """Raises Unconvertible where one of the types `kinds` does not exist at the opset that `node` goes to."""
     for kind in kinds:
         if kind == "string":
@@ -171,7 +171,7 @@ def first_opset(kind: str) -> int | None:
     return None
 
 
-def _cast_around(node: Node, slots: list[_Slot], wide: str) -> None:
+def _cast_around(node: Task, slots: list[_Slot], wide: str) -> None:
     """Cast the inputs in `slots` to `wide`, and the outputs back."""
     number = TensorProto.DataType.Value(wide.upper())
     cast: dict[str, str] = {}
@@ -199,7 +199,7 @@ saturation would turn into numbers.
 """
 
 
-def _may_give_an_end(node: Node, slot: _Slot) -> bool:
+def _may_give_an_end(node: Task, slot: _Slot) -> bool:
     """Whether the node may reduce an empty axis in a type whose smallest or largest value is not what the Cast back gives."""
     if not facts.of(node.op_type).has("by") or slot.kind not in _INTEGERS:
         return False
@@ -207,7 +207,7 @@ def _may_give_an_end(node: Node, slot: _Slot) -> bool:
     return shape is None or any(not isinstance(dim, int) or dim == 0 for dim in shape)
 
 
-def _within_narrow(node: Node, name: str, kind: str) -> str:
+def _within_narrow(node: Task, name: str, kind: str) -> str:
     """`name`, a value of a floating-point type that every opset compares, limited to the range of `kind`."""
     bits, signed = _INTEGERS[kind]
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
@@ -226,7 +226,7 @@ def _with_element_type(known: TypeProto | None, number: int) -> TypeProto:
     return kind
 
 
-def _cast_filling(node: Node, delta: Delta) -> None:
+def _cast_filling(node: Task, delta: Delta) -> None:
     """Let a ConstantOfShape fill with a value of a wider type, and cast the result to the type that it does not accept."""
     value = node.attr("value")
     kind = TensorProto.DataType.Name(value.data_type).lower()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import (
     AttributeProto,
@@ -23,10 +24,11 @@ from onnx import (
 from ..errors import Unconvertible
 from ..opsets import facts
 from ..opsets.transitions import form_opset, path, schema_at
-from ..storage.payload import tensor_of
-from .node import Node
+from ..storage.payload import element_dtype, tensor_of
+from .editing import Editing, is_held
 from .protos import DEFAULT_DOMAINS, default_opset, reads, subgraphs
 from .scope import Scope
+from .surroundings import Surroundings
 
 _NEEDS_A_RULE = ("H", "V", "N")
 """The review codes of transitions that change the meaning of a node, or what it may contain."""
@@ -38,11 +40,11 @@ _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 Attributes = dict[str, AttributeProto] | None
 
 
-def fold(node: Node) -> bool:
+def fold(node: Editing) -> bool:
     """Replace `node` by a Constant if its only output is the same in every run. Returns whether it was replaced."""
     if len(node.outputs) != 1:
         return False
-    value = node.scope.constant(node.output(0))
+    value = node.constant(node.output(0))
     if value is None:
         return False
     # Constant-1 takes floats only: the node is one of opset 9, whose way down knows what to do.
@@ -56,7 +58,7 @@ def has_body(op_type: str, opset: int) -> bool:
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
-def expand(node: Node) -> bool:
+def expand(node: Editing) -> bool:
     """Replace `node` by the nodes of its function body, in the form of the opset of that body. Returns whether the result is exact.
 
     Raises Unconvertible where the schema has no body, or where a context-dependent body needs types that are unknown.
@@ -76,7 +78,7 @@ def expand(node: Node) -> bool:
     return facts.of(node.op_type).has("exact-body")
 
 
-def _require_held_attributes(node: Node) -> None:
+def _require_held_attributes(node: Editing) -> None:
     """Raises Unconvertible where a body, which casts attributes to the type of the input, would turn one into 0 or an infinity.
 
     An epsilon is added in a wider type.
@@ -86,10 +88,18 @@ def _require_held_attributes(node: Node) -> None:
         return
     for attribute in node.proto.attribute:
         if attribute.type == AttributeProto.FLOAT and attribute.name != "epsilon" and not attribute.ref_attr_name:
-            node.require_held(attribute.name, kind)
+            _require_held(attribute.name, node.attr(attribute.name), kind)
 
 
-def _body(schema: Any, node: Node) -> FunctionProto | None:
+def _require_held(name: str, number: float, kind: int) -> None:
+    """Raises Unconvertible where the type `kind` turns the number of the attribute `name` into 0 or an infinity."""
+    with np.errstate(over="ignore"):
+        array = np.array(number, element_dtype(TensorProto(data_type=kind)))
+    if not is_held(number, array):
+        raise Unconvertible(f"{name}={number:g} becomes {float(array):g} in {array.dtype}", "correct the model")
+
+
+def _body(schema: Any, node: Editing) -> FunctionProto | None:
     """The function body for the lowest opset, whose nodes need the fewest steps down; None where there is none."""
     if schema.has_function:
         text = schema.get_function_with_opset_version(min(schema.function_opset_versions))
@@ -106,17 +116,17 @@ def _body(schema: Any, node: Node) -> FunctionProto | None:
     return FunctionProto.FromString(text) if text else None
 
 
-def _input_types(node: Node) -> list[bytes]:
+def _input_types(node: Editing) -> list[bytes]:
     types: list[bytes] = []
     for name in node.inputs:
-        kind = node.scope.type(name) if name else TypeProto()
+        kind = node.type(name) if name else TypeProto()
         if kind is None:
             raise Unconvertible(f"the type of '{name}' is unknown, and the expansion depends on it", "declare it in value_info")
         types.append(kind.SerializeToString())
     return types
 
 
-def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, AttributeProto]) -> None:
+def inline(node: Editing, body: FunctionProto, opset: int, defaults: dict[str, AttributeProto]) -> None:
     """Replace `node`, a call, by the nodes of `body` in the form of `opset`. Nodes whose outputs are not used are left out."""
     names = dict(zip(body.input, [*node.inputs, *[""] * len(body.input)], strict=False))
     names |= {inner: outer for inner, outer in zip(body.output, node.outputs, strict=False) if outer}
@@ -130,7 +140,7 @@ def inline(node: Node, body: FunctionProto, opset: int, defaults: dict[str, Attr
     paste(node, live, opset, names, attributes)
 
 
-def paste(call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: Attributes = None) -> None:
+def paste(call: Editing, nodes: Iterable[NodeProto], opset: int, names: dict[str, str], attributes: Attributes = None) -> None:
     """Put copies of `nodes`, in the form of `opset`, before `call`.
 
     `names` maps the names of values in `nodes` to names at the call. Values that `nodes` make and that are not in it get fresh
@@ -142,44 +152,43 @@ def paste(call: Node, nodes: Iterable[NodeProto], opset: int, names: dict[str, s
         copy.CopyFrom(inner)
         _rename(call, copy, names, attributes)
         _type_body_inputs(call, copy)
-        call.add_node(copy, opset)
+        call._add_node(copy, opset)
 
 
-def paste_graph(call: Node, scope: Scope, names: dict[str, str]) -> None:
+def paste_graph(call: Editing, scope: Scope, names: dict[str, str]) -> None:
     """As `paste`, for the nodes of `scope`, a subgraph of `call`. The known types of their values are kept."""
     types = {name: scope.type(name) for name in scope.producers}
     paste(call, scope.graph.node, call.body_opset, names)
     for name, kind in types.items():
         if kind is not None:
-            call.scope.types.note(names[name], kind)
+            call._scope.types.note(names[name], kind)
             if call.body_opset < _CAST_BY_NUMBER and scope.producers[name].op_type == "Cast":
-                call.declare(
-                    names[name], kind.tensor_type.elem_type
-                )  # shape inference does not read it, and the subgraph may have stated it
+                # Shape inference does not read it, and the subgraph may have stated it.
+                Surroundings(call._scope).declare(names[name], kind.tensor_type.elem_type)
 
 
-def needs_a_rule(node: Node, target: int) -> bool:
-    """Whether any node in the subgraphs of `node`, at any depth, has to be rewritten on the way to opset `target`."""
+def needs_a_rule(graph: GraphProto, opset: int, target: int) -> bool:
+    """Whether any node of `graph`, in the form of `opset`, or of its subgraphs has to be rewritten on the way to opset `target`."""
     return any(
         step.older is None or step.review in _NEEDS_A_RULE
-        for op_type, opset in _operators(node)
-        for step in path(op_type, opset, target)
+        for op_type, form in _operators(graph, opset)
+        for step in path(op_type, form, target)
     )
 
 
-def _operators(node: Node) -> set[tuple[str, int]]:
-    """The operators of the default domain in the subgraphs of `node`, at any depth, each with the opset of its form."""
+def _operators(graph: GraphProto, opset: int) -> set[tuple[str, int]]:
+    """The operators of the default domain in `graph` and its subgraphs, at any depth, each with the opset of its form."""
     found: set[tuple[str, int]] = set()
-    pending = [graph for _, graph in subgraphs(node.proto)]
+    pending = [graph]
     while pending:
         for inner in pending.pop().node:
             if inner.domain in DEFAULT_DOMAINS:
-                found.add((inner.op_type, form_opset(inner.op_type, node.body_opset)))
+                found.add((inner.op_type, form_opset(inner.op_type, opset)))
             pending.extend(graph for _, graph in subgraphs(inner))
     return found
 
 
-def move_initializers(node: Node, graph: GraphProto) -> dict[str, str]:
+def move_initializers(node: Editing, graph: GraphProto) -> dict[str, str]:
     """Move the initializers of `graph`, a subgraph of `node`, to the graph around it. Returns their new names by the old ones."""
     moved: dict[str, str] = {}
     for tensor in graph.initializer:
@@ -201,9 +210,9 @@ def _live(body: FunctionProto, wanted: set[str]) -> list[NodeProto]:
     return kept[::-1]
 
 
-def _rename(call: Node, inner: NodeProto, names: dict[str, str], attributes: Attributes) -> None:
+def _rename(call: Editing, inner: NodeProto, names: dict[str, str], attributes: Attributes) -> None:
     """Replace the names of values and the referenced attributes in the copied node by those at the call."""
-    inner.name = call.scope.model.fresh_name(f"{call.name}_{inner.name or inner.op_type.lower()}")
+    inner.name = call._scope.model.fresh_name(f"{call.name}_{inner.name or inner.op_type.lower()}")
     for index, name in enumerate(inner.input):
         inner.input[index] = names.get(name, name)
     for index, name in enumerate(inner.output):
@@ -233,7 +242,7 @@ def bind_attributes(inner: NodeProto, attributes: Mapping[str, AttributeProto]) 
         attribute.name = name
 
 
-def _rename_graph(call: Node, graph: GraphProto, names: dict[str, str], attributes: Attributes) -> None:
+def _rename_graph(call: Editing, graph: GraphProto, names: dict[str, str], attributes: Attributes) -> None:
     for value in _named_values(graph):
         names[value.name] = call.fresh_name(value.name)
         value.name = names[value.name]
@@ -252,7 +261,7 @@ def _named_values(graph: GraphProto) -> Iterable[onnx.ValueInfoProto | TensorPro
     yield from graph.initializer
 
 
-def _type_body_inputs(call: Node, inner: NodeProto) -> None:
+def _type_body_inputs(call: Editing, inner: NodeProto) -> None:
     """State the element types of the inputs of a loop body, which function bodies leave open: those of the node's inputs.
 
     The rank of a state of a Scan stays the same; a scanned input has one axis less.
@@ -264,11 +273,11 @@ def _type_body_inputs(call: Node, inner: NodeProto) -> None:
     for _, graph in subgraphs(inner):
         for index, value in enumerate(graph.input):
             outer = inner.input[index] if index < len(inner.input) else ""
-            elem_type = call.scope.elem_type(outer) if outer else fallback[index] if index < 2 else None
+            elem_type = call.elem_type(outer) if outer else fallback[index] if index < 2 else None
             if elem_type is None or value.type.tensor_type.elem_type:
                 continue
             value.type.tensor_type.elem_type = elem_type
-            shape = call.scope.shape(outer) if inner.op_type == "Scan" else None
+            shape = call.shape(outer) if inner.op_type == "Scan" else None
             if shape is not None:
                 rank = len(shape) - (index >= len(graph.input) - scanned)
                 value.type.tensor_type.shape.dim.extend(TensorShapeProto.Dimension() for _ in range(rank))

@@ -10,7 +10,6 @@ from onnx import numpy_helper
 
 from ...rewriter.engine.registry import EVERY_OPERATOR, avoid
 from ...rewriter.errors import Unconvertible
-from ...rewriter.graph import bodies
 from ...rewriter.graph.node import Node
 
 _MOST_BYTES = 1 << 20
@@ -23,7 +22,7 @@ def plain_tensor(node: Node) -> None:
     """The attributes value_int, value_floats, … become a tensor in the attribute value."""
     if node.has_attr("value"):
         return
-    value = node.scope.constant(node.output(0))
+    value = node.constant(node.output(0))
     if value is None:
         raise Unconvertible("its value cannot be read", "make it an initializer")
     node.become.Constant(value=numpy_helper.from_array(value))
@@ -50,6 +49,6 @@ def fold_constants(node: Node) -> None:
 
 
 def _fold(node: Node) -> None:
-    value = node.scope.constant(node.output(0)) if len(node.outputs) == 1 else None
+    value = node.constant(node.output(0)) if len(node.outputs) == 1 else None
     if value is not None and value.nbytes <= _MOST_BYTES:
-        bodies.fold(node)
+        node.fold()

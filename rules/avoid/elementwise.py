@@ -10,7 +10,6 @@ from onnx import TensorProto
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible
-from ...rewriter.graph import bodies
 from ...rewriter.graph.node import Node
 
 
@@ -89,4 +88,4 @@ def spell_out(node: Node) -> None:
 @avoid("Shrink", "Shrink", opset=9, exact=False)
 def by_definition(node: Node) -> None:
     """The node becomes ONNX's own function body."""
-    bodies.expand(node)
+    node.expand()

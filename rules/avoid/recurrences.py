@@ -29,7 +29,7 @@ def take_last_step(node: Node) -> None:
 @avoid("Last state of a recurrent operator", ("GRU", "LSTM", "RNN"), opset=7)
 def take_last_state(node: Node) -> None:
     """The last state is taken from the output of all steps."""
-    if node.has_output(2) and node.scope.model.is_read(node.output(2)):
+    if node.is_read(2):
         raise Unconvertible(f"the last cell state '{node.output(2)}' is read", "remove it from the model")
     if not node.has_output(1):
         return

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from ...rewriter.engine.registry import avoid
 from ...rewriter.errors import Unconvertible, Undecided
-from ...rewriter.graph.node import Node
-from ...rewriter.graph.operators import Operators
+from ...rewriter.graph.node import Node, Operators
 from ..shared.axes import REDUCTIONS, from_the_front
 from ..shared.parameters import is_stored
 
@@ -32,7 +31,7 @@ def leave_out_all_axes(node: Node) -> None:
 @avoid("Reduce axes as an attribute at opset 13 to 17", tuple(op for op in REDUCTIONS if op != "ReduceSum"), opset=13)
 def refuse_axes_as_attribute(node: Node) -> None:
     """The node is refused, because only another opset helps."""
-    if node.has_attr("axes") and node.scope.target in range(13, 18):
+    if node.has_attr("axes") and node.target in range(13, 18):
         raise Unconvertible("the axes are an attribute", "choose a target opset from 18 on, where they are an input, or 12")
 
 

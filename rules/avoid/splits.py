@@ -49,7 +49,7 @@ def drop_empty_parts(node: Node) -> None:
     if sizes is None or 0 not in sizes:
         return
     for index, name in enumerate(node.outputs):
-        if name and sizes[index] == 0 and node.scope.model.is_read(name):
+        if sizes[index] == 0 and node.is_read(index):
             raise Unconvertible(f"the empty part '{name}' is read", "remove it from the model")
     kept = [index for index, size in enumerate(sizes) if size]
     outputs = [node.output(index) for index in kept]

@@ -33,7 +33,7 @@ def pad_first(node: Node) -> None:
 def weigh_padded(node: Node) -> None:
     """The padding becomes a separate Pad, and the result is multiplied by a factor for windows that reach into it."""
     pads, has_dilations = node.attr("pads", []), any(step != 1 for step in node.attr("dilations", []))
-    if node.attr("count_include_pad", 0) or not any(pads) or node.scope.model.proto.producer_name != "pytorch":
+    if node.attr("count_include_pad", 0) or not any(pads) or node.graph.exporter != "pytorch":
         return
     if node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("ceil_mode", 0) or has_dilations:
         raise Unconvertible("the padding is automatic, or it has ceil_mode or dilations", "state pads, without the others")

@@ -239,7 +239,7 @@ def _common_shape(shapes: Sequence[Dims | None]) -> Dims | None:
 def _ones_like(node: Node, name: str) -> str:
     """Ones of the shape and type of `name`, computed from x < x, which is false for all values, including NaN."""
     op = node.op
-    kind = node.scope.elem_type(name)
+    kind = node.elem_type(name)
     if kind is None:
         raise Unconvertible(f"the type of '{name}' is unknown", "declare it in value_info")
     nowhere = op.Less(name, name)

@@ -35,7 +35,7 @@ def scan_axes_from_the_front(node: Node) -> None:
     scanned = node.attr("num_scan_inputs")
     states = len(node.inputs) - scanned
     _add_ranks(node, "scan_input_axes", [node.rank(states + i) for i in range(scanned)])
-    shapes = [node.output_shape(index) for index in range(states, len(node.outputs))]
+    shapes = [node.shape(node.output(index)) for index in range(states, len(node.outputs))]
     _add_ranks(node, "scan_output_axes", [None if shape is None else len(shape) for shape in shapes])
 
 

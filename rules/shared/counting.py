@@ -42,5 +42,5 @@ def stack(node: Node, count: str, number: str, step: NodeProto) -> str:
     body = helper.make_graph([step, *copies], "step", inputs, outputs)
     condition = node.op.const(True, np.bool_)
     _, stacked = node.op.Loop(count, condition, count, outputs=2, body=body)
-    node.scope.types.note(stacked, helper.make_tensor_type_proto(TensorProto.INT64, [None]))
+    node.graph.note_type(stacked, helper.make_tensor_type_proto(TensorProto.INT64, [None]))
     return stacked

@@ -23,19 +23,13 @@ def fenced(node: Node, name: str, rank: int) -> str:
 
 def is_transposed(node: Node, name: str) -> bool:
     """Whether a Transpose makes `name`."""
-    return _maker(node, name) == "Transpose"
+    maker = node.maker(name)
+    return maker is not None and maker.op_type == "Transpose"
 
 
 def may_be_transposed(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
     """Whether onnxruntime may move a Transpose, which is up to `steps` nodes before, as far as `name`."""
-    maker = _maker(node, name)
-    if maker not in _MOVED_PAST or steps == 0:
-        return maker == "Transpose"
-    producer = node.scope.producer(name)
-    return producer is not None and any(may_be_transposed(node, value, steps - 1) for value in producer.input)
-
-
-def _maker(node: Node, name: str) -> str:
-    """The operator that makes `name`; "" for inputs, initializers and operators of other domains."""
-    producer = node.scope.producer(name)
-    return "" if producer is None or producer.domain else producer.op_type
+    maker = node.maker(name)
+    if maker is None or maker.op_type not in _MOVED_PAST or steps == 0:
+        return maker is not None and maker.op_type == "Transpose"
+    return any(may_be_transposed(maker, value, steps - 1) for value in maker.inputs)

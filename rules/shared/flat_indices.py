@@ -25,7 +25,7 @@ _MOST_STORED = 1 << 22
 
 def flattened(node: Node, name: str) -> str:
     """`name` as a vector. One number is stored as such, in the types that Constant had from the first."""
-    kind, value = node.scope.elem_type(name), node.scope.constant(name)
+    kind, value = node.elem_type(name), node.constant(name)
     if kind in FLOATING and value is not None and value.size == 1:
         return node.op.const(value.reshape(-1), kind)
     return node.op.Reshape(name, node.op.int64([-1]))
@@ -39,7 +39,7 @@ def stored_places(node: Node, array: np.ndarray) -> str:
 
 def indices_from_the_front(node: Node, index: int, size: str) -> str:
     """Input `index`, which has indices, as int64, with `size` added to negative ones; `size` broadcasts to them."""
-    value, bound = node.constant(index), node.scope.constant(size)
+    value, bound = node.constant(index), node.constant(size)
     if value is not None and ((value >= 0).all() or bound is not None):
         positive = value if bound is None else value + (value < 0) * bound
         return node.op.int64(positive)
@@ -52,7 +52,7 @@ def indices_from_the_front(node: Node, index: int, size: str) -> str:
 def count_elements(node: Node, name: str, axes: range) -> str:
     """The number of elements along `axes` of `name`, as an int64 scalar."""
     op = node.op
-    shape = node.scope.shape(name)
+    shape = node.shape(name)
     known = [] if shape is None else [dim for dim in (shape[axis] for axis in axes) if isinstance(dim, int)]
     if len(known) == len(axes):
         return op.int64(prod(known))
@@ -65,7 +65,7 @@ def places_along_other_axes(node: Node, indices: str, axis: int, rank: int) -> s
     `axis` and its own indices elsewhere.
     """
     data = node.input(0)
-    shapes = [node.scope.shape(name) for name in (data, indices)]
+    shapes = [node.shape(name) for name in (data, indices)]
     known = [tuple(dim for dim in shape or () if isinstance(dim, int)) for shape in shapes]
     if all(len(dims) == rank for dims in known):
         strides = [prod(known[0][d + 1 :]) for d in range(rank)]
@@ -81,7 +81,7 @@ def places_at_run_time(node: Node, data: str, counted: str, axes: Sequence[int])
     shape of `counted`.
     """
     op = node.op
-    rank = len(node.scope.shape(data) or ())
+    rank = len(node.shape(data) or ())
     total = op.int64(0)
     for axis in axes:
         count = count_up(node, op.int64([0]), length(node, counted, axis), op.int64([1]))
@@ -103,7 +103,7 @@ def row_places(node: Node, depth: int) -> str:
     """Input 1, tuples of `depth` indices along its last axis, as positions along the merged first axes of the data."""
     op = node.op
     data, vector = node.input(0), op.int64([1])
-    shape = node.scope.shape(data)
+    shape = node.shape(data)
     known = [dim for dim in (shape or ())[:depth] if isinstance(dim, int)]
     if len(known) == depth:
         sizes = op.int64(known)

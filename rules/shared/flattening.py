@@ -14,7 +14,7 @@ def become_reshape(node: Node, flat: str, like: str, *, flattened_from: int) -> 
     A 0 in the shape of a Reshape copies a dimension of `flat`. This is right if only the first dimension can be 0, and it is the
     first one of `flat` too; otherwise allowzero=1 (opset 14) keeps the 0.
     """
-    shape = node.scope.shape(like)
+    shape = node.shape(like)
     if shape is not None and all(isinstance(dim, int) for dim in shape):
         target = node.op.int64(shape)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from onnx import NodeProto, TensorProto
+from onnx import TensorProto
 
 from ...rewriter.graph.node import Node
 from .axes import require_axis
@@ -27,12 +27,12 @@ _MAX_LOOK_BACK = 8
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
     """The length of `axis` of `name` as int64, a scalar or a vector of one; it is a constant where it is known."""
     op = node.op
-    shape = node.scope.shape(name)
+    shape = node.shape(name)
     if shape is not None:
         require_axis(axis, len(shape))
     if shape is not None and isinstance(dim := shape[axis], int):
         return op.int64(dim if form == "scalar" else [dim])
-    name, axis = node.scope.origin_of_dimension(name, axis)
+    name, axis = node.graph.origin_of_dimension(name, axis)
     if form == "vector":
         return op.Shape(name, start=axis, end=axis + 1 or None, opset=15)
     return op.Gather(op.Shape(name), op.int64(axis), axis=0)
@@ -40,25 +40,24 @@ def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:
 
 def is_never_negative(node: Node, name: str, steps: int = _MAX_LOOK_BACK) -> bool:
     """Whether the nodes that make `name`, up to `steps` nodes back, prove that it has no negative element."""
-    name = node.scope.resolve(name)
-    value = node.scope.constant(name)
+    value = node.constant(name)
     if value is not None:
         return bool((value >= 0).all())
-    producer = node.scope.producer(name)
-    if producer is None or producer.domain or steps == 0:
+    maker = node.maker(name)
+    if maker is None or steps == 0:
         return False
-    if producer.op_type in _NEVER_NEGATIVE:
+    if maker.op_type in _NEVER_NEGATIVE:
         return True
-    if producer.op_type == "TopK":
-        return name == producer.output[-1] and len(producer.output) == 2
-    if producer.op_type == "Cast":
-        return _is_unsigned(node, producer)
-    return producer.op_type in _PASS_ON and is_never_negative(node, producer.input[0], steps - 1)
+    if maker.op_type == "TopK":
+        return len(maker.outputs) == 2 and node.graph.resolve(name) == maker.output(1)
+    if maker.op_type == "Cast":
+        return _is_unsigned(maker)
+    return maker.op_type in _PASS_ON and is_never_negative(maker, maker.input(0), steps - 1)
 
 
-def _is_unsigned(node: Node, cast: NodeProto) -> bool:
+def _is_unsigned(cast: Node) -> bool:
     """Whether the input of `cast` has an unsigned type whose values all fit into any integer type."""
-    return node.scope.elem_type(cast.input[0]) in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
+    return cast.elem_type() in (TensorProto.BOOL, TensorProto.UINT8, TensorProto.UINT16)
 
 
 def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
@@ -66,7 +65,7 @@ def wrapped(node: Node, indices: str, elem_type: int, size: str) -> str:
     op = node.op
     if elem_type != TensorProto.INT64:
         size = op.Cast(size, to=elem_type)
-    if node.scope.target >= 9:
+    if node.target >= 9:
         return op.Where(op.Less(indices, op.const(0, elem_type)), op.Add(indices, size), indices)
     as_float = op.Cast(indices, to=TensorProto.FLOAT)
     negative = op.Less(as_float, op.const(0, np.float32))
@@ -92,7 +91,7 @@ def position(node: Node, bound: str, size: str, lowest: int | str, beyond: int |
 
 def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str) -> str:
     """The larger or the smaller of two values. Below opset 8, runtimes have Max and Min only for float."""
-    if node.scope.target >= 8:
+    if node.target >= 8:
         return getattr(node.op, op_type)(value, bound)
     beyond = (node.op.Less if op_type == "Max" else node.op.Greater)(value, bound)
     return choose(node, beyond, bound, value)
@@ -101,7 +100,7 @@ def _extreme(node: Node, op_type: Literal["Max", "Min"], value: str, bound: str)
 def choose(node: Node, condition: str, yes: str, no: str) -> str:
     """`yes` where `condition` holds, else `no`, for finite doubles; Where, which does this, came with opset 9."""
     op = node.op
-    if node.scope.target >= 9:
+    if node.target >= 9:
         return op.Where(condition, yes, no)
     taken = op.Cast(condition, to=TensorProto.DOUBLE)
     left = op.Cast(op.Not(condition), to=TensorProto.DOUBLE)

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import GraphProto
 
-from ...rewriter.graph import bodies
-from ...rewriter.graph.node import Node
-from ...rewriter.graph.scope import Scope
+from ...rewriter.graph.node import Node, Subgraph
 
 FIRST = 2
 """The position of the first carried value in the inputs of a Loop and of its body."""
@@ -20,41 +18,39 @@ MOST_NODES = 64
 """The number of nodes up to which a Loop is written out."""
 
 
-def few_turns(node: Node, body: Scope) -> int | None:
+def few_turns(node: Node, body: Subgraph) -> int | None:
     """The number of iterations of `node`, a Loop; None where it is unknown, or where writing it out would make too many nodes."""
-    graph, count = body.graph, node.constant(0)
-    if not isinstance(graph, GraphProto) or count is None or count.size != 1:
+    graph, count = body.proto, node.constant(0)
+    if count is None or count.size != 1:
         return None
     turns = max(int(count.reshape(-1)[0]), 0)
-    starts = not node.has_input(1) or _is_true(node.scope, node.input(1))
-    goes_on = starts and _goes_on(body, graph)
+    starts = not node.has_input(1) or _is_true(node, node.input(1))
+    goes_on = starts and _goes_on(body)
     stacks = len(graph.output) > len(graph.input) - 1
     too_many = turns * len(graph.node) > MOST_NODES or (stacks and turns == 0)
     return None if not goes_on or too_many or len(graph.input) != len(node.inputs) else turns
 
 
-def _is_true(scope: Scope, name: str) -> bool:
-    value = scope.constant(name)
+def _is_true(place: Node | Subgraph, name: str) -> bool:
+    value = place.constant(name)
     return value is not None and value.size == 1 and bool(value.reshape(-1)[0])
 
 
-def _goes_on(body: Scope, graph: GraphProto) -> bool:
+def _goes_on(body: Subgraph) -> bool:
     """Whether no iteration ends the Loop: the body returns the condition true, or the condition that it got."""
-    name = body.original(graph.output[0].name)
-    return name == graph.input[1].name or _is_true(body, name)
+    name = body.original(body.proto.output[0].name)
+    return name == body.proto.input[1].name or _is_true(body, name)
 
 
-def write_out(node: Node, body: Scope, turns: int) -> None:
+def write_out(node: Node, body: Subgraph, turns: int) -> None:
     """Replace `node`, a Loop, by `turns` copies of its body."""
-    graph = body.graph
-    assert isinstance(graph, GraphProto)
-    stored = bodies.move_initializers(node, graph)
+    graph, stored = body.proto, body.move_initializers()
     carried, rows = node.inputs[FIRST:], list[list[str]]()
     for turn in range(turns):
         number = node.op.int64(_like(graph, 0, turn))
         names = dict(zip((value.name for value in graph.input), [number, _condition(node, graph), *carried], strict=True))
         names |= stored
-        bodies.paste_graph(node, body, names)
+        body.paste(names)
         ends = [names.get(value.name, value.name) for value in graph.output[1:]]
         carried = ends[: len(carried)]
         rows.append(ends[len(carried) :])

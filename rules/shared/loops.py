@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
-from ...rewriter.graph.node import Node
-from ...rewriter.graph.operators import Operators
+from ...rewriter.graph.node import Node, Operators
 
 
 class Typed(NamedTuple):

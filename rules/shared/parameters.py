@@ -73,5 +73,5 @@ def to_attribute(node: Node, index: int, attribute: str, what: str) -> None:
 
 def is_stored(node: Node, index: int) -> bool:
     """Whether input `index` is an initializer or a Constant, so that a runtime has its value without computing it."""
-    producer = node.scope.producer(node.input(index))
-    return node.constant(index) is not None and (producer is None or producer.op_type == "Constant")
+    maker = node.maker(index)
+    return node.constant(index) is not None and (maker is None or maker.op_type == "Constant")

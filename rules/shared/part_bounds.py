@@ -12,7 +12,7 @@ from ...rewriter.graph.node import Node
 
 def as_int64(node: Node, name: str) -> str:
     """`name`, an int32 or int64 value, as int64."""
-    if node.scope.elem_type(name) == TensorProto.INT64:
+    if node.elem_type(name) == TensorProto.INT64:
         return name
     return node.op.Cast(name, to=TensorProto.INT64)
 

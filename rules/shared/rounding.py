@@ -143,7 +143,4 @@ def become_value(node: Node, value: str) -> None:
 
     If a rule made the node of `value`, that gives it directly; else the node becomes an Identity.
     """
-    if node.scope.rename_made(value, node.output(0)):
-        node.remove()
-    else:
-        node.become.Identity(value)
+    node.give(value)

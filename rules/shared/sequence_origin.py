@@ -12,9 +12,7 @@ from typing import NamedTuple
 from onnx import TensorProto
 
 from ...rewriter.errors import InvalidModelError, NotSimplified
-from ...rewriter.graph.node import Node
-from ...rewriter.graph.protos import DEFAULT_DOMAINS, shown_name
-from ...rewriter.graph.scope import Scope
+from ...rewriter.graph.node import Node, Subgraph, Surroundings
 from .split_sizes import part_count
 
 MAX_PARTS = 4096
@@ -39,21 +37,21 @@ class Parts(NamedTuple):
 
 def maker(node: Node, index: int = 0) -> Node | None:
     """The node that makes the sequence in input `index`, skipping Identity nodes; None where it is a graph input."""
-    return maker_in(node.scope, node.input(index))
+    return maker_of(node, node.input(index))
 
 
-def maker_in(scope: Scope, name: str) -> Node | None:
-    """The node that makes the sequence `name`, as seen from `scope`, skipping Identity nodes; None where it is a graph input."""
-    return _maker_and_output(scope, name)[0]
+def maker_of(place: Node | Subgraph, name: str) -> Node | None:
+    """The node that makes the sequence `name`, as seen from `place`, skipping Identity nodes; None where it is a graph input."""
+    return _maker_and_output(place, name)[0]
 
 
-def _maker_and_output(scope: Scope, name: str) -> tuple[Node | None, str]:
-    """The node that `maker_in` finds, and the name of the sequence at that node."""
-    made_by = _maker_of(scope, name)
+def _maker_and_output(place: Node | Subgraph, name: str) -> tuple[Node | None, str]:
+    """The node that `maker_of` finds, and the name of the sequence at that node."""
+    made_by = place.maker(name)
     while made_by is not None and made_by.op_type == "Identity":
-        scope, name = made_by.scope, made_by.input(0)
-        made_by = _maker_of(scope, name)
-    return made_by, scope.resolve(name)
+        place, name = made_by, made_by.input(0)
+        made_by = place.maker(name)
+    return made_by, (place.graph if isinstance(place, Node) else place).resolve(name)
 
 
 def elements(node: Node, index: int = 0) -> list[str]:
@@ -66,31 +64,25 @@ def elements(node: Node, index: int = 0) -> list[str]:
         return []
     if made_by is None or made_by.op_type != "SequenceConstruct":
         raise NotSimplified(f"the elements of '{node.input(index)}' are not known: {source(node, index, made_by)}")
-    home = made_by.scope
-    names = [home.resolve(name) for name in made_by.inputs]
-    require_same_values(node, home, names)
+    names = [made_by.graph.resolve(name) for name in made_by.inputs]
+    require_same_values(node, made_by.graph, names)
     return names
 
 
 def source(node: Node, index: int, made_by: Node | None) -> str:
     """A text that says where the list or optional in input `index`, which `made_by` makes, comes from."""
     if made_by is None:
-        name = node.scope.resolve(node.input(index))
-        scope, call = node.scope.find(name), node.scope.producer(name)
-        if call is not None:
-            return f"it comes from {call.op_type} '{shown_name(call)}'"
-        return f"it is an input of the {'graph' if scope is None else scope.where}"
+        return node.graph.source(node.input(index))
     if made_by.op_type == "SplitToSequence":
         return f"how many parts SplitToSequence '{made_by.name}' makes is only known at run time"
     return f"it comes from {made_by.op_type} '{made_by.name}'"
 
 
-def require_same_values(node: Node, home: Scope, names: list[str]) -> None:
-    """Raises NotSimplified where one of `names` of `home`, the scope of `node` or an outer one, is another value at `node`."""
-    scope = node.scope
-    for name in names if scope is not home else ():
-        if scope.find(name) is not home.find(name):
-            raise NotSimplified(f"'{name}' is another value inside {scope.where}")
+def require_same_values(node: Node, home: Surroundings, names: list[str]) -> None:
+    """Raises NotSimplified where one of `names` of `home`, the graph of `node` or an outer one, is another value at `node`."""
+    for name in names:
+        if not node.graph.is_same(name, home):
+            raise NotSimplified(f"'{name}' is another value inside {node.where}")
 
 
 def run_time_parts(node: Node, index: int = 0) -> Parts | None:
@@ -98,8 +90,8 @@ def run_time_parts(node: Node, index: int = 0) -> Parts | None:
     source = maker(node, index)
     if source is None or source.op_type != "SplitToSequence":
         return None
-    names = [source.scope.resolve(name) for name in source.inputs]
-    require_same_values(node, source.scope, [name for name in names if name])
+    names = [source.graph.resolve(name) for name in source.inputs]
+    require_same_values(node, source.graph, [name for name in names if name])
     squeezed = removes_axis(source)
     sizes = names[1] if source.has_input(1) and not squeezed else ""
     return Parts(source, names[0], source.attr("axis", 0), squeezed, sizes)
@@ -166,15 +158,15 @@ def _chunks(node: Node, axis: int, size: int) -> list[int]:
     return [size] * whole + [rest] * (rest > 0)
 
 
-def list_length(scope: Scope, name: str) -> int | None:
-    """The number of elements of the list `name`, as seen from `scope`; None where it is unknown.
+def list_length(place: Node | Subgraph, name: str) -> int | None:
+    """The number of elements of the list `name`, as seen from `place`; None where it is unknown.
 
     Raises NotSimplified, with the reason, where a SplitToSequence makes the list and does not tell.
     """
-    added, (made_by, name) = 0, _maker_and_output(scope, name)
+    added, (made_by, name) = 0, _maker_and_output(place, name)
     while made_by is not None and made_by.op_type in _STEPS:
         added += _STEPS[made_by.op_type]
-        made_by, name = _maker_and_output(made_by.scope, made_by.input(0))
+        made_by, name = _maker_and_output(made_by, made_by.input(0))
     if made_by is not None and made_by.op_type == "If":
         length = _length_from_branches(made_by, name)
         return None if length is None else added + length
@@ -189,8 +181,7 @@ def list_length(scope: Scope, name: str) -> int | None:
 def _length_from_branches(node: Node, name: str) -> int | None:
     """The number of elements of the output `name` of `node`, an If, if both branches have the same; else None."""
     index = node.outputs.index(name)
-    branches = node.scope.children(node.proto, None, node.opset)
-    lengths = {list_length(branch, branch.graph.output[index].name) for branch in branches}  # type: ignore[union-attr] - a graph
+    lengths = {list_length(branch, branch.proto.output[index].name) for branch in node.subgraphs()}
     return lengths.pop() if len(lengths) == 1 else None
 
 
@@ -200,31 +191,22 @@ _STEPS = {"SequenceInsert": 1, "SequenceErase": -1}
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
     """The parts of a Split, if `names` are all of its parts in order, or all of them squeezed along its axis; else None."""
-    makers = [_maker_of(node.scope, name) for name in names]
+    makers = [node.maker(name) for name in names]
     axes = {None if each is None else _squeezed_axis(each) for each in makers}
     squeezed_axis = axes.pop() if len(axes) == 1 else None
     if squeezed_axis is not None:
-        names = [each.scope.resolve(each.input(0)) for each in makers if each is not None]
-        makers = [_maker_of(each.scope, each.input(0)) for each in makers if each is not None]
+        names = [each.graph.resolve(each.input(0)) for each in makers if each is not None]
+        makers = [each.maker() for each in makers if each is not None]
     split = makers[0] if makers else None
     if split is None or split.op_type != "Split" or split.outputs != names or part_count(split) != len(names):
         return None
     axis = split.attr("axis", 0)
     if squeezed_axis not in (None, axis):
         return None
-    data = split.scope.resolve(split.input(0))
-    require_same_values(node, split.scope, [data])
-    sizes = split.scope.resolve(split.input(1)) if split.has_input(1) else ""
+    data = split.graph.resolve(split.input(0))
+    require_same_values(node, split.graph, [data])
+    sizes = split.graph.resolve(split.input(1)) if split.has_input(1) else ""
     return Parts(split, data, axis, squeezed_axis is not None, sizes)
-
-
-def _maker_of(scope: Scope, name: str) -> Node | None:
-    """The node of the default domain that makes `name`, as seen from `scope`; None where there is none."""
-    home = scope.find(scope.resolve(name))
-    proto = None if home is None else home.producers.get(scope.resolve(name))
-    if home is None or proto is None or proto.domain not in DEFAULT_DOMAINS:
-        return None
-    return Node(proto, home, home.opset)
 
 
 def _squeezed_axis(node: Node) -> int | None:
@@ -249,9 +231,7 @@ def constant_position(node: Node, index: int) -> int | None:
 
 def why_unknown(node: Node, index: int) -> str:
     """A text that says why the value in input `index` is not constant."""
-    name = node.scope.resolve(node.input(index))
-    home = node.scope.find(name)
-    is_stored = home is not None and name in home.initializers
+    is_stored = node.graph.may_be_stored(node.input(index))
     return "may be overridden by the caller" if is_stored else "is only known at run time"
 
 
@@ -263,8 +243,8 @@ def require_position(node: Node, position: int, low: int, high: int, length: int
     if low <= position <= high:
         return
     problem = f"position {position} is out of range of a sequence of {length} elements"
-    if node.scope is node.scope.model.main:
-        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.scope.where}) is invalid: {problem}")
+    if node.graph.is_main:
+        raise InvalidModelError(f"{node.op_type} '{node.name}' ({node.where}) is invalid: {problem}")
     raise NotSimplified(f"{problem}: it fails if it runs")
 
 
@@ -272,9 +252,9 @@ def gathers_whole(node: Node, data: str, axis: int) -> bool:
     """Whether onnxruntime gives the right result for a Gather of `data` along `axis`: for strings, it
     copies only one for each index.
     """
-    rank = node.scope.types.rank(data)
+    rank = node.rank(data)
     is_last = rank is not None and same_axis(axis, -1, rank)
-    return is_last or node.scope.elem_type(data) not in (TensorProto.STRING, None)
+    return is_last or node.elem_type(data) not in (TensorProto.STRING, None)
 
 
 def scalar(node: Node, index: int) -> str:

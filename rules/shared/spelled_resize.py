@@ -162,7 +162,7 @@ def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
     """The samplings for aligned corners and a result of known shape, which are sufficient here; None in other cases."""
     if node.attr("coordinate_transformation_mode") != "align_corners" or is_antialiased(node):
         return None
-    before, after = node.shape() or (), node.output_shape() or ()
+    before, after = node.shape() or (), node.shape(node.output(0)) or ()
     found: dict[int, Sampling] = {}
     for axis, (length, resized) in enumerate(zip(before, after, strict=False)):
         if not isinstance(length, int) or not isinstance(resized, int):
@@ -174,7 +174,7 @@ def _aligned(node: Node, axes: list[int]) -> dict[int, Sampling] | None:
 
 def _sizes(node: Node, axes: list[int], policy: str) -> list[int]:
     """The sizes: constants, or the dimensions of the output if its shape is known."""
-    shape = node.output_shape()
+    shape = node.shape(node.output(0))
     if node.constant(SIZES) is None and shape is not None and policy == "stretch":
         known = [dim for axis in axes if isinstance(dim := shape[axis], int)]
         if len(known) == len(axes):

@@ -33,7 +33,7 @@ def sizes_without(node: Node, shape: str, axes: str, rank: int, count: int) -> s
 
 def number_of_axes(node: Node) -> int:
     """The number of axes that an Unsqueeze adds. Raises Unconvertible where it is unknown."""
-    output, data = node.output_shape(), node.shape()
+    output, data = node.shape(node.output(0)), node.shape()
     if output is not None and data is not None:
         return len(output) - len(data)
     count = node.dimension(0, 1)

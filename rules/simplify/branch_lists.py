@@ -11,9 +11,8 @@ from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, 
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
-from ...rewriter.graph.node import Node, Shape
-from ...rewriter.graph.scope import Scope
-from ..shared.sequence_origin import list_length, maker_in
+from ...rewriter.graph.node import Node, Shape, Subgraph
+from ..shared.sequence_origin import list_length, maker_of
 
 
 class _Element(NamedTuple):
@@ -32,8 +31,8 @@ Before, only a SequenceConstruct after the If can make a list that is an output.
 """
 
 
-def _gives_a_list(node: NodeProto, scope: Scope) -> bool:
-    return any(_is_sequence(scope.type(name)) for name in node.output if name)
+def _gives_a_list(node: Node) -> bool:
+    return any(_is_sequence(node.type(name)) for name in node.outputs)
 
 
 def _is_sequence(kind: TypeProto | None) -> bool:
@@ -43,36 +42,36 @@ def _is_sequence(kind: TypeProto | None) -> bool:
 @simplify("If", opset=13, when=_gives_a_list)
 def elements_for_a_list(node: Node) -> None:
     """A list with equally many elements in both branches becomes elements, from which it is constructed after the If."""
-    branches = list(node.scope.children(node.proto, node.source_index, node.body_opset))
+    branches = node.subgraphs()
     for index in reversed(range(len(node.outputs))):
-        if node.has_output(index) and _is_sequence(node.scope.type(node.output(index))):
+        if node.has_output(index) and _is_sequence(node.type(node.output(index))):
             _give_elements(node, branches, index)
 
 
-def _give_elements(node: Node, branches: list[Scope], index: int) -> None:
+def _give_elements(node: Node, branches: list[Subgraph], index: int) -> None:
     sequence = node.output(index)
-    if sequence in node.scope.outputs and node.scope.target >= _GIVES_LISTS:
-        raise NotSimplified(f"'{sequence}' is an output of the {node.scope.where}")
+    if node.graph.is_output(sequence) and node.target >= _GIVES_LISTS:
+        raise NotSimplified(f"'{sequence}' is an output of the {node.where}")
     columns = [_elements(node, branch, index) for branch in branches]
     if len({len(names) for names in columns}) != 1:
         raise NotSimplified(f"its branches give lists of {' and '.join(str(len(names)) for names in columns)} elements")
     types = [_common(one, other) for one, other in zip(*columns, strict=True)]
     for branch, elements in zip(branches, columns, strict=True):
-        _put_out(node, branch.graph, index, elements, types)  # type: ignore[arg-type] - a branch is a graph
+        _put_out(node, branch.proto, index, elements, types)
     outputs = [node.fresh_name(f"element{number}") for number in range(len(types))]
     node.proto.output[:] = [*node.outputs[:index], *outputs, *node.outputs[index + 1 :]]
     for name, kind in zip(outputs, types, strict=True):
-        node.scope.types.note(name, kind)
+        node.graph.note_type(name, kind)
     node.after.SequenceConstruct(*outputs, output=sequence)
-    node.scope.model.lost_uses.add(sequence)
-    node.changed = True
+    node.graph.release(sequence)
+    node.edited()
 
 
-def _elements(node: Node, branch: Scope, index: int) -> list[_Element]:
+def _elements(node: Node, branch: Subgraph, index: int) -> list[_Element]:
     """The elements of the list that a branch returns. Raises NotSimplified where their number is unknown."""
-    name = branch.graph.output[index].name  # type: ignore[union-attr] - a branch is a graph
-    made_by = maker_in(branch, name)
-    if made_by is not None and made_by.op_type == "SequenceConstruct" and made_by.scope is branch:
+    name = branch.proto.output[index].name
+    made_by = maker_of(branch, name)
+    if made_by is not None and made_by.op_type == "SequenceConstruct" and branch.contains(made_by):
         return [_Element(element, branch.elem_type(element), branch.shape(element)) for element in made_by.inputs]
     length = list_length(branch, name)
     if length is None:
@@ -106,7 +105,7 @@ def _common(one: _Element, other: _Element) -> TypeProto:
 def _put_out(node: Node, graph: GraphProto, index: int, elements: list[_Element], types: list[TypeProto]) -> None:
     """Let a branch return `elements` instead of the list. An element from an outer graph is returned by an Identity."""
     values = [ValueInfoProto(name=node.fresh_name("element"), type=kind) for kind in types]
-    node.scope.model.lost_uses.add(graph.output[index].name)
+    node.graph.release(graph.output[index].name)
     for element, value in zip(elements, values, strict=True):
         graph.node.extend([*element.made_by, helper.make_node("Identity", [element.name], [value.name], name=value.name)])
     outputs = [*graph.output[:index], *values, *graph.output[index + 1 :]]

@@ -11,12 +11,10 @@ import itertools
 import math
 
 import numpy as np
-from onnx import NodeProto, TensorProto, numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.graph.node import Node
-from ...rewriter.graph.protos import DEFAULT_DOMAINS
-from ...rewriter.graph.scope import Scope
 from ..shared.sequence_origin import parts_of_one_split, same_axis
 from ..shared.split_sizes import equal_sizes, explicit_sizes, known_sizes, name_outputs, part_count, state_sizes
 
@@ -30,26 +28,25 @@ _MAKERS = frozenset({"Split", "Squeeze", "Constant"})
 """The operators whose results these rules look for."""
 
 
-def _has_one_output(node: NodeProto, _scope: Scope) -> bool:
+def _has_one_output(node: Node) -> bool:
     """Whether the Split has a single named output."""
-    return len(node.output) == 1
+    return len(node.outputs) == 1
 
 
-def _computes_sizes(node: NodeProto, scope: Scope) -> bool:
+def _computes_sizes(node: Node) -> bool:
     """Whether the sizes are computed by a node."""
-    return len(node.input) > 1 and not scope.may_be_stored(node.input[1])
+    return node.has_input(1) and not node.graph.may_be_stored(node.input(1))
 
 
-def _splits_a_constant_or_part(node: NodeProto, scope: Scope) -> bool:
+def _splits_a_constant_or_part(node: Node) -> bool:
     """Whether the data may be a constant, or a part of another Split."""
-    data = node.input[0]
-    return scope.maker_type(data, _MAKERS) in ("Constant", "Split") or scope.may_be_stored(data)
+    data, graph = node.input(0), node.graph
+    return graph.maker_type(data, _MAKERS) in ("Constant", "Split") or graph.may_be_stored(data)
 
 
-def _starts_with_a_part(node: NodeProto, scope: Scope) -> bool:
+def _starts_with_a_part(node: Node) -> bool:
     """Whether the first input of the Concat may be a part of a Split."""
-    inputs = node.input
-    return bool(inputs) and scope.maker_type(inputs[0], _MAKERS) in ("Split", "Squeeze")
+    return node.graph.maker_type(node.input(0), _MAKERS) in ("Split", "Squeeze")
 
 
 @simplify("Split", opset=13, when=_has_one_output)
@@ -64,10 +61,8 @@ def single_part(node: Node) -> None:
 @simplify("Split", opset=13, when=_computes_sizes)
 def literal_sizes(node: Node) -> None:
     """Sizes that are computed from constants become a stored constant."""
-    if node.opset < 13 or not node.has_input(1):
-        return
-    producer = node.scope.producer(node.input(1))
-    if producer is None or producer.op_type == "Constant":
+    maker = node.maker(1)
+    if node.opset < 13 or maker is None or maker.op_type == "Constant":
         return
     sizes = explicit_sizes(node)
     if sizes is not None:
@@ -91,18 +86,18 @@ def parts_of_constant(node: Node) -> None:
         return  # an old onnx reads some types as others
     for index, part in enumerate(parts[: len(node.outputs)]):
         name = node.add_tensor(part)
-        node.scope.model.lost_uses.add(name)
+        node.graph.release(name)
         node.forward(index, name)
     node.remove()
 
 
 def _stored(node: Node) -> TensorProto | None:
     """The data as a stored tensor, from an initializer or a Constant node; else None."""
-    tensor = node.scope.constants.tensor(node.input(0))
-    producer = node.scope.producer(node.input(0))
-    if tensor is not None or producer is None or producer.op_type != "Constant" or producer.domain not in DEFAULT_DOMAINS:
+    tensor = node.graph.tensor(node.input(0))
+    maker = node.maker()
+    if tensor is not None or maker is None or maker.op_type != "Constant":
         return tensor
-    values = [attribute.t for attribute in producer.attribute if attribute.name == "value" and not attribute.ref_attr_name]
+    values = [attribute.t for attribute in maker.proto.attribute if attribute.name == "value" and not attribute.ref_attr_name]
     return values[0] if values else None
 
 
@@ -114,24 +109,23 @@ def _fit(sizes: list[int], dimension: int) -> bool:
 def _may_store_parts(node: Node, tensor: TensorProto, *, is_contiguous: bool) -> bool:
     """Whether the parts may be stored: the file must not grow by more than the limits above, whether the constant stays or goes."""
     is_text = tensor.data_type == TensorProto.STRING
-    size = sum(map(len, tensor.string_data)) if is_text else node.scope.constants.byte_length(tensor)
-    name = node.scope.resolve(node.input(0))
-    home = node.scope.find(name)
-    stays = home is None or name in home.inputs or not node.scope.model.is_read_once(name)
+    size = sum(map(len, tensor.string_data)) if is_text else node.graph.byte_length(tensor)
+    name = node.graph.resolve(node.input(0))
+    stays = node.graph.is_input(name) or not node.graph.is_read_once(name)
     if stays:
         return size <= MAX_SHARED
-    return size <= MAX_COPIED or (is_contiguous and not is_text and node.scope.constants.takes_initializers)
+    return size <= MAX_COPIED or (is_contiguous and not is_text and node.graph.takes_initializers)
 
 
 def _part(node: Node, tensor: TensorProto, axis: int, start: int, size: int) -> TensorProto:
     """`size` rows of `tensor` along `axis`, starting at `start`."""
-    skeleton, name = node.scope.model.skeleton, node.fresh_name("part")
+    graph, name = node.graph, node.fresh_name("part")
     if math.prod(tensor.dims[:axis]) != 1 or tensor.data_type == TensorProto.STRING:
-        rows = np.take(skeleton.array(tensor), range(start, start + size), axis)
+        rows = np.take(graph.read(tensor), range(start, start + size), axis)
         return numpy_helper.from_array(rows, name)
     row = math.prod(tensor.dims[axis + 1 :])
     dims = [*tensor.dims[:axis], size, *tensor.dims[axis + 1 :]]
-    return skeleton.part(tensor, start * row, (start + size) * row, dims, name)
+    return graph.part_of(tensor, range(start * row, (start + size) * row), dims, name)
 
 
 @simplify("Split", opset=13, when=_splits_a_constant_or_part)
@@ -149,21 +143,18 @@ def split_of_part(node: Node) -> None:
     _name_all_parts(outer)
     _name_all_parts(node)
     outputs = [*outer.outputs[:at], *node.outputs, *outer.outputs[at + 1 :]]
-    del outer.proto.output[:]
-    outer.proto.output.extend(outputs)
     state_sizes(outer, [*sizes[:at], *inner, *sizes[at + 1 :]])
-    node.scope.register(outer.proto, outer.opset)
+    outer.set_outputs(outputs)
     node.remove()
 
 
 def _outer_split(node: Node, part: str) -> Node | None:
     """The Split in the same graph that makes `part`, if `node` is the only reader and the Split can get other sizes; else None."""
-    proto = node.scope.producers.get(part)
-    if proto is None or proto.op_type != "Split" or proto.domain not in DEFAULT_DOMAINS:
+    outer = node.maker()
+    if outer is None or outer.op_type != "Split" or not node.graph.defines(part):
         return None
-    outer = Node(proto, node.scope, node.scope.target)
-    can_state_sizes = outer.opset < 13 or node.scope.constants.takes_initializers
-    return outer if can_state_sizes and node.scope.model.is_read_once(part) else None
+    can_state_sizes = outer.opset < 13 or node.graph.takes_initializers
+    return outer if can_state_sizes and node.graph.is_read_once(part) else None
 
 
 def _sizes_of_part(node: Node, dimension: int) -> list[int] | None:
@@ -183,7 +174,7 @@ def _name_all_parts(node: Node) -> None:
 @simplify("Concat", opset=13, when=_starts_with_a_part)
 def concat_of_parts(node: Node) -> None:
     """A Concat of all parts of a Split, in order and along its axis, becomes the data that was split."""
-    parts = parts_of_one_split(node, [node.scope.resolve(name) for name in node.inputs])
+    parts = parts_of_one_split(node, [node.graph.resolve(name) for name in node.inputs])
     if parts is None or parts.squeezed or not same_axis(node.attr("axis", 1), parts.axis, parts.node.rank()):
         return
     node.forward(0, parts.data)

@@ -17,8 +17,8 @@ from ..shared.sequence_origin import maker, require_same_values, source
 @simplify("Optional", opset=15)
 def keep_output(node: Node) -> None:
     """An optional that is an output of the graph stays, because the interface must not change."""
-    if node.output(0) in node.scope.outputs:
-        raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
+    if node.graph.is_output(node.output(0)):
+        raise NotSimplified(f"'{node.output(0)}' is an output of the {node.where}")
 
 
 @simplify("OptionalGetElement", opset=15)
@@ -29,8 +29,8 @@ def read_element(node: Node) -> None:
         return
     if not optional.has_input(0):
         raise NotSimplified(f"the optional '{node.input(0)}' has no element: it fails if it runs")
-    element = optional.scope.resolve(optional.input(0))
-    require_same_values(node, optional.scope, [element])
+    element = optional.graph.resolve(optional.input(0))
+    require_same_values(node, optional.graph, [element])
     node.forward(0, element)
     node.remove()
 
@@ -42,7 +42,7 @@ def answer(node: Node) -> None:
     if optional is not None:
         answer = helper.make_tensor("answer", TensorProto.BOOL, [], [optional.has_input(0)])
         node.become.Constant(value=answer)
-        node.scope.reconsider()
+        node.graph.reconsider()
 
 
 def _optional(node: Node) -> Node | None:
@@ -53,7 +53,7 @@ def _optional(node: Node) -> Node | None:
     made_by = maker(node) if node.has_input(0) else None
     if made_by is not None and made_by.op_type == "Optional":
         return made_by
-    kind = node.scope.type_string(node.input(0)) if node.has_input(0) else ""
+    kind = node.type_string() if node.has_input(0) else ""
     if kind is not None and not kind.startswith("optional("):
         return None
     raise NotSimplified(f"whether the optional '{node.input(0)}' has an element is not known: {source(node, 0, made_by)}")

@@ -9,9 +9,7 @@ from onnx import GraphProto, helper
 
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
-from ...rewriter.graph import bodies
-from ...rewriter.graph.node import Node
-from ...rewriter.graph.protos import subgraphs
+from ...rewriter.graph.node import Node, Subgraph
 from ..shared.sequence_origin import elements
 
 MAX_NODES = 4096
@@ -21,8 +19,9 @@ MAX_NODES = 4096
 @simplify("SequenceMap", opset=17)
 def inline_body(node: Node) -> None:
     """SequenceMap over known elements becomes a copy of its body for each element."""
-    ((_, body),) = subgraphs(node.proto)
-    arguments = _arguments(node)
+    (inner,) = node.subgraphs()
+    body = inner.proto
+    arguments = _arguments(node, body)
     count = len(arguments)
     if count * len(body.node) > MAX_NODES:
         raise NotSimplified(f"{count} copies of {len(body.node)} nodes are more than the {MAX_NODES} that are written out")
@@ -32,25 +31,24 @@ def inline_body(node: Node) -> None:
         _map_nothing(node, body)
         return
     _require_plain(body)
-    stored = bodies.move_initializers(node, body)
-    results = [_copy_body(node, body, {**stored, **bound}) for bound in arguments]
+    stored = inner.move_initializers()
+    results = [_copy_body(node, inner, {**stored, **bound}) for bound in arguments]
     for index, output in enumerate(node.outputs):
         if output:
             node.op.SequenceConstruct(*([result[index] for result in results]), output=output)
-            node.scope.model.lost_uses.add(output)
+            node.graph.release(output)
     node.remove()
 
 
-def _arguments(node: Node) -> list[dict[str, str]]:
+def _arguments(node: Node, body: GraphProto) -> list[dict[str, str]]:
     """For each element, the values for the inputs of the body.
 
     Raises NotSimplified where the elements of a sequence are unknown.
     """
-    ((_, body),) = subgraphs(node.proto)
     columns = [elements(node)]
     count = len(columns[0])
     for index in range(1, len(node.inputs)):
-        kind = node.scope.type(node.input(index))
+        kind = node.type(index)
         if kind is None:
             raise NotSimplified(f"the type of '{node.input(index)}' is unknown")
         is_sequence = kind.WhichOneof("value") == "sequence_type"
@@ -71,7 +69,7 @@ def _map_nothing(node: Node, body: GraphProto) -> None:
     for output, kind in zip(node.outputs, kinds, strict=False):
         if output:
             node.op.SequenceEmpty(output=output, dtype=kind)
-            node.scope.model.lost_uses.add(output)
+            node.graph.release(output)
     node.remove()
 
 
@@ -83,11 +81,11 @@ def _require_plain(body: GraphProto) -> None:
         raise NotSimplified("its body uses parameters of the function around it")
 
 
-def _copy_body(node: Node, body: GraphProto, names: dict[str, str]) -> list[str]:
+def _copy_body(node: Node, body: Subgraph, names: dict[str, str]) -> list[str]:
     """Put a copy of the body before `node`. Returns its outputs."""
-    bodies.paste(node, body.node, node.body_opset, names)
-    results = [names.get(value.name, value.name) for value in body.output]
-    for value, result in zip(body.output, results, strict=True):
-        if node.scope.type(result) is None and value.type.tensor_type.elem_type:
-            node.scope.types.note(result, helper.make_tensor_type_proto(value.type.tensor_type.elem_type, None))
+    body.paste(names)
+    results = [names.get(value.name, value.name) for value in body.proto.output]
+    for value, result in zip(body.proto.output, results, strict=True):
+        if node.type(result) is None and value.type.tensor_type.elem_type:
+            node.graph.note_type(result, helper.make_tensor_type_proto(value.type.tensor_type.elem_type, None))
     return results

@@ -146,7 +146,7 @@ def undo_split(node: Node) -> None:
     parts = run_time_parts(node)
     if parts is None or undoes_split(node, parts):
         return
-    shape = node.scope.shape(parts.data)
+    shape = node.shape(parts.data)
     if not parts.squeezed or shape is None:
         raise NotSimplified(f"how many parts SplitToSequence '{parts.node.name}' makes is only known at run time")
     if node.attr("new_axis", 0):

@@ -16,7 +16,6 @@ from onnx import TensorProto, helper
 from ...rewriter.engine.registry import simplify
 from ...rewriter.errors import NotSimplified
 from ...rewriter.graph.node import Node, Shape
-from ...rewriter.graph.scope import Scope
 from ..shared.indices import length
 from ..shared.part_bounds import slice_at
 from ..shared.sequence_origin import (
@@ -66,10 +65,10 @@ def _pick_at_run_time(node: Node, names: list[str]) -> None:
     elif parts is not None and parts.sizes:
         slice_at(node, parts.data, parts.axis, parts.sizes)
         return
-    shapes = {node.scope.shape(name) for name in names}
+    shapes = {node.shape(name) for name in names}
     shape = shapes.pop() if len(shapes) == 1 else None
     is_known = shape is not None and all(isinstance(dim, int) for dim in shape)
-    if not is_known or (shape and node.scope.elem_type(names[0]) == TensorProto.STRING):
+    if not is_known or (shape and node.elem_type(names[0]) == TensorProto.STRING):
         _slice_of_all(node, names)
         return
     axes = op.int64([0])
@@ -94,7 +93,7 @@ def _slice_by_table(node: Node, data: str, axis: int, sizes: list[int]) -> None:
 def _slice_of_all(node: Node, names: list[str]) -> None:
     """Choose one of `names`, whose lengths differ along one axis at most, by a Slice of their concatenation."""
     axis = _axis_of_difference(node, names)
-    lengths = {name: node.scope.types.proven_shape(name)[axis] for name in names}  # type: ignore[index] - the axis is of it
+    lengths = {name: node.proven_shape(name)[axis] for name in names}  # type: ignore[index] - the axis is of it
     known = [size for name in names if isinstance(size := lengths[name], int)]
     if len(known) == len(names):
         _slice_by_table(node, node.op.Concat(*names, axis=axis), axis, known)
@@ -105,31 +104,30 @@ def _slice_of_all(node: Node, names: list[str]) -> None:
 
 def _axis_of_difference(node: Node, names: list[str]) -> int:
     """The only axis along which `names` may have different lengths. Raises NotSimplified where there may be more."""
-    scope = node.scope
-    shapes = {name: scope.types.proven_shape(name) for name in names}
+    shapes = {name: node.proven_shape(name) for name in names}
     ranks = {None if shape is None else len(shape) for shape in shapes.values()}
     reason = f"position '{node.input(1)}' {why_unknown(node, 1)}, and the elements"
     if len(ranks) != 1 or not (rank := ranks.pop()):
         raise NotSimplified(f"{reason} are not known to have one number of dimensions")
-    different = [axis for axis in range(rank) if len({_length_of(scope, name, shapes[name], axis) for name in shapes}) > 1]
+    different = [axis for axis in range(rank) if len({_length_of(node, name, shapes[name], axis) for name in shapes}) > 1]
     if len(different) > 1:
         raise NotSimplified(f"{reason} may have different lengths along axes {' and '.join(map(str, different))}")
     return different[0] if different else 0
 
 
-def _length_of(scope: Scope, name: str, shape: Shape | None, axis: int) -> int | tuple[str, int]:
+def _length_of(node: Node, name: str, shape: Shape | None, axis: int) -> int | tuple[str, int]:
     """The length of `axis` of `name`, which has the shape `shape`: a number, or a dimension of a model
     input that is certainly equal.
     """
     size = None if shape is None else shape[axis]
-    return size if isinstance(size, int) else scope.origin_of_dimension(name, axis)
+    return size if isinstance(size, int) else node.graph.origin_of_dimension(name, axis)
 
 
 @simplify(("SequenceConstruct", "SequenceEmpty"), opset=13)
 def keep_output(node: Node) -> None:
     """A sequence that is an output of the graph stays, because the interface must not change."""
-    if node.output(0) in node.scope.outputs:
-        raise NotSimplified(f"'{node.output(0)}' is an output of the {node.scope.where}")
+    if node.graph.is_output(node.output(0)):
+        raise NotSimplified(f"'{node.output(0)}' is an output of the {node.where}")
 
 
 @simplify("SequenceLength", opset=13)
@@ -139,7 +137,7 @@ def count_elements(node: Node) -> None:
         return
     length = helper.make_tensor("length", TensorProto.INT64, [], [len(elements(node))])
     node.become.Constant(value=length)
-    node.scope.reconsider()
+    node.graph.reconsider()
 
 
 @simplify("SequenceInsert", opset=13)
@@ -164,7 +162,7 @@ def erase_element(node: Node) -> None:
     if names:
         node.become.SequenceConstruct(*names)
         return
-    elem_type = node.scope.elem_type(erased)
+    elem_type = node.elem_type(erased)
     if elem_type is None:
         raise NotSimplified(f"it leaves no element, and the type of '{erased}' is unknown")
     node.become.SequenceEmpty(dtype=elem_type)
@@ -214,7 +212,7 @@ def _require_one_shape(node: Node, names: list[str], axis: int | None) -> None:
 
     Such a node is not valid, but onnxruntime runs it where one of the elements is empty.
     """
-    shapes = [shape for name in dict.fromkeys(names) if (shape := node.scope.shape(name)) is not None]
+    shapes = [shape for name in dict.fromkeys(names) if (shape := node.shape(name)) is not None]
     if len({len(shape) for shape in shapes}) > 1:
         raise NotSimplified("its elements do not have the same number of dimensions")
     for index, sizes in enumerate(zip(*shapes, strict=True)):

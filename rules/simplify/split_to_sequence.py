@@ -34,7 +34,7 @@ def split_then_construct(node: Node) -> None:
         axes = op.int64([axis])
         parts = [op.Squeeze(part, axes) for index, part in enumerate(parts)]
     node.become.SequenceConstruct(*parts)
-    node.scope.model.lost_uses.add(node.output(0))
+    node.graph.release(node.output(0))
 
 
 def _require_type(node: Node) -> None:

@@ -80,3 +80,9 @@ def test_more_data_than_a_tensor_has_elements() -> None:
     tensor.ClearField("float_data")
     tensor.raw_data = bytes(12)
     assert helpers.invalidity(source, 11) == "tensor 'c': has 12 bytes of data, but its type and shape [2] take 8"
+
+
+def test_nodes_that_differ_only_in_names_are_checked_once() -> None:
+    text = "g (float[4] x, float[4] z) => (float[4] y) { y = Clip(x)\n v = Clip(z)\n w = Clip(x, , z) }"
+    alike, other, third = (validity._form(node) for node in helpers.model(text).graph.node)
+    assert alike == other != third
