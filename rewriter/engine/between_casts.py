@@ -66,7 +66,7 @@ class _Slot:
     """The element type of the value, as schemas write it."""
 
 
-def widen(node: Task, wrong: list[str], delta: Delta) -> bool:
+def put_between_casts(node: Task, wrong: list[str], delta: Delta) -> bool:
     """Wrap `node` in Casts, so that the values `wrong`, whose types the target does not accept, have types that it accepts.
 
     Returns whether the result is exact. Raises Unconvertible where no type is known to be right.
