@@ -29,7 +29,7 @@ _BLOCKS_FROM, _AXES_FROM = 21, 13
 
 
 def quantization_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the scale, the zero point and the blocks, as far as their shapes and values are known."""
+    """The mistake in the scale, the zero point and the blocks, as far as their shapes and values are known."""
     if any(attribute.ref_attr_name for attribute in node.proto.attribute):
         return
     block = node.attr("block_size", 0) if node.opset >= _BLOCKS_FROM else 0
@@ -48,7 +48,7 @@ def quantization_problems(node: Node) -> Iterator[str]:
 
 
 def _block_problems(node: Node, block: int) -> Iterator[str]:
-    """What is wrong with blocked scales, which have the shape of x, but along one axis the number of blocks."""
+    """The mistake in blocked scales, which have the shape of x, but along one axis the number of blocks."""
     shape, scale = node.shape(), node.shape(_SCALE)
     if shape is None or scale is None:
         return
@@ -68,7 +68,7 @@ def _block_problems(node: Node, block: int) -> Iterator[str]:
 
 
 def _axis_problems(node: Node) -> Iterator[str]:
-    """What is wrong with a single scale for all of x, or with a scale for each index of an axis."""
+    """The mistake in a single scale for all of x, or with a scale for each index of an axis."""
     shape, scale = node.shape(), node.shape(_SCALE)
     if scale is None or scale in ((), (1,)):
         return
@@ -87,7 +87,7 @@ def _axis_problems(node: Node) -> Iterator[str]:
 
 
 def _zero_point_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the shape or the values of the zero point."""
+    """The mistake in the shape or the values of the zero point."""
     scale, zero = node.shape(_SCALE), node.shape(_ZERO)
     if scale is not None and zero is not None and _differ(scale, zero):
         yield f"the shape of the zero point is {_shown(zero)}, and that of the scale {_shown(scale)}"

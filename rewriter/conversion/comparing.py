@@ -30,7 +30,7 @@ class Conversion(NamedTuple):
     target: int | None
     converted: Converted
     written: Sequence[Change]
-    """What the user's RewriteRules changed."""
+    """The changes by the user's RewriteRules."""
     operators: Counter[str]
     """The number of nodes of each operator in the result."""
     original: Snapshot | None
@@ -50,7 +50,7 @@ class Conversion(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What running the result showed. `remarks` say what it was compared with, where that is not the model as it was read."""
+    """The findings of running the result. `remarks` say what it was compared with, where that is not the model as it was read."""
 
     comparison: Comparison | None
     verified: Verified | None

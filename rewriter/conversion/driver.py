@@ -181,7 +181,7 @@ def _opening(model: AnyModel, output: str | os.PathLike[str] | None = None, othe
 
 
 def _repaired(opening: Callable[[], Opened], options: Options, work: Callable[[Opened, Sequence[Remark]], _T]) -> _T:
-    """What `work` returns for the model.
+    """Do `work` on the model, and return its result.
 
     If the model is not valid, it is repaired and tried once more, provided that a repair applies.
     """

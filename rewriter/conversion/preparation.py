@@ -38,7 +38,7 @@ class Prepared:
     """The number of nodes of each operator, as the model was read."""
     survey: Survey
     changes: list[Change]
-    """What the user's options changed."""
+    """The changes that the user's options asked for."""
     repairs: list[Remark]
     """Remarks about mistakes in the model that have been repaired."""
     repaired: Snapshot | None

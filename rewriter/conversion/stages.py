@@ -55,7 +55,7 @@ class Aim(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What the check of a result found: blockers, and outputs whose declared shapes were corrected to those of the result.
+    """The findings of the check of a result: blockers, and outputs whose declared shapes were corrected to those of the result.
 
     Where an output was corrected, either its declaration was wrong, or the result is.
     """
@@ -66,7 +66,7 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class End:
-    """How a conversion or dry run ended, as the report says it."""
+    """The end of a conversion or dry run, as the report says it."""
 
     ir_version: int
     operators: Counter[str] = field(default_factory=Counter)

@@ -43,7 +43,7 @@ _WIDER = {
 NARROW_TYPES = frozenset(_WIDER)
 """The names of the types that can be replaced."""
 _ALSO_KEEP = frozenset({Kind.MOVES, Kind.FILLS, Kind.SEQUENCE, Kind.CONTROL})
-"""What operators do that make no new values but zeros and ones, beside those whose work is to move or to order."""
+"""The kinds of operators that make no new values but zeros and ones, beside those whose work is to move or to order."""
 FLOAT32_FOR_BFLOAT16 = "float32-for-bfloat16"
 """The value of --allow that permits to compute in float what the model computes in bfloat16, without its rounding."""
 ALLOWANCES = (FLOAT32_FOR_BFLOAT16,)
@@ -55,7 +55,7 @@ _HINT = "change the model's inputs and outputs to a type that the target has, an
 
 
 class Wishes(NamedTuple):
-    """How types are to be widened.
+    """The user's wishes for the widening of types.
 
     `unrounded_bfloat16`: operations in bfloat16 become operations in float, whose results are not rounded to bfloat16.
     `unpack_at_run_time`: stored tensors with less than 16 bits for an element stay packed, and nodes of the graph unpack them.

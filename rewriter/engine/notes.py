@@ -15,7 +15,7 @@ from .task import Task
 
 
 class Notes:
-    """What happened to the nodes of a model."""
+    """The notes on the nodes of a model."""
 
     def __init__(self) -> None:
         self.outcome = Outcome()

@@ -13,7 +13,7 @@ MECHANISMS = {
     "between_casts": "an operator that does not support a type works in a wider one, between two Casts",
     "narrow_types": "a type that the target lacks is replaced, in the whole model, by a wider one that holds its values",
 }
-"""What the engine does for any operator without a rule, under the name "expansion.OPERATOR" or "between_casts.OPERATOR".
+"""The means of the engine for operators without a rule, under names such as "expansion.OPERATOR" or "between_casts.OPERATOR".
 
 --only and --skip can name it like a module of rules.
 """

@@ -23,7 +23,7 @@ class Walk(ABC):
 
     @property
     def outcome(self) -> Outcome:
-        """What the pass changed, and what it could not change."""
+        """The changes that the pass made, and those that it could not make."""
         return self.notes.outcome
 
     @abstractmethod

@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
     @property
     def obstacles(self) -> set[tuple[str, ...]]:
-        """What is said of each blocker, without names: the kinds of blockers that stop the model."""
+        """The kinds of blockers that stop the model: their texts without names."""
         return {likeness(blocker) for blocker in self.blockers}
 
     @property

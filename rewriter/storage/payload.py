@@ -82,7 +82,7 @@ _WINDOW = 1 << 20  # bytes
 
 
 def label(tensor: TensorProto) -> str:
-    """How messages name `tensor`."""
+    """The name of `tensor` in messages."""
     return f"tensor {tensor.name!r}" if tensor.name else "a tensor without a name"
 
 

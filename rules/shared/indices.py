@@ -21,7 +21,7 @@ _NEVER_NEGATIVE = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
 _PASS_ON = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
 """Operators whose outputs are elements of their first input, unchanged."""
 _MAX_LOOK_BACK = 8
-"""How many nodes back the proof of a sign looks. Exporters put one or two between the source of indices and a Gather."""
+"""The number of nodes that the proof of a sign goes back. Exporters put one or two between the source of indices and a Gather."""
 
 
 def length(node: Node, name: str, axis: int, form: Form = "vector") -> str:

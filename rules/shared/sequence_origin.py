@@ -186,7 +186,7 @@ def _length_from_branches(node: Node, name: str) -> int | None:
 
 
 _STEPS = {"SequenceInsert": 1, "SequenceErase": -1}
-"""How many elements an operator adds to a list."""
+"""The number of elements that an operator adds to a list."""
 
 
 def parts_of_one_split(node: Node, names: list[str]) -> Parts | None:
