@@ -120,7 +120,7 @@ class Routes:
         return self._found[key]
 
     def form_that_loses(self, op_type: str, opset: int) -> Delta | None:
-        """The schemas of `op_type` at `opset` if it takes fewer types than the newest version, and the model may have such types."""
+        """The form of `op_type` at `opset` if it takes fewer types than the newest version, and the model may have such types."""
         key = (op_type, opset)
         if key not in self._forms:
             form = transitions.form_of_rules(op_type, opset)
