@@ -18,8 +18,9 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from ..errors import Unconvertible
 from ..opsets import facts
+from ..opsets.delta import Delta
 from ..opsets.facts import Work
-from ..opsets.transitions import Delta, OpSchema, newest_opset, schema_at
+from ..opsets.transitions import OpSchema, newest_opset, schema_at
 from ..storage.payload import array_of
 from .task import Task
 

@@ -17,6 +17,7 @@ from ..graph.protos import GRAPH_HOLDERS, GRAPH_TYPES, label_of, may_hold_graphs
 from ..graph.scope import Scope
 from ..graph.specialization import Key, idle_parameters, key_of
 from ..opsets import transitions
+from ..opsets.stated_types import possible_types
 from . import unused
 from .avoidance import Avoidance
 from .failures import NOT_OF_THE_RULE, raise_rule_error
@@ -62,7 +63,7 @@ class Engine(Walk):
         self._target = target
         model.refused_operators = restrictions.operators.keys()
         domains = {function.domain for function in model.proto.functions}
-        types = transitions.possible_types(model.survey.graphs, model.survey.operators, domains)
+        types = possible_types(model.survey.graphs, model.survey.operators, domains)
         self._routes = Routes(registry, selection, restrictions, types)
         self._rules = RuleUse(model, selection, self.notes)
         self._steps = Steps(registry, selection, self._routes, self._rules, self.notes)

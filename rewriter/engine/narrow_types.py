@@ -22,6 +22,7 @@ from ..graph.scope import Scope
 from ..graph.survey import all_graphs
 from ..opsets import facts, inference, transitions
 from ..opsets.facts import Kind, Work
+from ..opsets.stated_types import stated_types
 from . import unused
 from .between_casts import first_opset, reduces
 from .failures import NOT_OF_THE_RULE, raise_rule_error
@@ -87,15 +88,15 @@ def _absent_types(model: Model, target: int, refused: Collection[str]) -> dict[i
     """The types that `model` has and the target lacks, mapped to the wider types, both as numbers of TensorProto.DataType."""
     goes_down = target < model.main.opset
     absent = {kind for kind in _WIDER if kind in refused or (goes_down and _is_absent(kind, target))}
-    present = transitions.stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
+    present = stated_types(model.survey.graphs, model.survey.operators) if absent else frozenset()
     return {_number(kind): _number(_wider(kind, refused)) for kind in sorted(absent & present)}
 
 
 def lost_types(original: Model, result: ModelProto) -> set[int]:
     """The types in `original` that were replaced by wider ones in `result`, as numbers of TensorProto.DataType."""
-    narrow = NARROW_TYPES & transitions.stated_types(original.survey.graphs, original.survey.operators)
+    narrow = NARROW_TYPES & stated_types(original.survey.graphs, original.survey.operators)
     graphs = all_graphs(result) if narrow else []
-    left = transitions.stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
+    left = stated_types(graphs, {node.op_type for graph in graphs for node in graph.node})
     return {_number(kind) for kind in narrow - left}
 
 

@@ -12,7 +12,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 from ..graph.model import Model
 from ..graph.operators import Operators
 from ..graph.protos import GraphLike
-from ..opsets import folding, inference, transitions
+from ..opsets import folding, inference, stated_types
 from ..storage.payload import element_bits, tensor_of
 from ..storage.widened import elements_of_bytes
 from .outcome import Change, Outcome
@@ -49,7 +49,7 @@ class Retyping:
     def _retype_attribute(self, attribute: AttributeProto) -> None:
         if attribute.name == "stash_type":
             return  # what a normalization computes in, which a wider type would change
-        if attribute.type == AttributeProto.INT and attribute.name in transitions.TYPE_ATTRIBUTES:
+        if attribute.type == AttributeProto.INT and attribute.name in stated_types.TYPE_ATTRIBUTES:
             attribute.i = self._model.wider.get(attribute.i, attribute.i)
         elif attribute.type == AttributeProto.TENSOR:
             self._retype_tensor(attribute.t)

@@ -10,7 +10,8 @@ from ..graph.node import Node
 from ..graph.protos import GRAPH_HOLDERS
 from ..graph.scope import Scope
 from ..opsets import transitions
-from ..opsets.transitions import Delta, Transition
+from ..opsets.delta import Delta
+from ..opsets.transitions import Transition
 from .registry import Registry, Rule
 from .restrictions import Restrictions
 from .selection import Selection

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..errors import Unconvertible
 from ..opsets import transitions
-from ..opsets.transitions import Delta, Transition
+from ..opsets.delta import Delta
+from ..opsets.transitions import Transition
 from . import between_casts
 from .notes import Notes
 from .registry import Registry

@@ -1,4 +1,4 @@
-"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in test_errors."""
+"""The command line: how it says what cannot be converted; then what it prints, writes and leaves alone. Its errors are in tests/system/errors/."""
 
 from __future__ import annotations
 
