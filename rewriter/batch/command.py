@@ -14,9 +14,10 @@ from typing import NamedTuple
 import click
 
 from ..conversion.options import Options, files_of_options
-from ..errors import SplitRewriteError
+from ..errors import PathConflictError, SplitRewriteError
 from ..report.formats import PAGE, STREAM, files_in
 from ..report.json_document import dump_line
+from ..report.page_head import is_page
 from ..report.totals import Entry, Totals, table
 from ..storage import INPUT_DATA, PAGE_OF_MODEL, RECORD, REPORT, NamedFile, check_destination, standard_output, write_text
 from .inputs import plan
@@ -76,6 +77,8 @@ def convert_all(wanted: Wanted, request: Request, say: Say, emit: Callable[[str]
         check_record(path)
     for path, _ in files_in(wanted.reports, lambda format: not format.is_record):
         check_destination(path)
+    for path in wanted.overviews:
+        _check_pages(_folder_of_pages(path), len(tasks))
     numbers = {(task.source, task.destination): number for number, task in enumerate(tasks, 1)}
     totals = Totals()
     with ExitStack() as stack:
@@ -207,6 +210,14 @@ def _write_reports(wanted: Wanted, totals: Totals, pages: _Pages, seconds: float
         assert format.of_run is not None
         links = pages.links(path) if format.has_pages else {}
         write_text(format.of_run(totals, links, seconds) + "\n", path)
+
+
+def _check_pages(folder: str, models: int) -> None:
+    """Raises PathConflictError where a page of a model would replace a file that is no page of an earlier run."""
+    for number in range(1, models + 1):
+        path = os.path.join(folder, _page_name(number))
+        if os.path.exists(path) and not is_page(path):
+            raise PathConflictError(f"{path}: is no page of an earlier run, and a page would replace it; choose another name")
 
 
 def _made(folder: str) -> None:

@@ -61,6 +61,8 @@ def prepare(
     opset = _declared_opset(proto)
     if opset is not None:
         validity.check_source(opset)
+    for function in proto.functions:
+        validity.check_source(default_opset(function.opset_import) or 1, f"the function {function.name}")
     _require_known_parts(proto)
     check_calls(proto)
     ir_version = proto.ir_version

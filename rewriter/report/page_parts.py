@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from .drawing import visible
-from .page_style import STYLE
+from .page_head import head
 
 MAX_ROWS = 100
 """The number of rows of a table."""
@@ -17,14 +17,11 @@ Cells = Sequence[str]
 """The cells of a row, as HTML."""
 
 
-def frame(title: str, head: str, body: str, foot: str, is_good: bool) -> str:
+def frame(title: str, top: str, body: str, foot: str, is_good: bool) -> str:
     """A complete page that loads nothing else and has no script. All parts are HTML."""
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<title>{title}</title><style>{STYLE}</style></head><body>"
-        f'<header class="{"good" if is_good else "bad"}"><div>{head}</div></header>'
+        f"{head(title)}<body>"
+        f'<header class="{"good" if is_good else "bad"}"><div>{top}</div></header>'
         f"<main>{body}</main><footer>{foot}</footer></body></html>"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import helpers
+import onnx
 import pytest
 from helpers import convert_version
 
@@ -86,3 +87,13 @@ def test_nodes_that_differ_only_in_names_are_checked_once() -> None:
     text = "g (float[4] x, float[4] z) => (float[4] y) { y = Clip(x)\n v = Clip(z)\n w = Clip(x, , z) }"
     alike, other, third = (validity._form(node) for node in helpers.model(text).graph.node)
     assert alike == other != third
+
+
+def test_a_function_of_an_opset_that_does_not_exist() -> None:
+    source = helpers.model("g (float[2] x) => (float[2] y) {y = Relu(x)}")
+    source.functions.append(
+        onnx.helper.make_function(
+            "local", "f", ["a"], ["b"], [onnx.helper.make_node("Relu", ["a"], ["b"])], [onnx.helper.make_opsetid("", -3)]
+        )
+    )
+    assert "the function f's opset -3 is unknown: onnx" in helpers.invalidity(source, 11)
