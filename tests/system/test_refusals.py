@@ -427,6 +427,10 @@ REFUSED: dict[str, Refusal] = {
         "g (float[1, 0, 4, 4] x, float[1, 2, 2, 2] p) => (float[A, B, C, D] y) {y = GridSample(x, p)}",
         16, 15, "'x' has no elements, and a Reshape cannot tell what its shape becomes",
     ),
+    "nothing-to-resize": Refusal(
+        'g (float[0, 4] x) => (float[A, B] y) <int64[2] z = {3, 3}> {y = Resize<mode = "linear">(x, , , z)}',
+        13, 10, "'x' has no elements to gather",
+    ),
     "two-arrows": Refusal(
         'g (float[2, 3] x) => (float[A, B] y) {y = Einsum<equation = "ij->ji->">(x)}',
         12, 11, "the equation 'ij->ji->' is not of the form that Einsum has", as_in_big_models,
@@ -632,6 +636,10 @@ REFUSED: dict[str, Refusal] = {
     "power-that-is-not-whole": Refusal(
         '<ir_version: 3, opset_import: ["" : 1]> g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = GlobalLpPool<p = 2.5>(x)}',
         1, 2, "p=2.5 is no whole number of 64 bits, which opset 2 and newer need",
+    ),
+    "root-that-there-is-not": Refusal(
+        "g (float[1, 1, 4, 4] x) => (float[A, B, C, D] y) {y = LpPool<p = 0, kernel_shape = [2, 2], dilations = [2, 2]>(x)}",
+        18, 17, "p=0: LpPool takes a root that there is not",
     ),
     "depth-without-end": Refusal(
         "g (int64[3] i, float[2] v) => (float[N, M] y) <float16 d = {31744}> {y = OneHot(i, d, v)}",
