@@ -30,10 +30,12 @@ class Editing(Values):
         "_added_after",
         "_added_before",
         "_behind",
+        "_cautions",
         "_changed",
         "_removed",
         "_source_index",
         "_why",
+        "approximate",
         "body_opset",
         "opset",
         "proto",
@@ -56,6 +58,9 @@ class Editing(Values):
         self._added_after: list[Self] = []
         self._behind = 0
         """The number of nodes in `_added_after` from the current rule. They come before those of earlier rules, which read them."""
+        self.approximate = False
+        """An otherwise exact rule sets this where the last bits of the result may differ for this node."""
+        self._cautions: list[str] = []
         self._changed = False
         self._removed = False
         self._why = ("", "")
@@ -203,14 +208,13 @@ class Editing(Values):
         self._changed = True
         return fresh
 
-    def set_outputs(self, names: Sequence[str]) -> None:
-        """Let the node have the outputs `names`, some of which may be new."""
-        self.proto.output[:] = names
-        self._scope.register(self.proto, self.opset)
-        self._changed = True
-
     def edited(self) -> None:
         """State that the rule edited `proto` itself, or a subgraph."""
+        self._changed = True
+
+    def renew(self) -> None:
+        """As `edited`; what is known about the outputs follows from the node as it is now."""
+        self._scope.register(self.proto, self.opset)
         self._changed = True
 
     def drop_output(self, index: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnx import GraphProto, NodeProto
+from onnx import GraphProto
 
 from ..errors import Unconvertible
 from ..opsets.inference import Dimension, Shape
@@ -33,13 +33,7 @@ class Node(Editing):
     Rules edit it in place, put nodes before (`op`) or `after` it, let it `become` another operator, or `remove` it.
     """
 
-    __slots__ = ("_cautions", "approximate")
-
-    def __init__(self, proto: NodeProto, scope: Scope, opset: int, source_index: int | None = None) -> None:
-        super().__init__(proto, scope, opset, source_index)
-        self.approximate = False
-        """An otherwise exact rule sets this where the last bits of the result may differ for this node."""
-        self._cautions: list[str] = []
+    __slots__ = ()
 
     # -- what is around it
 

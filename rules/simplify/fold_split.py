@@ -143,8 +143,9 @@ def split_of_part(node: Node) -> None:
     _name_all_parts(outer)
     _name_all_parts(node)
     outputs = [*outer.outputs[:at], *node.outputs, *outer.outputs[at + 1 :]]
+    outer.proto.output[:] = outputs
     state_sizes(outer, [*sizes[:at], *inner, *sizes[at + 1 :]])
-    outer.set_outputs(outputs)
+    outer.renew()
     node.remove()
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from split_rewrite.rewriter.engine.task import Task
+from split_rewrite.rewriter.graph.node import Node
+
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +32,8 @@ LAYERS = (
 )
 """From the bottom to the top. What stands in one line does not import each other, but for the modules of one package."""
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-OPEN_TO_RULES = ("split_rewrite.rewriter.graph", "split_rewrite.rewriter.engine.registry", "split_rewrite.rewriter.errors")
+OPEN_TO_RULES = ("graph.node", "engine.registry", "errors", "opsets.facts")
+"""The modules of the rewriter that rules import: Node, the decorators, the errors, and the row of facts of an operator."""
 MODULES = [path for folder in ("rewriter", "rules") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -68,8 +72,23 @@ def test_imports_go_down(path: Path) -> None:
         assert other == own or RANKS[other] < RANKS[own], f"{path.relative_to(ROOT)} imports {module}"
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if "rules" in path.relative_to(ROOT).parts], ids=lambda path: path.stem)
-def test_rules_know_the_graph_the_registry_and_their_helpers(path: Path) -> None:
+RULES = [path for path in MODULES if path.relative_to(ROOT).parts[0] == "rules"]
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
+def test_rules_know_the_node_the_decorators_the_errors_the_facts_and_their_helpers(path: Path) -> None:
     for module in imports(path):
-        is_open = module.startswith((*OPEN_TO_RULES, "split_rewrite.rules.shared"))
+        is_open = module.startswith("split_rewrite.rules.shared") or module.removeprefix("split_rewrite.rewriter.") in OPEN_TO_RULES
         assert is_open, f"{path.relative_to(ROOT)} imports {module}"
+
+
+HIDDEN = {name for each in Task.__mro__[:-1] for name in vars(each) if not name.startswith("__")}
+HIDDEN -= {name for name in dir(Node) if not name.startswith("_")}
+"""Names of what the engine keeps about a node, and of what a Node keeps for itself."""
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
+def test_rules_do_not_reach_behind_the_node(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            assert node.attr not in HIDDEN, f"{path.relative_to(ROOT)}:{node.lineno} {node.attr}"

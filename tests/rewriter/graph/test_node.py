@@ -1,63 +1,92 @@
-"""What a node says of itself and what it makes: attributes that cannot be read, names of new nodes, constants."""
+"""The words that a rule has: docs/vocabulary.md lists all of them, and no rule uses another."""
 
 from __future__ import annotations
 
-import numpy as np
-import onnx
+import re
+from collections.abc import Iterator
+
 import pytest
-from helpers import assert_same, convert_version, model, refusal
-from onnx import TensorProto
+from documentation import ROOT
+from helpers import model
 
-from split_rewrite.rewriter.errors import InvalidModelError
+from split_rewrite.rewriter.graph.model import Model
+from split_rewrite.rewriter.graph.node import Node, Subgraph
+from split_rewrite.rewriter.graph.surroundings import Surroundings
+from split_rewrite.rewriter.graph.values import Values
+from split_rewrite.rewriter.storage.skeleton import Skeleton
 
+pytestmark = pytest.mark.quick
 
-def test_a_node_that_shares_its_name_gets_another():
-    """Runtimes let a Constant share the name of another node, and nothing else."""
-    proto = model(
-        "g (float[2] x) => (int64[2] y, float[2] z) {"
-        "[same] c = Constant<value = int64[2] {1, 2}>()\n [same] z = Relu(x)\n i = Cast<to = 7>(x)\n y = Add(i, c)}",
-        opset=9,
-    )
-    result = assert_same(proto, 8, {"x": np.array([3, -4], np.float32)})
-    names = [node.name for node in result.graph.node if node.name]
-    assert len(set(names)) == len(names)
-    assert {node.op_type: node.name for node in result.graph.node}["Relu"] == "same"
+PAGE = (ROOT / "docs/vocabulary.md").read_text(encoding="utf-8")
+AROUND, INSIDE = "## The graph around it", "## A subgraph"
 
 
-def test_a_new_node_is_not_named_like_one_that_is_there():
-    """The Cast that makes 'y' would be called 'y', as the Relu is."""
-    proto = model("g (float[2] x, float r) => (bool[2] y, float[2] z) {[y] z = Relu(x)\n d, y = Dropout(x, r)}", opset=12)
-    names = [node.name for node in convert_version(proto, 9).model.graph.node if node.name]
-    assert len(set(names)) == len(names)
+def listed(text: str) -> list[str]:
+    """The words in the first column of the tables."""
+    return re.findall(r"^\| `(\w+)` \| `[^|]+` \|", text, re.MULTILINE)
 
 
-def test_integers_that_rules_bring_in_below_ir_4():
-    proto = model("g (float[2,3,4] a, float[2,1,4] b) => (float[2,3,4] y) { y = Add (a, b) }", 7, 3)
-    from helpers import convert_version
-
-    older = convert_version(proto, 6).model
-    assert not older.graph.initializer
-    constants = [node for node in older.graph.node if node.op_type == "Constant"]
-    assert [node.attribute[0].t.data_type for node in constants] == [TensorProto.DOUBLE]
-    onnx.checker.check_model(older, full_check=True)
+def words(*classes: type) -> Iterator[str]:
+    """The public names of `classes`."""
+    for each in classes:
+        yield from (name for name in vars(each) if not name.startswith("_"))
 
 
-@pytest.mark.parametrize(
-    ("node", "opset", "target"),
-    [
-        ('Constant<value_string = "????">()', 13, 9),
-        ('Constant<value_strings = ["????"]>()', 13, 9),
-    ],
-    ids=["constant", "constants"],
-)
-def test_an_attribute_that_is_not_utf8_is_refused(node: str, opset: int, target: int) -> None:
-    proto = model(f"g (float[2] x, int64[2] p) => (float[2] z) {{y = {node}\n z = Relu(x)}}", opset)
-    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"????", b"\x80\x80??"))
-    assert "is b'\\x80\\x80??', which is not UTF-8" in refusal(damaged, target)
+def test_the_page_lists_the_words_of_a_node() -> None:
+    own = {name for each in Node.__mro__[:-1] for name in words(each)}
+    found = listed(PAGE.partition(AROUND)[0])
+    assert sorted(found) == sorted(own)
 
 
-def test_a_choice_that_is_not_utf8_is_none_of_the_listed() -> None:
-    proto = model('g (float[2] x, int64[2] p) => (float[2] y) { y = Pad<mode = "????">(x, p) }', 19)
-    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"????", b"\x80\x80??"))
-    with pytest.raises(InvalidModelError, match=r"mode is '.*x80.*x80\?\?'; Pad has only constant, reflect, edge, wrap"):
-        convert_version(damaged, 18)
+def test_the_page_lists_the_words_of_graphs() -> None:
+    around, _, inside = PAGE.partition(AROUND)[2].partition(INSIDE)
+    assert sorted(listed(around)) == sorted(words(Surroundings))
+    assert sorted(listed(inside)) == sorted(words(Subgraph))
+    assert set(words(Values)) <= set(listed(PAGE))
+
+
+def test_each_example_says_its_word() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `([^|]+)` \|", PAGE, re.MULTILINE)
+    assert [word for word, example in rows if word not in example] == []
+
+
+BRANCHES = """
+<ir_version: 8, opset_import: ["" : 18, "mine" : 1]>
+g (bool c, float[4, 6] x) => (float[4, n] y) {
+  a, b = Split <axis = 1, num_outputs = 2> (x)
+  m = mine.Op (x)
+  y = If (c) <then_branch = t () => (float[4, 3] p) { p = Relu (a) }, else_branch = e () => (float[4, 6] q) { q = Neg (m) }>
+}
+"""
+
+
+def nodes() -> list[Node]:
+    """The nodes of `BRANCHES`."""
+    whole = Model(Skeleton(model(BRANCHES)), constants_as_initializers=True)
+    return [Node(proto, whole.main, 18, index) for index, proto in enumerate(whole.main.graph.node)]
+
+
+def test_the_maker_of_a_value_is_found_from_a_subgraph() -> None:
+    split, _, choice = nodes()
+    then, other = choice.subgraphs()
+    (relu,) = [maker for name in ("p",) if (maker := then.maker(name)) is not None]
+    assert (then.name, other.name) == ("then_branch", "else_branch")
+    assert relu.op_type == "Relu" and then.contains(relu) and not other.contains(relu)
+    made_by = relu.maker()
+    assert made_by is not None and made_by.outputs == split.outputs and made_by.graph.is_main
+    assert then.captured == {"a"}
+
+
+def test_nodes_of_other_domains_and_inputs_have_no_maker() -> None:
+    split, foreign, choice = nodes()
+    assert split.maker() is None and split.maker("m") is None and foreign.maker("nothing") is None
+    assert choice.graph.source("m") == "it comes from Op 'm'"
+    assert choice.graph.source("x") == "it is an input of the main graph"
+
+
+def test_a_value_is_an_input_or_a_name() -> None:
+    split, _, choice = nodes()
+    assert split.shape() == split.shape("x") == (4, 6) and split.shape(split.output(1)) == (4, 3)
+    assert split.shape(5) is None and split.constant(1) is None and split.elem_type("") is None
+    assert split.is_read(0) and not split.is_read(1) and not split.is_read(7)
+    assert choice.graph.is_output("y") and not choice.graph.is_output("a")

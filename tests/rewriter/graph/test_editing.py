@@ -1,0 +1,63 @@
+"""What a node says of itself and what it makes: attributes that cannot be read, names of new nodes, constants."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers import assert_same, convert_version, model, refusal
+from onnx import TensorProto
+
+from split_rewrite.rewriter.errors import InvalidModelError
+
+
+def test_a_node_that_shares_its_name_gets_another():
+    """Runtimes let a Constant share the name of another node, and nothing else."""
+    proto = model(
+        "g (float[2] x) => (int64[2] y, float[2] z) {"
+        "[same] c = Constant<value = int64[2] {1, 2}>()\n [same] z = Relu(x)\n i = Cast<to = 7>(x)\n y = Add(i, c)}",
+        opset=9,
+    )
+    result = assert_same(proto, 8, {"x": np.array([3, -4], np.float32)})
+    names = [node.name for node in result.graph.node if node.name]
+    assert len(set(names)) == len(names)
+    assert {node.op_type: node.name for node in result.graph.node}["Relu"] == "same"
+
+
+def test_a_new_node_is_not_named_like_one_that_is_there():
+    """The Cast that makes 'y' would be called 'y', as the Relu is."""
+    proto = model("g (float[2] x, float r) => (bool[2] y, float[2] z) {[y] z = Relu(x)\n d, y = Dropout(x, r)}", opset=12)
+    names = [node.name for node in convert_version(proto, 9).model.graph.node if node.name]
+    assert len(set(names)) == len(names)
+
+
+def test_integers_that_rules_bring_in_below_ir_4():
+    proto = model("g (float[2,3,4] a, float[2,1,4] b) => (float[2,3,4] y) { y = Add (a, b) }", 7, 3)
+    from helpers import convert_version
+
+    older = convert_version(proto, 6).model
+    assert not older.graph.initializer
+    constants = [node for node in older.graph.node if node.op_type == "Constant"]
+    assert [node.attribute[0].t.data_type for node in constants] == [TensorProto.DOUBLE]
+    onnx.checker.check_model(older, full_check=True)
+
+
+@pytest.mark.parametrize(
+    ("node", "opset", "target"),
+    [
+        ('Constant<value_string = "????">()', 13, 9),
+        ('Constant<value_strings = ["????"]>()', 13, 9),
+    ],
+    ids=["constant", "constants"],
+)
+def test_an_attribute_that_is_not_utf8_is_refused(node: str, opset: int, target: int) -> None:
+    proto = model(f"g (float[2] x, int64[2] p) => (float[2] z) {{y = {node}\n z = Relu(x)}}", opset)
+    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"????", b"\x80\x80??"))
+    assert "is b'\\x80\\x80??', which is not UTF-8" in refusal(damaged, target)
+
+
+def test_a_choice_that_is_not_utf8_is_none_of_the_listed() -> None:
+    proto = model('g (float[2] x, int64[2] p) => (float[2] y) { y = Pad<mode = "????">(x, p) }', 19)
+    damaged = onnx.ModelProto.FromString(proto.SerializeToString().replace(b"????", b"\x80\x80??"))
+    with pytest.raises(InvalidModelError, match=r"mode is '.*x80.*x80\?\?'; Pad has only constant, reflect, edge, wrap"):
+        convert_version(damaged, 18)
